@@ -1,0 +1,2 @@
+//! The payments command.
+fn main() {}

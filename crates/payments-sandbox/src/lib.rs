@@ -1,0 +1,1 @@
+//! payments-sandbox
