@@ -1,2 +1,36 @@
-//! xtask
-fn main() {}
+//! The project's own tasks, called as `cargo xtask <task>`; `cargo xtask help` lists them.
+//!
+//! Everything that the project asks of its own source is here: one command that checks it all ([`test`]), the rules
+//! of the repository as ordinary tests ([`tidy`]) and the list of decisions with the tests that hold them
+//! ([`decisions`]). Nothing here is part of a published crate.
+
+#![allow(clippy::print_stdout, reason = "a task speaks to the person who ran it")]
+
+mod decisions;
+mod flags;
+mod source;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use flags::{Xtask, XtaskCmd};
+
+fn main() -> ExitCode {
+    let done = match Xtask::from_env_or_exit().subcommand {
+        XtaskCmd::Test(_) => test::run(),
+        XtaskCmd::Tidy(_) => tidy::run(),
+        XtaskCmd::Decisions(_) => decisions::run(),
+        XtaskCmd::Help(_) => {
+            println!("{}", Xtask::help());
+            Ok(())
+        }
+    };
+    // Not returned from `main` as it is: a stack backtrace under it would hide the one line that says what to do.
+    if let Err(error) = done {
+        println!("\nerror: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,24 @@
+//! The command line: the one place where a task gets its name and its line of help.
+
+#![allow(unreachable_pub, reason = "the macro makes every item `pub`")]
+
+xflags::xflags! {
+    /// The project's own tasks.
+    cmd xtask {
+        /// Check everything: format, lints, features, tests, doctests, README examples, documentation.
+        cmd test {}
+        /// Check the rules of the repository alone; they are also part of `test`.
+        cmd tidy {}
+        /// List the numbered decisions and the tests that hold each of them.
+        cmd decisions {}
+        /// List the tasks.
+        cmd help {}
+    }
+}
+
+impl Xtask {
+    /// The list of tasks, without the gaps that the generated text leaves between them.
+    pub(crate) fn help() -> String {
+        Self::HELP_.trim_end().replace("\n\n\n", "\n")
+    }
+}

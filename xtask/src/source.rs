@@ -1,0 +1,243 @@
+//! A Rust file as rules see it: which paths it names, and where, without its comments, strings and tests.
+
+use std::fmt;
+
+use anyhow::Context as _;
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use quote::ToTokens as _;
+
+/// A parsed Rust file of the workspace.
+pub(crate) struct SourceFile {
+    /// From the root of the workspace.
+    pub(crate) path: String,
+    pub(crate) text: String,
+    pub(crate) syntax: syn::File,
+}
+
+impl SourceFile {
+    pub(crate) fn parse(path: &str, text: String) -> anyhow::Result<Self> {
+        let syntax = syn::parse_file(&text).with_context(|| format!("{path} is not Rust"))?;
+        Ok(Self {
+            path: path.to_owned(),
+            text,
+            syntax,
+        })
+    }
+
+    /// Whether the file exists for tests alone, by its name: `src/amount/tests.rs`, `src/tests/amount.rs`.
+    pub(crate) fn is_only_tests(&self) -> bool {
+        let in_source = self
+            .path
+            .split_once("/src/")
+            .map_or(self.path.as_str(), |(_, rest)| rest);
+        in_source
+            .split('/')
+            .any(|part| part == "tests" || part == "tests.rs" || part.ends_with("_tests.rs"))
+    }
+
+    /// The file without the items under `#[cfg(test)]`.
+    pub(crate) fn production(&self) -> syn::File {
+        let mut file = self.syntax.clone();
+        remove_tests(&mut file.items);
+        file
+    }
+
+    /// Every path that production code names, in order.
+    pub(crate) fn production_paths(&self) -> Vec<NamedPath> {
+        paths(self.production().into_token_stream())
+    }
+}
+
+impl fmt::Debug for SourceFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            path,
+            text,
+            syntax: _,
+        } = self;
+        f.debug_struct("SourceFile")
+            .field("path", path)
+            .field("bytes", &text.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A path as the source spells it; `use std::{fs, io}` names `std::fs` and `std::io`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedPath {
+    pub(crate) segments: Vec<String>,
+    pub(crate) line: usize,
+}
+
+impl NamedPath {
+    /// Whether the path is the given one or leads through it: `std::io::Error` starts with `std::io`.
+    pub(crate) fn starts_with(&self, path: &str) -> bool {
+        let mut segments = self.segments.iter();
+        path.split("::")
+            .all(|expected| segments.next().is_some_and(|segment| segment == expected))
+    }
+}
+
+impl fmt::Display for NamedPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.segments.join("::"))
+    }
+}
+
+/// Line number of a span, counted from one.
+pub(crate) fn line(span: Span) -> usize {
+    span.start().line
+}
+
+/// Whether an attribute list says `#[cfg(test)]` or a condition that holds only with it.
+pub(crate) fn is_test_only(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let condition = attribute.to_token_stream().to_string().replace(' ', "");
+        condition == "#[cfg(test)]" || condition.starts_with("#[cfg(all(test,")
+    })
+}
+
+/// Every path in a stream of tokens, those inside macros included: a parser would see no further than their names.
+fn paths(tokens: TokenStream) -> Vec<NamedPath> {
+    let mut found = Vec::new();
+    collect_paths(tokens, &[], &mut found);
+    found
+}
+
+fn collect_paths(tokens: TokenStream, prefix: &[String], found: &mut Vec<NamedPath>) {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let first = match token {
+            TokenTree::Group(group) => {
+                // Only the braces of a `use` continue a path, and those are met below.
+                collect_paths(group.stream(), prefix, found);
+                continue;
+            }
+            TokenTree::Punct(punct) if punct.as_char() == '*' && !prefix.is_empty() => {
+                let segments = [prefix, &["*".to_owned()]].concat();
+                found.push(NamedPath {
+                    segments,
+                    line: line(punct.span()),
+                });
+                continue;
+            }
+            TokenTree::Ident(ident) => ident,
+            TokenTree::Punct(_) | TokenTree::Literal(_) => continue,
+        };
+
+        let mut path = NamedPath {
+            segments: [prefix, &[first.to_string()]].concat(),
+            line: line(first.span()),
+        };
+        while tokens.next_if(is_colon).is_some() && tokens.next_if(is_colon).is_some() {
+            match tokens.next_if(|token| !matches!(token, TokenTree::Punct(punct) if punct.as_char() == '<'))
+            {
+                Some(TokenTree::Ident(segment)) => path.segments.push(segment.to_string()),
+                Some(TokenTree::Punct(punct)) if punct.as_char() == '*' => path.segments.push("*".to_owned()),
+                Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
+                    collect_paths(group.stream(), &path.segments, found);
+                    break;
+                }
+                _ => break,
+            }
+        }
+        found.push(path);
+    }
+}
+
+fn is_colon(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':')
+}
+
+fn remove_tests(items: &mut Vec<syn::Item>) {
+    items.retain(|item| !is_test_only(attributes(item)));
+    for item in items {
+        match item {
+            syn::Item::Mod(module) => {
+                if let Some((_, items)) = &mut module.content {
+                    remove_tests(items);
+                }
+            }
+            syn::Item::Impl(block) => block.items.retain(|item| match item {
+                syn::ImplItem::Fn(function) => !is_test_only(&function.attrs),
+                _ => true,
+            }),
+            _ => {}
+        }
+    }
+}
+
+fn attributes(item: &syn::Item) -> &[syn::Attribute] {
+    match item {
+        syn::Item::Const(item) => &item.attrs,
+        syn::Item::Enum(item) => &item.attrs,
+        syn::Item::Fn(item) => &item.attrs,
+        syn::Item::Impl(item) => &item.attrs,
+        syn::Item::Macro(item) => &item.attrs,
+        syn::Item::Mod(item) => &item.attrs,
+        syn::Item::Static(item) => &item.attrs,
+        syn::Item::Struct(item) => &item.attrs,
+        syn::Item::Trait(item) => &item.attrs,
+        syn::Item::Type(item) => &item.attrs,
+        syn::Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Vec<String> {
+        let file = SourceFile::parse("crates/a/src/b.rs", text.to_owned()).unwrap();
+        file.production_paths().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_use_with_braces_names_every_path_in_them() {
+        let found = named("use std::{fs, io::{self, Read}};");
+        for path in ["std::fs", "std::io::self", "std::io::Read"] {
+            assert!(found.iter().any(|name| name == path), "{path} in {found:?}");
+        }
+        assert!(named("use std::io::*;").iter().any(|name| name == "std::io::*"));
+    }
+
+    #[test]
+    fn a_path_inside_a_macro_is_named() {
+        let found = named("fn f() { assert!(hyper::rt::yes(), \"tokio::no\"); }");
+        assert!(found.iter().any(|name| name == "hyper::rt::yes"), "{found:?}");
+        assert!(!found.iter().any(|name| name.contains("tokio")), "{found:?}");
+    }
+
+    #[test]
+    fn comments_docs_and_tests_name_nothing() {
+        let text =
+            "/// See tokio::time.\n// hyper::Error\nfn f() {}\n#[cfg(test)]\nmod tests { use tokio::time; }";
+        assert!(
+            !named(text)
+                .iter()
+                .any(|name| name.contains("tokio") || name.contains("hyper"))
+        );
+    }
+
+    #[test]
+    fn a_path_is_matched_by_whole_segments_and_carries_its_line() {
+        let file = SourceFile::parse("a.rs", "\nuse std::io_like::Error;\nuse std::io;".to_owned()).unwrap();
+        let lines: Vec<_> = file
+            .production_paths()
+            .iter()
+            .filter(|path| path.starts_with("std::io"))
+            .map(|path| path.line)
+            .collect();
+        assert_eq!(lines, [3]);
+    }
+
+    #[test]
+    fn files_of_tests_are_told_by_their_names() {
+        let only_tests = |path: &str| SourceFile::parse(path, String::new()).unwrap().is_only_tests();
+        assert!(only_tests("crates/a/src/amount/tests.rs"));
+        assert!(only_tests("crates/a/src/tests/amount.rs"));
+        assert!(!only_tests("crates/a/src/amount.rs"));
+        assert!(!only_tests("tests/src/lib.rs"));
+    }
+}

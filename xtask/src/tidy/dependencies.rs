@@ -1,0 +1,269 @@
+//! Rules about what depends on what: the arrows of the design, what must be absent, and how heavy a tree may be.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, Report};
+use crate::workspace::{Workspace, cargo, shell};
+
+/// Which of our own crates each crate may build on. A crate that is not in this table has no place in the design yet.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("payments-model", &[]),
+    ("payments-core", &["payments-model"]),
+    ("payments-hyper", &["payments-core", "payments-model"]),
+    ("payments-fake", &["payments-core", "payments-model"]),
+    (
+        "payments-sandbox",
+        &["payments-core", "payments-fake", "payments-model"],
+    ),
+    (
+        "payments-cli",
+        &[
+            "payments-core",
+            "payments-fake",
+            "payments-hyper",
+            "payments-model",
+            "payments-sandbox",
+        ],
+    ),
+];
+
+/// Crates in the tree of payments-core with its default features, itself included.
+const CORE_BUDGET: usize = 20;
+
+/// Crates in the tree of payments-hyper with its default features, itself included.
+const HYPER_BUDGET: usize = 60;
+
+/// Dependencies between our crates follow the table, so that a reader of a lower one never needs a higher one.
+pub(super) fn arrows_point_down(workspace: &Workspace) -> anyhow::Result<Report> {
+    let ours: BTreeSet<_> = workspace
+        .members
+        .iter()
+        .map(|member| member.name.as_str())
+        .collect();
+    let findings = workspace.products().flat_map(|member| {
+        let dependencies = member.normal_dependencies().filter(|name| ours.contains(name));
+        upward_arrows(&member.name, dependencies, ARROWS)
+            .into_iter()
+            .map(|advice| Finding::new(format!("{}/Cargo.toml", member.folder), advice))
+    });
+    Ok(findings.collect::<Vec<_>>().into())
+}
+
+/// payments-model knows JSON and money, never HTTP.
+pub(super) fn model_tree_has_no_http(_: &Workspace) -> anyhow::Result<Report> {
+    absent(
+        "payments-model",
+        &["bytes", "http", "hyper", "mio", "rustls", "socket2", "tokio"],
+    )
+}
+
+/// payments-core brings neither an HTTP stack nor a runtime, with any of its features.
+pub(super) fn core_tree_has_no_runtime(_: &Workspace) -> anyhow::Result<Report> {
+    let absent_crates = [
+        "async-std",
+        "futures",
+        "hyper",
+        "hyper-util",
+        "mio",
+        "reqwest",
+        "rustls",
+        "smol",
+        "socket2",
+        "tokio",
+        "ureq",
+    ];
+    absent("payments-core", &absent_crates)
+}
+
+pub(super) fn core_tree_is_within_budget(_: &Workspace) -> anyhow::Result<Report> {
+    within_budget("payments-core", CORE_BUDGET)
+}
+
+pub(super) fn hyper_tree_is_within_budget(_: &Workspace) -> anyhow::Result<Report> {
+    within_budget("payments-hyper", HYPER_BUDGET)
+}
+
+/// hyper-rustls speaks rustls 0.23; a second version would mean two TLS stacks and two sets of root certificates.
+pub(super) fn rustls_is_one_version(_: &Workspace) -> anyhow::Result<Report> {
+    let tree = tree("payments-hyper", &["--all-features"])?;
+    let versions: Vec<_> = tree.iter().filter(|package| package.name == "rustls").collect();
+    let findings = match versions.as_slice() {
+        [rustls] if rustls.version.starts_with("0.23.") => Vec::new(),
+        _ => vec![Finding::new(
+            "crates/payments-hyper",
+            format!("depend on rustls 0.23 alone, not on {versions:?}"),
+        )],
+    };
+    Ok(findings.into())
+}
+
+/// Features unify over a user's whole build, and these two change how every other crate there reads its numbers.
+pub(super) fn serde_json_number_features_stay_off(_: &Workspace) -> anyhow::Result<Report> {
+    let shell = shell()?;
+    let arguments = [
+        "tree",
+        "--locked",
+        "--workspace",
+        "--edges",
+        "features",
+        "--prefix",
+        "none",
+        "--format",
+        "{p}|{f}",
+    ];
+    let findings = forbidden_number_features(&cargo(&shell, arguments).read()?);
+    Ok(findings
+        .into_iter()
+        .map(|advice| Finding::new("Cargo.toml", advice))
+        .collect::<Vec<_>>()
+        .into())
+}
+
+fn upward_arrows<'a>(
+    name: &str,
+    dependencies: impl Iterator<Item = &'a str>,
+    arrows: &[(&str, &[&str])],
+) -> Vec<String> {
+    let Some((_, allowed)) = arrows.iter().find(|(from, _)| *from == name) else {
+        return vec![format!(
+            "give {name} its place in the table of xtask/src/tidy/dependencies.rs"
+        )];
+    };
+    dependencies
+        .filter(|dependency| !allowed.contains(dependency))
+        .map(|dependency| format!("{name} must not depend on {dependency}: arrows point down"))
+        .collect()
+}
+
+fn absent(name: &str, absent: &[&str]) -> anyhow::Result<Report> {
+    let found: Vec<_> = tree(name, &["--all-features"])?
+        .into_iter()
+        .filter(|package| absent.contains(&package.name.as_str()))
+        .map(|package| {
+            let advice = format!(
+                "remove what brings {} in: `cargo tree -p {name} -i {}`",
+                package.name, package.name
+            );
+            Finding::new(format!("crates/{name}/Cargo.toml"), advice)
+        })
+        .collect();
+    Ok(found.into())
+}
+
+fn within_budget(name: &str, budget: usize) -> anyhow::Result<Report> {
+    let count = tree(name, &[])?.len();
+    let over = count > budget;
+    let finding = over.then(|| {
+        let advice = format!("its tree has {count} crates and may have {budget}: find a lighter way");
+        Finding::new(format!("crates/{name}/Cargo.toml"), advice)
+    });
+    Ok(Report {
+        findings: finding.into_iter().collect(),
+        figure: Some(format!("{count} of {budget} crates")),
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Package {
+    name: String,
+    version: String,
+}
+
+/// What a user's build of one of our crates compiles, the crate itself included.
+fn tree(name: &str, features: &[&str]) -> anyhow::Result<BTreeSet<Package>> {
+    let shell = shell()?;
+    let arguments = [
+        "tree",
+        "--locked",
+        "--package",
+        name,
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ];
+    Ok(packages(
+        &cargo(&shell, arguments.into_iter().chain(features.iter().copied())).read()?,
+    ))
+}
+
+/// Reads lines such as `itoa v1.0.18 (*)`; cargo prints a package once for each way that leads to it.
+fn packages(tree: &str) -> BTreeSet<Package> {
+    let lines = tree
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines
+        .filter_map(|words| match words.as_slice() {
+            [name, version, ..] => Some(Package {
+                name: (*name).to_owned(),
+                version: version.trim_start_matches('v').to_owned(),
+            }),
+            _ => None,
+        })
+        .collect()
+}
+
+fn forbidden_number_features(tree: &str) -> Vec<String> {
+    let features: BTreeSet<_> = tree
+        .lines()
+        .filter(|line| line.starts_with("serde_json v"))
+        .filter_map(|line| line.split_once('|'))
+        .flat_map(|(_, features)| features.trim_end_matches(" (*)").split(','))
+        .filter(|feature| ["arbitrary_precision", "float_roundtrip"].contains(feature))
+        .collect();
+    features
+        .into_iter()
+        .map(|feature| format!("nothing may enable serde_json's {feature} by default"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arrow_that_points_up_is_found() {
+        let arrows: &[(&str, &[&str])] = &[("low", &[]), ("high", &["low"])];
+        assert_eq!(upward_arrows("high", ["low"].into_iter(), arrows), [""; 0]);
+        assert_eq!(
+            upward_arrows("low", ["high"].into_iter(), arrows),
+            ["low must not depend on high: arrows point down"]
+        );
+        assert_eq!(upward_arrows("new", [].into_iter(), arrows).len(), 1);
+    }
+
+    #[test]
+    fn the_table_itself_has_no_cycle() {
+        for (index, (name, allowed)) in ARROWS.iter().enumerate() {
+            for lower in *allowed {
+                let position = ARROWS.iter().position(|(other, _)| other == lower);
+                assert!(
+                    position.is_some_and(|position| position < index),
+                    "{lower} must stand above {name}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_tree_counts_each_package_once_and_two_versions_as_two() {
+        let tree = "a v0.1.0 (/somewhere/a)\nb v1.0.0\nb v1.0.0 (*)\nb v2.0.0\nc v1.0.0 (proc-macro)\n\n";
+        assert_eq!(packages(tree).len(), 4);
+    }
+
+    #[test]
+    fn a_number_feature_of_serde_json_is_found() {
+        assert_eq!(
+            forbidden_number_features("serde_json v1.0.1|raw_value,std (*)\nother v1.0.0|float_roundtrip"),
+            [""; 0]
+        );
+        assert_eq!(
+            forbidden_number_features("serde_json v1.0.1|arbitrary_precision,std").len(),
+            1
+        );
+        assert_eq!(
+            forbidden_number_features("serde_json v1.0.1|float_roundtrip (*)").len(),
+            1
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! Rules about prose: the documents exist, say the command that is really run, and name tests that really are.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, Report, has_rule};
+use crate::decisions;
+use crate::workspace::{Member, Workspace};
+
+const INVARIANT: &str = "**Architecture Invariant:**";
+
+/// The command that checks everything, in the words of the README.
+const TEST_COMMAND: &str = "cargo xtask test";
+
+pub(super) fn documents_exist(workspace: &Workspace) -> anyhow::Result<Report> {
+    let documents = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+    ];
+    let missing = documents
+        .into_iter()
+        .filter(|path| !workspace.files.iter().any(|file| file == path));
+    Ok(missing
+        .map(|path| Finding::new(path, "write this document"))
+        .collect::<Vec<_>>()
+        .into())
+}
+
+/// An example that no compiler sees is wrong before long.
+pub(super) fn readme_examples_are_compiled(workspace: &Workspace) -> anyhow::Result<Report> {
+    let compiled = workspace.members.iter().any(Member::compiles_readme);
+    let advice = "include it in a crate's documentation: `#[cfg(doctest)] #[doc = include_str!(\"…/README.md\")] mod readme {}`";
+    let finding = (!compiled).then(|| Finding::new("README.md", advice));
+    Ok(finding.into_iter().collect::<Vec<_>>().into())
+}
+
+/// What a newcomer is told to run is what the continuous integration runs.
+pub(super) fn one_command_tests_everything(workspace: &Workspace) -> anyhow::Result<Report> {
+    let mut findings = Vec::new();
+    for path in ["README.md", ".ci/run"] {
+        if !workspace.read(path)?.contains(TEST_COMMAND) {
+            findings.push(Finding::new(
+                path,
+                format!("say `{TEST_COMMAND}`, the one command that checks everything"),
+            ));
+        }
+    }
+    Ok(findings.into())
+}
+
+/// An invariant that nothing checks is a wish, so each one names its test.
+pub(super) fn invariants_name_their_tests(workspace: &Workspace) -> anyhow::Result<Report> {
+    let tests: BTreeSet<_> = workspace
+        .members
+        .iter()
+        .flat_map(|member| &member.sources)
+        .flat_map(decisions::test_functions)
+        .map(|function| function.name)
+        .collect();
+    let is_test = |path: &str| match path.strip_prefix("tidy::") {
+        Some(rule) => has_rule(rule),
+        None => path.rsplit("::").next().is_some_and(|name| tests.contains(name)),
+    };
+    Ok(unchecked_invariants(&workspace.read("ARCHITECTURE.md")?, is_test).into())
+}
+
+/// Every numbered decision is held by at least one test that carries its number.
+pub(super) fn decisions_have_tests(workspace: &Workspace) -> anyhow::Result<Report> {
+    let untested = decisions::held(workspace)
+        .into_iter()
+        .filter(|row| row.tests.is_empty());
+    let findings = untested.map(|row| {
+        let (number, subject) = (row.decision.number, row.decision.subject);
+        let advice = format!("write a test with `d{number:02}_` in its name for: {subject}");
+        Finding::new(format!("decision {number}"), advice)
+    });
+    Ok(findings.collect::<Vec<_>>().into())
+}
+
+fn unchecked_invariants(text: &str, is_test: impl Fn(&str) -> bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let lines: Vec<_> = text.lines().collect();
+    for (index, _) in lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.starts_with(INVARIANT))
+    {
+        let place = format!("ARCHITECTURE.md:{}", index + 1);
+        let paragraph = lines[index..]
+            .split(|line| line.trim().is_empty())
+            .next()
+            .unwrap_or_default()
+            .join(" ");
+        let names = marker(&paragraph);
+        if names.is_empty() {
+            findings.push(Finding::new(
+                &place,
+                "end with the test that checks it: (checked by `tidy::name`)",
+            ));
+        }
+        for name in names.into_iter().filter(|name| !is_test(name)) {
+            findings.push(Finding::new(
+                &place,
+                format!("names {name}, which is neither a rule of tidy nor a test"),
+            ));
+        }
+    }
+    if !text.contains(INVARIANT) {
+        findings.push(Finding::new(
+            "ARCHITECTURE.md",
+            format!("state the invariants, each beginning with {INVARIANT}"),
+        ));
+    }
+    findings
+}
+
+/// The names in a final ``(checked by `a`, `b`)``.
+fn marker(paragraph: &str) -> Vec<&str> {
+    let text = paragraph.trim_end().trim_end_matches('.');
+    let Some((_, names)) = text.rsplit_once("(checked by ") else {
+        return Vec::new();
+    };
+    let Some(names) = names.strip_suffix(')') else {
+        return Vec::new();
+    };
+    names.split('`').skip(1).step_by(2).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(text: &str) -> usize {
+        unchecked_invariants(text, |name| name == "tidy::known").len()
+    }
+
+    #[test]
+    fn an_invariant_that_names_a_known_test_passes() {
+        assert_eq!(
+            findings("**Architecture Invariant:** x is absent. (checked by `tidy::known`)"),
+            0
+        );
+        assert_eq!(
+            findings(
+                "**Architecture Invariant:** x\nis absent (checked by `tidy::known`,\n`tidy::known`).\n\nOther."
+            ),
+            0
+        );
+    }
+
+    #[test]
+    fn an_invariant_without_a_test_is_found() {
+        assert_eq!(findings("**Architecture Invariant:** x is absent."), 1);
+        assert_eq!(
+            findings("**Architecture Invariant:** x is absent. (checked by `tidy::gone`)"),
+            1
+        );
+        assert_eq!(
+            findings("**Architecture Invariant:** x (checked by `tidy::known`) and y."),
+            1
+        );
+        assert_eq!(findings("No invariants at all."), 1);
+    }
+}

@@ -1,0 +1,249 @@
+//! The workspace as data: its members, their manifests and sources, and the files that git knows.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::Value;
+use xshell::{Cmd, Shell, cmd};
+
+use crate::source::SourceFile;
+
+/// Everything that a rule of the repository may ask about; read once per task.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    pub(crate) root: PathBuf,
+    /// Text of the root manifest.
+    pub(crate) manifest: String,
+    /// In the order of their paths.
+    pub(crate) members: Vec<Member>,
+    /// Paths from the root of all files that are committed or would be by `git add --all`.
+    pub(crate) files: Vec<String>,
+}
+
+impl Workspace {
+    pub(crate) fn load() -> anyhow::Result<Self> {
+        let root = root();
+        let shell = shell()?;
+        let metadata = cargo(
+            &shell,
+            ["metadata", "--locked", "--no-deps", "--format-version", "1"],
+        )
+        .read()?;
+        let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
+        let files = cmd!(
+            shell,
+            "git ls-files --cached --others --exclude-standard --deduplicate"
+        )
+        .quiet()
+        .read()
+        .context("the rules are about committed files, so git must be able to list them")?;
+        // A file deleted in the work tree is still listed until the deletion is staged.
+        let files: Vec<_> = files
+            .lines()
+            .filter(|path| root.join(path).is_file())
+            .map(str::to_owned)
+            .collect();
+
+        let packages = metadata["packages"]
+            .as_array()
+            .context("cargo metadata lists no packages")?;
+        let mut members = packages
+            .iter()
+            .map(|package| Member::load(&root, package, &files))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        members.sort_by(|a, b| a.folder.cmp(&b.folder));
+
+        let manifest = read(&root, "Cargo.toml")?;
+        Ok(Self {
+            root,
+            manifest,
+            members,
+            files,
+        })
+    }
+
+    /// Text of a committed file; an error names the path.
+    pub(crate) fn read(&self, path: &str) -> anyhow::Result<String> {
+        read(&self.root, path)
+    }
+
+    pub(crate) fn member(&self, name: &str) -> anyhow::Result<&Member> {
+        self.members
+            .iter()
+            .find(|member| member.name == name)
+            .with_context(|| format!("the workspace has no package {name}; tables in xtask still name it"))
+    }
+
+    /// The members that users get, as against `tests` and `xtask`.
+    pub(crate) fn products(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| member.is_product())
+    }
+}
+
+/// One package of the workspace.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    /// Path from the root, such as `crates/payments-core`.
+    pub(crate) folder: String,
+    /// Text of the package's manifest.
+    pub(crate) manifest: String,
+    pub(crate) dependencies: Vec<Dependency>,
+    /// Feature names without `default` and without those that begin with an underscore, which are internal.
+    pub(crate) features: Vec<String>,
+    pub(crate) has_library: bool,
+    /// Every Rust file of the package: `src`, `tests`, `examples`, `benches`.
+    pub(crate) sources: Vec<SourceFile>,
+}
+
+impl Member {
+    fn load(root: &Path, package: &Value, files: &[String]) -> anyhow::Result<Self> {
+        let text = |key: &str| {
+            package[key]
+                .as_str()
+                .with_context(|| format!("a package without {key}"))
+        };
+        let manifest_path = Path::new(text("manifest_path")?);
+        let folder = manifest_path
+            .parent()
+            .and_then(|folder| folder.strip_prefix(root).ok());
+        let folder = folder
+            .and_then(Path::to_str)
+            .context("a package outside the workspace")?
+            .to_owned();
+
+        let prefix = format!("{folder}/");
+        let sources = files
+            .iter()
+            .filter(|path| {
+                path.starts_with(&prefix) && Path::new(path).extension().is_some_and(|it| it == "rs")
+            })
+            .map(|path| SourceFile::parse(path, read(root, path)?))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let features = package["features"]
+            .as_object()
+            .context("a package without a feature table")?;
+        Ok(Self {
+            name: text("name")?.to_owned(),
+            manifest: read(root, &format!("{folder}/Cargo.toml"))?,
+            dependencies: list(&package["dependencies"])
+                .iter()
+                .map(Dependency::read)
+                .collect::<anyhow::Result<_>>()?,
+            features: features
+                .keys()
+                .filter(|name| *name != "default" && !name.starts_with('_'))
+                .cloned()
+                .collect(),
+            has_library: list(&package["targets"])
+                .iter()
+                .any(|target| list(&target["kind"]).contains(&"lib".into())),
+            sources,
+            folder,
+        })
+    }
+
+    pub(crate) fn is_product(&self) -> bool {
+        self.folder.starts_with("crates/")
+    }
+
+    /// The sources that a user compiles: `src` without files that hold only tests.
+    pub(crate) fn product_sources(&self) -> impl Iterator<Item = &SourceFile> {
+        let prefix = format!("{}/src/", self.folder);
+        self.sources
+            .iter()
+            .filter(move |file| file.path.starts_with(&prefix) && !file.is_only_tests())
+    }
+
+    /// Whether the doctests of the package include the examples of the README.
+    pub(crate) fn compiles_readme(&self) -> bool {
+        self.has_library && self.product_sources().any(|file| includes_readme(&file.text))
+    }
+
+    /// Names of the direct dependencies of a user's build, optional ones included.
+    pub(crate) fn normal_dependencies(&self) -> impl Iterator<Item = &str> {
+        self.dependencies
+            .iter()
+            .filter(|dependency| dependency.normal)
+            .map(|dependency| dependency.name.as_str())
+    }
+}
+
+/// One line of a package's dependency tables.
+#[derive(Debug)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// Neither a dev-dependency nor a build-dependency.
+    pub(crate) normal: bool,
+}
+
+impl Dependency {
+    fn read(value: &Value) -> anyhow::Result<Self> {
+        let name = value["name"]
+            .as_str()
+            .context("a dependency without a name")?
+            .to_owned();
+        Ok(Self {
+            name,
+            normal: value["kind"].is_null(),
+        })
+    }
+}
+
+/// The root of the workspace, wherever the task was called from.
+pub(crate) fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask
+        .parent()
+        .expect("xtask is a folder in the workspace")
+        .to_owned()
+}
+
+/// A shell that stands in the root of the workspace.
+pub(crate) fn shell() -> anyhow::Result<Shell> {
+    let shell = Shell::new()?;
+    shell.change_dir(root());
+    Ok(shell)
+}
+
+/// A `cargo` command as a person would call it in the root of the workspace.
+///
+/// `cargo run` describes the package it runs in the environment. Build scripts that watch those variables (ring's
+/// does) would be run again whenever a person's call and a task's call alternate, so they are taken out.
+pub(crate) fn cargo<'a>(shell: &'a Shell, arguments: impl IntoIterator<Item = &'a str>) -> Cmd<'a> {
+    const ABOUT_THE_CALLER: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
+    let mut cargo = cmd!(shell, "cargo").args(arguments).quiet();
+    for (name, _) in std::env::vars_os() {
+        if name
+            .to_str()
+            .is_some_and(|name| ABOUT_THE_CALLER.iter().any(|prefix| name.starts_with(prefix)))
+        {
+            cargo = cargo.env_remove(name);
+        }
+    }
+    cargo
+}
+
+fn read(root: &Path, path: &str) -> anyhow::Result<String> {
+    std::fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))
+}
+
+fn includes_readme(source: &str) -> bool {
+    source
+        .lines()
+        .any(|line| line.contains("include_str!(") && line.contains("../README.md\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_included_readme_is_told_from_a_mention_of_it() {
+        assert!(includes_readme("#[doc = include_str!(\"../../../README.md\")]"));
+        assert!(!includes_readme("//! See README.md."));
+        assert!(!includes_readme("let table = include_str!(\"table.md\");"));
+    }
+}
