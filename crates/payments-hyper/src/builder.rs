@@ -1,0 +1,167 @@
+use std::fmt;
+use std::time::Duration;
+
+use crate::build_error::BuildError;
+use crate::connector::Connector;
+use crate::pool::Pool;
+use crate::tls::TlsSettings;
+use crate::tls_provider::TlsProvider;
+use crate::transport::HyperTransport;
+use crate::trusted_roots::TrustedRoots;
+
+/// Settings of a [`HyperTransport`]. Every one has a default that is safe to keep.
+///
+/// There is no setting that turns the verification of certificates off. To talk to a test server, give its certificate
+/// or the authority's that issued it.
+#[must_use = "a builder does nothing until it is built"]
+pub struct HyperTransportBuilder {
+    tls: TlsSettings,
+    pool_idle_timeout: Duration,
+    max_idle_connections: usize,
+    max_connections: Option<usize>,
+    /// The first setting that could not be read, kept until `build` can return it.
+    failure: Option<BuildError>,
+}
+
+impl HyperTransportBuilder {
+    pub(crate) fn new() -> Self {
+        Self {
+            tls: TlsSettings::default(),
+            pool_idle_timeout: Self::DEFAULT_POOL_IDLE_TIMEOUT,
+            max_idle_connections: Self::DEFAULT_MAX_IDLE_CONNECTIONS,
+            max_connections: None,
+            failure: None,
+        }
+    }
+
+    /// Chosen by this SDK: 20 seconds.
+    ///
+    /// Servers and load balancers commonly keep idle connections for 60 seconds and more. A client that gives up first
+    /// does not send a payment into a connection that is just being closed, which would make its outcome unknown.
+    pub const DEFAULT_POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+
+    /// Chosen by this SDK: 512 connections.
+    pub const DEFAULT_MAX_IDLE_CONNECTIONS: usize = 512;
+
+    /// Trusts every certificate of this PEM text as an authority, in addition to the others.
+    pub fn root_certificates_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
+        let added = self.tls.add_roots_pem(pem.as_ref());
+        self.keep_first_failure(added);
+        self
+    }
+
+    /// Trusts this DER certificate as an authority, in addition to the others.
+    pub fn root_certificate_der(mut self, der: impl Into<Vec<u8>>) -> Self {
+        self.tls.add_root_der(der.into());
+        self
+    }
+
+    /// Trusts the certificates of this PEM text and any others that are given, but no public authority.
+    pub fn only_root_certificates_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
+        self.tls.only_given_roots = true;
+        self.root_certificates_pem(pem)
+    }
+
+    /// Shows this certificate to servers that ask for one.
+    ///
+    /// `certificates` is the PEM chain, the client's own first; `private_key` is PEM in PKCS #8, PKCS #1 or SEC1.
+    ///
+    /// With TLS 1.3 a server judges the client's certificate only after the handshake has ended on this side, and the
+    /// request may follow at once. A refused certificate is then an error of unknown outcome, because nothing that
+    /// comes later proves that the request was not read. With TLS 1.2 it is a failed handshake: not processed.
+    pub fn client_certificate_pem(
+        mut self,
+        certificates: impl AsRef<[u8]>,
+        private_key: impl AsRef<[u8]>,
+    ) -> Self {
+        let set = self
+            .tls
+            .set_client_identity(certificates.as_ref(), private_key.as_ref());
+        self.keep_first_failure(set);
+        self
+    }
+
+    /// Chooses the TLS provider where more than one is compiled in.
+    pub fn tls_provider(mut self, provider: TlsProvider) -> Self {
+        self.tls.provider = Some(provider);
+        self
+    }
+
+    /// Chooses the trusted authorities where more than one set is compiled in.
+    pub fn trusted_roots(mut self, roots: TrustedRoots) -> Self {
+        self.tls.trusted_roots = Some(roots);
+        self
+    }
+
+    /// How long a connection may be idle and still be used again.
+    ///
+    /// Keep it below the server's own keep-alive time. Zero means that every request has a connection of its own.
+    pub fn pool_idle_timeout(mut self, timeout: Duration) -> Self {
+        self.pool_idle_timeout = timeout;
+        self
+    }
+
+    /// How many idle connections are kept at most, over all servers.
+    ///
+    /// One that has been idle for too long is closed when the next request begins or ends, not before: a client that
+    /// falls silent keeps the sockets of its last burst open until then, or until the transport is dropped.
+    pub fn max_idle_connections(mut self, count: usize) -> Self {
+        self.max_idle_connections = count;
+        self
+    }
+
+    /// How many requests may be under way at once, each with a connection of its own; unlimited by default.
+    ///
+    /// A request beyond waits for its turn, and its connect deadline runs meanwhile: if that ends, the request was not
+    /// processed. At least one is always allowed.
+    pub fn max_connections(mut self, count: usize) -> Self {
+        self.max_connections = Some(count);
+        self
+    }
+
+    /// Builds the transport. Needs no runtime, opens no connection.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] where a certificate or key could not be read, or where something is asked for that is not
+    /// compiled in.
+    pub fn build(self) -> Result<HyperTransport, BuildError> {
+        let Self {
+            tls,
+            pool_idle_timeout,
+            max_idle_connections,
+            max_connections,
+            failure,
+        } = self;
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        let connector = Connector::new(tls.build()?);
+        let pool = Pool::new(pool_idle_timeout, max_idle_connections);
+        Ok(HyperTransport::new(connector, pool, max_connections))
+    }
+
+    fn keep_first_failure(&mut self, result: Result<(), BuildError>) {
+        if let (None, Err(failure)) = (&self.failure, result) {
+            self.failure = Some(failure);
+        }
+    }
+}
+
+impl fmt::Debug for HyperTransportBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            tls: _,
+            pool_idle_timeout,
+            max_idle_connections,
+            max_connections,
+            failure,
+        } = self;
+        f.debug_struct("HyperTransportBuilder")
+            .field("pool_idle_timeout", pool_idle_timeout)
+            .field("max_idle_connections", max_idle_connections)
+            .field("max_connections", max_connections)
+            .field("failure", failure)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,119 @@
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body as _;
+use http_body_util::Full;
+use hyper::body::{Frame, Incoming};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+
+use crate::stream::{LookFirst, Stream};
+
+/// One HTTP/1.1 connection that carries one exchange at a time.
+///
+/// The connection is driven by the very task that waits for the answer and by nobody else: there is no background task
+/// to outlive a dropped call, to lose with its runtime, or to be woken for each read.
+pub(crate) struct Connection {
+    sender: http1::SendRequest<Full<Bytes>>,
+    /// `None` once the connection has ended.
+    driver: Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>,
+    look_first: LookFirst,
+    is_reused: bool,
+}
+
+/// How the first half of an exchange, up to the answer's head, went.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is matched where it is made and never stored"
+)]
+pub(crate) enum Exchange {
+    /// The final status and the headers came.
+    Answered(Response<Incoming>),
+    /// The connection had ended before hyper wrote anything: here is the request again, proof that it never left.
+    HandedBack(Request<Full<Bytes>>, hyper::Error),
+    /// The connection failed after hyper began to write. Nobody can say how much was read.
+    Lost(hyper::Error),
+}
+
+impl Connection {
+    pub(crate) async fn start(stream: Stream, look_first: LookFirst) -> hyper::Result<Self> {
+        let (sender, driver) = http1::Builder::new()
+            // A head that does not fit is an error. Not the "exact size" option, which would make this limit 2 KiB.
+            .max_buf_size(LARGEST_HEAD)
+            .handshake(TokioIo::new(stream))
+            .await?;
+        Ok(Self {
+            sender,
+            driver: Some(driver),
+            look_first,
+            is_reused: false,
+        })
+    }
+
+    pub(crate) fn is_reused(&self) -> bool {
+        self.is_reused
+    }
+
+    /// Sends `request` and waits for the head of its answer.
+    pub(crate) async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Exchange {
+        // hyper reads an idle connection before it writes to it. With this set that read is a true one, so that a
+        // connection which the server has already closed gives the request back.
+        self.look_first.set(true);
+        let mut head = pin!(self.sender.try_send_request(request));
+        let driver = &mut self.driver;
+        let look_first = &self.look_first;
+        let head = poll_fn(|cx| {
+            drive(driver, cx);
+            look_first.set(false);
+            head.as_mut().poll(cx)
+        })
+        .await;
+        match head {
+            Ok(response) => Exchange::Answered(response),
+            Err(mut failure) => match failure.take_message() {
+                Some(request) => Exchange::HandedBack(request, failure.into_error()),
+                None => Exchange::Lost(failure.into_error()),
+            },
+        }
+    }
+
+    /// The next piece of the answer's body; `None` at its end.
+    pub(crate) async fn frame(&mut self, body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
+        poll_fn(|cx| {
+            // The first look tells hyper that somebody wants the body, the second takes what that brought.
+            if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(cx) {
+                return Poll::Ready(frame);
+            }
+            drive(&mut self.driver, cx);
+            Pin::new(&mut *body).poll_frame(cx)
+        })
+        .await
+    }
+
+    /// Prepares the connection for another exchange; `None` where there can be none.
+    ///
+    /// To be called after the whole body was read: an unread rest makes the connection useless, and hyper says so.
+    pub(crate) fn into_idle(mut self: Box<Self>) -> Option<Box<Self>> {
+        // With a waker that wakes nobody, because the one of the finished call would keep its task's memory alive for
+        // as long as the connection stays idle.
+        drive(&mut self.driver, &mut Context::from_waker(Waker::noop()));
+        self.is_reused = true;
+        (self.driver.is_some() && self.sender.is_ready()).then_some(self)
+    }
+}
+
+/// Chosen by this SDK: the status line and headers of an answer may take 64 KiB.
+const LARGEST_HEAD: usize = 64 * 1024;
+
+/// Moves bytes. A connection that ended is dropped at once, because that is when hyper hands a queued request back.
+fn drive(driver: &mut Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>, cx: &mut Context<'_>) {
+    let ended = driver
+        .as_mut()
+        .is_some_and(|driver| Pin::new(driver).poll(cx).is_ready());
+    if ended {
+        *driver = None;
+    }
+}

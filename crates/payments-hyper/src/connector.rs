@@ -1,0 +1,96 @@
+use std::error::Error as StdError;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::client::legacy::connect::HttpConnector;
+use payments_core::{TransportError, TransportErrorKind};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio_rustls::TlsConnector;
+use tower_service::Service;
+
+use crate::connection::Connection;
+use crate::origin::Origin;
+use crate::resolver::{Resolver, Unresolved};
+use crate::stream::{LookFirst, Socket, Stream};
+use crate::tls::NoTls;
+
+/// Opens connections, stage by stage: name, TCP, TLS, HTTP.
+///
+/// No request exists here, so whatever goes wrong, none was processed.
+pub(crate) struct Connector {
+    tcp: HttpConnector<Resolver>,
+    tls: Result<TlsConnector, NoTls>,
+}
+
+impl Connector {
+    pub(crate) fn new(tls: Result<Arc<ClientConfig>, NoTls>) -> Self {
+        let mut tcp = HttpConnector::new_with_resolver(Resolver::new());
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        Self {
+            tcp,
+            tls: tls.map(TlsConnector::from),
+        }
+    }
+
+    /// A connection to `origin`. `time_left` is shared among the addresses of the name, so that one that does not
+    /// answer leaves time for the next; the caller enforces it as a whole.
+    pub(crate) async fn connect(
+        &self,
+        origin: &Origin,
+        time_left: Duration,
+    ) -> Result<Box<Connection>, TransportError> {
+        let tls = match (&self.tls, origin.is_secure()) {
+            (_, false) => None,
+            (Ok(tls), true) => {
+                let name = ServerName::try_from(origin.server_name().to_owned()).map_err(|error| {
+                    TransportError::not_processed(TransportErrorKind::Tls).with_source(error)
+                })?;
+                Some((tls, name))
+            }
+            (Err(reason), true) => {
+                return Err(TransportError::not_processed(TransportErrorKind::Tls).with_source(*reason));
+            }
+        };
+
+        let mut tcp = self.tcp.clone();
+        tcp.set_connect_timeout(Some(time_left));
+        let tcp = tcp.call(origin.connect_uri()).await.map_err(|error| {
+            let kind = if is_unresolved(&error) {
+                TransportErrorKind::Resolve
+            } else {
+                TransportErrorKind::Connect
+            };
+            TransportError::not_processed(kind).with_source(error)
+        })?;
+
+        let look_first = LookFirst::default();
+        let socket = Socket::new(tcp.into_inner(), look_first.clone());
+        let stream = match tls {
+            None => Stream::Plain(socket),
+            Some((tls, name)) => {
+                let tls = tls.connect(name, socket).await.map_err(|error| {
+                    TransportError::not_processed(TransportErrorKind::Tls).with_source(error)
+                })?;
+                Stream::Tls(Box::new(tls))
+            }
+        };
+
+        let connection = Connection::start(stream, look_first)
+            .await
+            .map_err(|error| TransportError::not_processed(TransportErrorKind::Connect).with_source(error))?;
+        Ok(Box::new(connection))
+    }
+}
+
+fn is_unresolved(error: &(dyn StdError + 'static)) -> bool {
+    let mut error = Some(error);
+    while let Some(this) = error {
+        if this.is::<Unresolved>() {
+            return true;
+        }
+        error = this.source();
+    }
+    false
+}

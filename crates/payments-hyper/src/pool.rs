@@ -1,0 +1,84 @@
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime;
+use tokio::time::Instant;
+
+use crate::connection::Connection;
+use crate::origin::Origin;
+
+/// Idle connections, the longest idle first.
+///
+/// There is no background task: connections that were idle for too long are closed when the next one is taken or put
+/// back, and a closed one is found out by the exchange that tries it.
+pub(crate) struct Pool {
+    idle: Mutex<VecDeque<Idle>>,
+    idle_timeout: Duration,
+    max_idle: usize,
+}
+
+struct Idle {
+    origin: Origin,
+    /// A socket belongs to the runtime it was opened in: another one would wait for news of it in vain.
+    runtime: runtime::Id,
+    since: Instant,
+    connection: Box<Connection>,
+}
+
+impl Pool {
+    pub(crate) fn new(idle_timeout: Duration, max_idle: usize) -> Self {
+        Self {
+            idle: Mutex::new(VecDeque::new()),
+            idle_timeout,
+            max_idle,
+        }
+    }
+
+    /// The connection to `origin` that was used last: the one least likely to have been closed meanwhile.
+    pub(crate) fn take(&self, origin: &Origin, runtime: runtime::Id) -> Option<Box<Connection>> {
+        let mut idle = self.lock();
+        let expired = self.expired(&mut idle);
+        let newest = idle
+            .iter()
+            .rposition(|idle| idle.runtime == runtime && idle.origin == *origin);
+        let taken = newest.and_then(|index| idle.remove(index));
+        drop(idle);
+        // Closing sockets is for outside of the lock.
+        drop(expired);
+        taken.map(|idle| idle.connection)
+    }
+
+    pub(crate) fn put(&self, origin: Origin, runtime: runtime::Id, connection: Box<Connection>) {
+        let mut idle = self.lock();
+        let expired = self.expired(&mut idle);
+        idle.push_back(Idle {
+            origin,
+            runtime,
+            since: Instant::now(),
+            connection,
+        });
+        let surplus = if idle.len() > self.max_idle {
+            idle.pop_front()
+        } else {
+            None
+        };
+        drop(idle);
+        drop((expired, surplus));
+    }
+
+    fn expired(&self, idle: &mut VecDeque<Idle>) -> Vec<Idle> {
+        let fresh = idle
+            .iter()
+            .position(|idle| idle.since.elapsed() < self.idle_timeout);
+        match fresh {
+            Some(0) => Vec::new(),
+            fresh => idle.drain(..fresh.unwrap_or(idle.len())).collect(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Idle>> {
+        // Nothing can panic half-way through a change, so a poisoned list is a whole list.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

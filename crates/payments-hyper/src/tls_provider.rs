@@ -1,0 +1,42 @@
+use rustls::crypto::CryptoProvider;
+
+use crate::build_error::{BuildError, BuildErrorKind};
+
+/// Whose cryptography TLS is made with.
+///
+/// Always named explicitly to rustls. The process-wide default provider is neither read nor installed, so no other
+/// crate's choice of features can change this one or make it panic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TlsProvider {
+    /// ring: needs the feature `ring`. The default wherever that is enabled, even beside `aws-lc-rs`.
+    Ring,
+    /// aws-lc-rs: needs the feature `aws-lc-rs`.
+    AwsLcRs,
+}
+
+impl TlsProvider {
+    /// The one used where none is chosen.
+    pub(crate) fn compiled_in() -> Option<Self> {
+        if cfg!(feature = "ring") {
+            Some(Self::Ring)
+        } else if cfg!(feature = "aws-lc-rs") {
+            Some(Self::AwsLcRs)
+        } else {
+            None
+        }
+    }
+
+    pub(crate) fn crypto_provider(self) -> Result<CryptoProvider, BuildError> {
+        match self {
+            #[cfg(feature = "ring")]
+            Self::Ring => Ok(rustls::crypto::ring::default_provider()),
+            #[cfg(not(feature = "ring"))]
+            Self::Ring => Err(BuildError::new(BuildErrorKind::RingMissing)),
+            #[cfg(feature = "aws-lc-rs")]
+            Self::AwsLcRs => Ok(rustls::crypto::aws_lc_rs::default_provider()),
+            #[cfg(not(feature = "aws-lc-rs"))]
+            Self::AwsLcRs => Err(BuildError::new(BuildErrorKind::AwsLcRsMissing)),
+        }
+    }
+}

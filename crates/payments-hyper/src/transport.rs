@@ -1,0 +1,263 @@
+use std::error::Error as StdError;
+use std::fmt;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Request, Response, Uri, Version};
+use http_body::Body as _;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+use tokio::runtime::{self, Handle};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
+
+use crate::body::CappedBody;
+use crate::builder::HyperTransportBuilder;
+use crate::connection::{Connection, Exchange};
+use crate::connector::Connector;
+use crate::deadline::{self, Alarm};
+use crate::origin::Origin;
+use crate::pool::Pool;
+
+/// HTTP/1.1 over TCP and TLS, by hyper, rustls and tokio.
+///
+/// Clones are cheap and share their connections. A call must be made within a tokio runtime that has its network and
+/// time drivers; anywhere else it is an error, not processed.
+///
+/// See the [crate's documentation](crate) for what it proves and how.
+#[derive(Clone)]
+pub struct HyperTransport {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    connector: Connector,
+    pool: Pool,
+    /// One permit for each request that may be under way.
+    permits: Option<Semaphore>,
+}
+
+impl HyperTransport {
+    /// A builder with every setting at its default.
+    pub fn builder() -> HyperTransportBuilder {
+        HyperTransportBuilder::new()
+    }
+
+    pub(crate) fn new(connector: Connector, pool: Pool, max_connections: Option<usize>) -> Self {
+        let permits = max_connections.map(|count| Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
+        Self {
+            shared: Arc::new(Shared {
+                connector,
+                pool,
+                permits,
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for HyperTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HyperTransport").finish_non_exhaustive()
+    }
+}
+
+impl Transport for HyperTransport {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        let started = Instant::now();
+        let deadlines = request.deadlines();
+        let cap = request.response_cap();
+        let connect_by = deadline::after(started, deadlines.connect());
+        let total_ends = deadline::after(started, deadlines.total());
+        let runtime = Handle::try_current()
+            .map_err(|error| not_processed(TransportErrorKind::Other, error))?
+            .id();
+        let origin =
+            Origin::of(request.uri()).map_err(|error| not_processed(TransportErrorKind::Other, error))?;
+        let alarm = deadline::alarm(total_ends)
+            .map_err(|_| not_processed(TransportErrorKind::Other, "the tokio runtime has no time driver"))?;
+        let mut alarm = pin!(alarm);
+
+        // Nothing leaves before here has ended: a failure is NotProcessed.
+        let mut outgoing = outgoing(request, &origin);
+        let _permit = self.shared.permit(connect_by).await?;
+        let (mut connection, head) = loop {
+            let mut connection = self.shared.connection(&origin, runtime, connect_by).await?;
+            if Instant::now() >= total_ends {
+                return Err(TransportError::not_processed(TransportErrorKind::Timeout));
+            }
+
+            // From here on the request may have been read: a failure is Unknown, unless hyper hands the request back.
+            match deadline::before(alarm.as_mut(), connection.exchange(outgoing)).await {
+                None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
+                Some(Exchange::Lost(error)) => {
+                    return Err(TransportError::unknown(kind_of(&error)).with_source(error));
+                }
+                Some(Exchange::HandedBack(_, error)) if !connection.is_reused() => {
+                    return Err(not_processed(TransportErrorKind::Closed, error));
+                }
+                // Ends, because each turn uses up an idle connection and a new one is not reused.
+                Some(Exchange::HandedBack(request, _)) => outgoing = request,
+                Some(Exchange::Answered(head)) => break (connection, head),
+            }
+        };
+
+        // From here on there is a status: a failure is Answered, unless the answer cannot be told from another's.
+        refuse_ambiguous_length(head.headers())?;
+        let (parts, mut body) = head.into_parts();
+        let mut read = CappedBody::new(cap);
+        let failure = read_body(&mut connection, &mut body, &mut read, alarm)
+            .await
+            .err();
+        let answer = TransportResponse::new(Response::from_parts(parts, read.into_bytes()));
+        match failure {
+            Some(BodyFailure { kind, source }) => {
+                let error = TransportError::answered(kind, answer);
+                Err(match source {
+                    Some(source) => error.with_source(source),
+                    None => error,
+                })
+            }
+            None => {
+                if let Some(connection) = connection.into_idle() {
+                    self.shared.pool.put(origin, runtime, connection);
+                }
+                Ok(answer)
+            }
+        }
+    }
+}
+
+impl Shared {
+    async fn permit(&self, connect_by: Instant) -> Result<Option<SemaphorePermit<'_>>, TransportError> {
+        let Some(permits) = &self.permits else {
+            return Ok(None);
+        };
+        match tokio::time::timeout_at(connect_by, permits.acquire()).await {
+            Ok(Ok(permit)) => Ok(Some(permit)),
+            Ok(Err(closed)) => Err(not_processed(TransportErrorKind::Cancelled, closed)),
+            Err(elapsed) => Err(not_processed(TransportErrorKind::Timeout, elapsed)),
+        }
+    }
+
+    /// An idle connection, or else a new one by the connect deadline.
+    async fn connection(
+        &self,
+        origin: &Origin,
+        runtime: runtime::Id,
+        connect_by: Instant,
+    ) -> Result<Box<Connection>, TransportError> {
+        if let Some(connection) = self.pool.take(origin, runtime) {
+            return Ok(connection);
+        }
+        let time_left = connect_by.saturating_duration_since(Instant::now());
+        let connecting = deadline::no_panic(self.connector.connect(origin, time_left));
+        match tokio::time::timeout_at(connect_by, connecting).await {
+            Ok(Ok(connected)) => connected,
+            Ok(Err(_panic)) => Err(not_processed(
+                TransportErrorKind::Other,
+                "the tokio runtime has no network driver",
+            )),
+            Err(elapsed) => Err(not_processed(TransportErrorKind::Timeout, elapsed)),
+        }
+    }
+}
+
+struct BodyFailure {
+    kind: TransportErrorKind,
+    source: Option<hyper::Error>,
+}
+
+/// Reads the body to its end, to the cap or to the deadline, into `read`.
+///
+/// An answer that announces more than the cap is read up to the cap all the same, because its beginning may hold the
+/// transaction's id.
+async fn read_body(
+    connection: &mut Connection,
+    body: &mut Incoming,
+    read: &mut CappedBody,
+    mut alarm: Pin<&mut Alarm>,
+) -> Result<(), BodyFailure> {
+    while !body.is_end_stream() {
+        let kind = match deadline::before(alarm.as_mut(), connection.frame(body)).await {
+            Some(Some(Ok(frame))) => match frame.into_data().map(|piece| read.push(piece)) {
+                // Trailers carry nothing that the interface knows.
+                Err(_) | Ok(Ok(())) => continue,
+                Ok(Err(_over_cap)) => TransportErrorKind::BodyTooLarge,
+            },
+            Some(Some(Err(error))) => {
+                return Err(BodyFailure {
+                    kind: TransportErrorKind::BodyTruncated,
+                    source: Some(error),
+                });
+            }
+            Some(None) => break,
+            None => TransportErrorKind::Timeout,
+        };
+        return Err(BodyFailure { kind, source: None });
+    }
+    Ok(())
+}
+
+/// The request as HTTP/1.1 wants it: the path alone as target, `Host`, and `Content-Length` as long as the body is.
+fn outgoing(request: TransportRequest, origin: &Origin) -> Request<Full<Bytes>> {
+    let mut request = request.into_http();
+    let target = request.uri().path_and_query().cloned();
+    *request.uri_mut() = Uri::from(target.unwrap_or_else(|| PathAndQuery::from_static("/")));
+    *request.version_mut() = Version::HTTP_11;
+    let length = request.body().len();
+    let may_be_bodiless = length == 0 && request.method().is_safe();
+    let headers = request.headers_mut();
+    headers.insert(HOST, origin.host_header());
+    headers.remove(TRANSFER_ENCODING);
+    headers.remove(CONTENT_LENGTH);
+    if !may_be_bodiless {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    request.map(Full::new)
+}
+
+/// An answer whose end two readers can see in two places may be somebody else's, or an attack. hyper accepts some of
+/// these and refuses others; here they are refused alike, and its status is not believed either.
+fn refuse_ambiguous_length(headers: &HeaderMap) -> Result<(), TransportError> {
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    let Some(first) = lengths.next() else {
+        return Ok(());
+    };
+    let is_ambiguous = lengths.next().is_some()
+        || first.as_bytes().contains(&b',')
+        || headers.contains_key(TRANSFER_ENCODING);
+    if is_ambiguous {
+        return Err(TransportError::unknown(TransportErrorKind::Protocol)
+            .with_source("the answer gives its length more than once"));
+    }
+    Ok(())
+}
+
+fn not_processed(
+    kind: TransportErrorKind,
+    source: impl Into<Box<dyn StdError + Send + Sync>>,
+) -> TransportError {
+    TransportError::not_processed(kind).with_source(source)
+}
+
+fn kind_of(error: &hyper::Error) -> TransportErrorKind {
+    if error.is_parse() {
+        return TransportErrorKind::Protocol;
+    }
+    let mut source = error.source();
+    while let Some(this) = source {
+        // An io::Error holds rustls' own error and does not name it as its source.
+        let inner = this
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        if this.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+            return TransportErrorKind::Tls;
+        }
+        source = this.source();
+    }
+    TransportErrorKind::Closed
+}

@@ -1,0 +1,103 @@
+//! Does a request that never left always come back as "not processed"?
+
+mod support;
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use payments_core::{Delivery, TransportErrorKind};
+use payments_hyper::HyperTransport;
+use support::{Server, post, send_failing};
+
+fn transport() -> HyperTransport {
+    HyperTransport::builder().build().unwrap()
+}
+
+#[tokio::test]
+async fn d02_refused_is_not_processed() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", nobody.local_addr().unwrap());
+    drop(nobody);
+    let (delivery, kind, _) = send_failing(&transport(), post(url)).await;
+    assert_eq!(
+        (delivery, kind),
+        (Delivery::NotProcessed, TransportErrorKind::Connect)
+    );
+}
+
+#[tokio::test]
+async fn d02_a_name_that_does_not_resolve_is_not_processed() {
+    let (delivery, kind, _) = send_failing(&transport(), post("http://no-such-host.invalid/")).await;
+    assert_eq!(
+        (delivery, kind),
+        (Delivery::NotProcessed, TransportErrorKind::Resolve)
+    );
+}
+
+#[tokio::test]
+async fn d01_a_uri_that_names_no_server_is_not_processed() {
+    for url in ["/transaction", "ftp://127.0.0.1/", "http://user:word@127.0.0.1/"] {
+        let (delivery, ..) = send_failing(&transport(), post(url)).await;
+        assert_eq!(delivery, Delivery::NotProcessed, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn d23_connect_deadline_covers_a_stalled_tls_handshake() {
+    let server = Server::start(|connection| drop(connection.hold()));
+    let transport = HyperTransport::builder().build().unwrap();
+    let plan = post(server.https_url()).connect(Duration::from_millis(200));
+    let (delivery, kind, _) = send_failing(&transport, plan).await;
+    assert_eq!(
+        (delivery, kind),
+        (Delivery::NotProcessed, TransportErrorKind::Timeout)
+    );
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn d23_total_deadline_that_ends_while_connecting_is_not_processed() {
+    let server = Server::start(|connection| drop(connection.hold()));
+    let transport = HyperTransport::builder().build().unwrap();
+    let plan = post(server.https_url()).total(Duration::from_millis(200));
+    let (delivery, kind, _) = send_failing(&transport, plan).await;
+    assert_eq!(
+        (delivery, kind),
+        (Delivery::NotProcessed, TransportErrorKind::Timeout)
+    );
+}
+
+#[tokio::test]
+async fn d23_no_time_at_all_sends_nothing_even_on_an_open_connection() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let transport = transport();
+    support::send(&transport, post(server.url())).await.unwrap();
+    let (delivery, kind, _) = send_failing(&transport, post(server.url()).total(Duration::ZERO)).await;
+    assert_eq!(
+        (delivery, kind),
+        (Delivery::NotProcessed, TransportErrorKind::Timeout)
+    );
+    assert_eq!(server.received().len(), 1);
+}
+
+#[tokio::test]
+async fn deadlines_beyond_the_clock_are_no_panic() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let plan = post(server.url()).connect(Duration::MAX).total(Duration::MAX);
+    support::send(&transport(), plan).await.unwrap();
+}
+
+#[tokio::test]
+async fn d02_a_connection_closed_on_accept_is_never_called_answered() {
+    // Whether the close is seen before hyper writes is a race, and either side of it is told truly.
+    let server = Server::start(support::Conversation::close);
+    let transport = transport();
+    for _ in 0..50 {
+        let (delivery, ..) = send_failing(&transport, post(server.url())).await;
+        assert!(
+            matches!(delivery, Delivery::NotProcessed | Delivery::Unknown),
+            "{delivery:?}"
+        );
+    }
+    assert_eq!(server.received().len(), 0);
+}

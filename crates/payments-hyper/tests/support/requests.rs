@@ -1,0 +1,117 @@
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Method, Request};
+use payments_core::{
+    Deadlines, Delivery, OperationName, Transport, TransportError, TransportErrorKind, TransportRequest,
+    TransportResponse,
+};
+use payments_hyper::HyperTransport;
+
+/// Chosen not to occur by chance; no error may show them.
+pub(crate) const CARD_NUMBER: &str = "4929000000006";
+pub(crate) const KEY: &str = "canary-key-7f3a1c";
+
+/// A request to be made, with deadlines that a healthy exchange never comes near.
+pub(crate) struct Plan {
+    pub(crate) method: Method,
+    pub(crate) url: String,
+    pub(crate) body: Bytes,
+    pub(crate) connect: Duration,
+    pub(crate) total: Duration,
+    pub(crate) cap: usize,
+}
+
+/// A charge.
+pub(crate) fn post(url: impl Into<String>) -> Plan {
+    Plan {
+        method: Method::POST,
+        url: url.into(),
+        body: Bytes::from(format!(r#"{{"CardNumber":"{CARD_NUMBER}"}}"#)),
+        connect: Duration::from_secs(20),
+        total: Duration::from_secs(20),
+        cap: TransportRequest::DEFAULT_RESPONSE_CAP,
+    }
+}
+
+impl Plan {
+    pub(crate) fn get(mut self) -> Self {
+        self.method = Method::GET;
+        self.body = Bytes::new();
+        self
+    }
+
+    pub(crate) fn connect(mut self, deadline: Duration) -> Self {
+        self.connect = deadline;
+        self
+    }
+
+    pub(crate) fn total(mut self, deadline: Duration) -> Self {
+        self.total = deadline;
+        self
+    }
+
+    pub(crate) fn cap(mut self, cap: usize) -> Self {
+        self.cap = cap;
+        self
+    }
+
+    pub(crate) fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    pub(crate) fn request(self) -> TransportRequest {
+        let mut key = HeaderValue::from_static(KEY);
+        key.set_sensitive(true);
+        let request = Request::builder()
+            .method(self.method)
+            .uri(self.url)
+            .header(AUTHORIZATION, key)
+            .body(self.body)
+            .unwrap();
+        TransportRequest::new(
+            request,
+            OperationName::Transaction,
+            Deadlines::new(self.connect, self.total),
+            self.cap,
+        )
+    }
+}
+
+/// Sends; every error on the way is searched for secrets.
+pub(crate) async fn send(
+    transport: &HyperTransport,
+    plan: Plan,
+) -> Result<TransportResponse, TransportError> {
+    let result = transport.send(plan.request()).await;
+    if let Err(error) = &result {
+        assert_holds_no_secret(error);
+    }
+    result
+}
+
+/// Sends what must fail, and gives the evidence.
+pub(crate) async fn send_failing(
+    transport: &HyperTransport,
+    plan: Plan,
+) -> (Delivery, TransportErrorKind, TransportError) {
+    match send(transport, plan).await {
+        Ok(answer) => panic!("was answered: {answer:?}"),
+        Err(error) => (error.delivery(), error.kind(), error),
+    }
+}
+
+fn assert_holds_no_secret(error: &TransportError) {
+    let mut text = format!("{error} {error:?} {error:#?}");
+    let mut source = error.source();
+    while let Some(this) = source {
+        text += &format!(" {this} {this:?}");
+        source = this.source();
+    }
+    for secret in [CARD_NUMBER, KEY] {
+        assert!(!text.contains(secret), "an error shows a secret: {text}");
+    }
+}
