@@ -28,11 +28,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
 /// Every decision with the tests that hold it.
 pub(crate) fn held(workspace: &Workspace) -> Vec<Held> {
-    let files = workspace
-        .members
-        .iter()
-        .filter(|member| member.name != "xtask")
-        .flat_map(|member| &member.sources);
+    let files = workspace.members.iter().flat_map(|member| &member.sources);
     let tests: Vec<_> = files.flat_map(test_functions).collect();
     DECISIONS
         .iter()

@@ -1,6 +1,6 @@
 //! The project's own tasks, called as `cargo xtask <task>`; `cargo xtask help` lists them.
 //!
-//! Everything that the project asks of its own source is here: one command that checks it all ([`test`]), the rules
+//! Everything that the project asks of its own source is here: one command that checks it all ([`mod@test`]), the rules
 //! of the repository as ordinary tests ([`tidy`]) and the list of decisions with the tests that hold them
 //! ([`decisions`]). Nothing here is part of a published crate.
 

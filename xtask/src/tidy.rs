@@ -84,9 +84,12 @@ rules! {
     sources::no_exit_but_by_returning,
     public_api::public_api_shows_only_allowed_crates,
     files::files_name_no_machine,
+    files::files_point_to_nothing_outside,
     documents::documents_exist,
     documents::readme_examples_are_compiled,
     documents::one_command_tests_everything,
+    documents::links_lead_somewhere,
+    documents::code_map_names_every_member,
     documents::invariants_name_their_tests,
     documents::decisions_have_tests,
 }

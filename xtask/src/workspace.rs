@@ -115,9 +115,7 @@ impl Member {
         let prefix = format!("{folder}/");
         let sources = files
             .iter()
-            .filter(|path| {
-                path.starts_with(&prefix) && Path::new(path).extension().is_some_and(|it| it == "rs")
-            })
+            .filter(|path| path.starts_with(&prefix) && has_extension(path, "rs"))
             .map(|path| SourceFile::parse(path, read(root, path)?))
             .collect::<anyhow::Result<Vec<_>>>()?;
 
@@ -190,6 +188,12 @@ impl Dependency {
             normal: value["kind"].is_null(),
         })
     }
+}
+
+pub(crate) fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path)
+        .extension()
+        .is_some_and(|found| found == extension)
 }
 
 /// The root of the workspace, wherever the task was called from.

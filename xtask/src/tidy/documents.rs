@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Finding, Report, has_rule};
 use crate::decisions;
-use crate::workspace::{Member, Workspace};
+use crate::workspace::{Member, Workspace, has_extension};
 
 const INVARIANT: &str = "**Architecture Invariant:**";
 
@@ -50,6 +50,46 @@ pub(super) fn one_command_tests_everything(workspace: &Workspace) -> anyhow::Res
     Ok(findings.into())
 }
 
+/// A link in prose leads to a file or a folder that is there.
+pub(super) fn links_lead_somewhere(workspace: &Workspace) -> anyhow::Result<Report> {
+    let mut findings = Vec::new();
+    for path in workspace.files.iter().filter(|path| has_extension(path, "md")) {
+        let folder = workspace
+            .root
+            .join(path)
+            .parent()
+            .expect("a file is in a folder")
+            .to_owned();
+        let text = workspace.read(path)?;
+        let broken = local_links(&text)
+            .into_iter()
+            .filter(|(_, target)| !folder.join(target).exists());
+        findings.extend(broken.map(|(line, target)| {
+            Finding::new(
+                format!("{path}:{line}"),
+                format!("there is no {target}: mend the link"),
+            )
+        }));
+    }
+    Ok(findings.into())
+}
+
+/// A member that the code map leaves out is a member that a newcomer does not find.
+pub(super) fn code_map_names_every_member(workspace: &Workspace) -> anyhow::Result<Report> {
+    let map = workspace.read("ARCHITECTURE.md")?;
+    let missing = workspace
+        .members
+        .iter()
+        .filter(|member| !map.contains(&member.name) && !map.contains(&member.folder));
+    let findings = missing.map(|member| {
+        Finding::new(
+            "ARCHITECTURE.md",
+            format!("say in the code map what {} is for", member.folder),
+        )
+    });
+    Ok(findings.collect::<Vec<_>>().into())
+}
+
 /// An invariant that nothing checks is a wish, so each one names its test.
 pub(super) fn invariants_name_their_tests(workspace: &Workspace) -> anyhow::Result<Report> {
     let tests: BTreeSet<_> = workspace
@@ -77,6 +117,20 @@ pub(super) fn decisions_have_tests(workspace: &Workspace) -> anyhow::Result<Repo
         Finding::new(format!("decision {number}"), advice)
     });
     Ok(findings.collect::<Vec<_>>().into())
+}
+
+/// Targets of Markdown links within the repository, each with its line.
+fn local_links(text: &str) -> Vec<(usize, &str)> {
+    let mut links = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        for rest in line.split("](").skip(1) {
+            let target = rest.split([')', ' ', '#']).next().unwrap_or_default();
+            if !target.is_empty() && !target.contains(':') {
+                links.push((index + 1, target));
+            }
+        }
+    }
+    links
 }
 
 fn unchecked_invariants(text: &str, is_test: impl Fn(&str) -> bool) -> Vec<Finding> {
@@ -162,5 +216,31 @@ mod tests {
             1
         );
         assert_eq!(findings("No invariants at all."), 1);
+    }
+
+    #[test]
+    fn a_link_within_the_repository_is_told_from_others() {
+        let text = "[a](src/a.rs) [b](https://example.com/b)\n[c](#c) [d](docs/d.md#part) `a[i](x)`";
+        assert_eq!(local_links(text), [(1, "src/a.rs"), (2, "docs/d.md"), (2, "x")]);
+    }
+
+    #[test]
+    fn d42_the_readme_says_what_the_interface_does_not_offer() {
+        let readme = Workspace::load()
+            .and_then(|workspace| workspace.read("README.md"))
+            .unwrap();
+        let (_, missing) = readme
+            .split_once("does not offer")
+            .expect("the README has a chapter on what is missing");
+        let missing = missing
+            .split("\n## ")
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        for word in ["capture", "refund", "token creation", "list", "webhooks"] {
+            assert!(missing.contains(word), "{word}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Rules about every committed file, whatever its language.
 
 use super::{Finding, Report};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, has_extension};
 
 /// A file that names a folder of one machine works on that machine alone.
 pub(super) fn files_name_no_machine(workspace: &Workspace) -> anyhow::Result<Report> {
@@ -16,6 +16,28 @@ pub(super) fn files_name_no_machine(workspace: &Workspace) -> anyhow::Result<Rep
                 "do not name the folder {folder} of one machine: use a path from the root, or a temporary one"
             );
             findings.push(Finding::new(format!("{path}:{line}"), advice));
+        }
+    }
+    Ok(findings.into())
+}
+
+/// A reader has the repository alone: what it points to must be in it, and a ticket's number tells nothing.
+pub(super) fn files_point_to_nothing_outside(workspace: &Workspace) -> anyhow::Result<Report> {
+    let mut findings = Vec::new();
+    for path in workspace.files.iter().filter(|path| path.as_str() != file!()) {
+        let Ok(text) = std::fs::read_to_string(workspace.root.join(path)) else {
+            continue;
+        };
+        for line in ticket_numbers(&text) {
+            let advice = "say what it is about instead of a ticket's number";
+            findings.push(Finding::new(format!("{path}:{line}"), advice));
+        }
+        // Rust sources hold such paths as hostile input for tests, and the compiler follows those that are meant.
+        if !has_extension(path, "rs") {
+            for line in paths_that_leave(path, &text) {
+                let advice = "name nothing above the root of the repository: others do not have it";
+                findings.push(Finding::new(format!("{path}:{line}"), advice));
+            }
         }
     }
     Ok(findings.into())
@@ -40,6 +62,34 @@ fn machine_paths(text: &str) -> Vec<(usize, &'static str)> {
     found
 }
 
+/// Lines (from one) that say `issue 12` or `issue #12`.
+fn ticket_numbers(text: &str) -> Vec<usize> {
+    let says_one = |line: &str| {
+        let line = line.to_ascii_lowercase();
+        let mut after = line.split("issue ").skip(1);
+        after.any(|rest| {
+            rest.trim_start_matches('#')
+                .starts_with(|first: char| first.is_ascii_digit())
+        })
+    };
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| says_one(line))
+        .map(|(index, _)| index + 1)
+        .collect()
+}
+
+/// Lines (from one) with a path that climbs out of the repository from the folder of the file at `path`.
+fn paths_that_leave(path: &str, text: &str) -> Vec<usize> {
+    let depth = path.matches('/').count();
+    let climbs_out = |line: &str| line.contains(&"../".repeat(depth + 1));
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| climbs_out(line))
+        .map(|(index, _)| index + 1)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +108,27 @@ mod tests {
         assert_eq!(
             machine_paths("src/work/a.rs https://example.com/home/ $HOME/tmp/a ../tmp/b"),
             []
+        );
+    }
+
+    #[test]
+    fn a_ticket_is_found_by_its_number() {
+        assert_eq!(
+            ticket_numbers("see issue 12\nSee Issue #3.\nthis issue 's\nno issue"),
+            [1, 2]
+        );
+    }
+
+    #[test]
+    fn a_path_above_the_root_is_found() {
+        assert_eq!(paths_that_leave("README.md", "a\nsee ../other/file"), [2]);
+        assert_eq!(
+            paths_that_leave("crates/a/Cargo.toml", "readme = \"../../README.md\""),
+            [0; 0]
+        );
+        assert_eq!(
+            paths_that_leave("crates/a/Cargo.toml", "readme = \"../../../README.md\""),
+            [1]
         );
     }
 }
