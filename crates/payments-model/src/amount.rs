@@ -1,0 +1,327 @@
+use std::cmp::Ordering;
+use std::error::Error;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+/// An exact decimal amount of money, in whatever currency the merchant account has.
+///
+/// The interface names no currency, so neither does this type: `10.50` is ten and a half of *something*, and two
+/// amounts may be compared or added only if the caller knows that they are of the same kind.
+///
+/// The value is a whole number times a power of ten, never a binary fraction. Nothing is ever rounded: a text that
+/// cannot be kept exactly is refused. Every number of up to 18 significant digits can be kept.
+///
+/// `Eq`, `Ord` and `Hash` compare the value (`45` equals `45.00`), while `Display` keeps the decimals as they were
+/// read (`45.00` stays `45.00`) and never writes an exponent (`1e2` becomes `100`).
+///
+/// # Examples
+///
+/// ```
+/// use payments_model::Amount;
+///
+/// let price: Amount = "19.99".parse()?;
+/// assert_eq!(price, Amount::from_cents(19_99));
+/// assert_eq!(price.to_cents(), Some(1999));
+/// assert_eq!("45.00".parse::<Amount>()?.to_string(), "45.00");
+/// # Ok::<(), payments_model::AmountError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Amount {
+    coefficient: i64,
+    exponent: i8,
+}
+
+impl Amount {
+    /// An amount given in hundredths: `from_cents(10_50)` is `10.50`.
+    pub const fn from_cents(cents: i64) -> Self {
+        Self {
+            coefficient: cents,
+            exponent: -2,
+        }
+    }
+
+    /// Whether the amount is above zero, as every amount that is sent must be.
+    pub const fn is_positive(self) -> bool {
+        self.coefficient > 0
+    }
+
+    /// The number of decimals that the value needs: 0 for `45.00`, 1 for `45.10`, 3 for `0.125`.
+    pub fn decimal_places(self) -> u32 {
+        let (_, exponent) = self.minimal();
+        u32::from(exponent.min(0).unsigned_abs())
+    }
+
+    /// The amount in hundredths, or `None` if that is not a whole number or does not fit.
+    pub fn to_cents(self) -> Option<i64> {
+        let (coefficient, exponent) = self.minimal();
+        let shift = u32::try_from(i32::from(exponent) + 2).ok()?;
+        10_i64.checked_pow(shift)?.checked_mul(coefficient)
+    }
+
+    /// The exact sum, or `None` if it cannot be kept exactly. It keeps the longer of the two scales: `1` and `2.50`
+    /// make `3.50`.
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        if self.coefficient == 0 && other.coefficient == 0 {
+            return Some(Self {
+                coefficient: 0,
+                exponent: self.exponent.min(other.exponent),
+            });
+        }
+        let as_read = (
+            (self.coefficient, self.exponent),
+            (other.coefficient, other.exponent),
+        );
+        // Trailing zeros may push the common scale out of reach although the values themselves would fit.
+        add(as_read.0, as_read.1).or_else(|| add(self.minimal(), other.minimal()))
+    }
+
+    /// The coefficient without trailing zeros, and the exponent that goes with it; zero is `(0, 0)`.
+    fn minimal(self) -> (i64, i8) {
+        let (mut coefficient, mut exponent) = (self.coefficient, self.exponent);
+        if coefficient == 0 {
+            return (0, 0);
+        }
+        while coefficient % 10 == 0 {
+            coefficient /= 10;
+            exponent += 1;
+        }
+        (coefficient, exponent)
+    }
+
+    /// Keeps `coefficient` × 10^`exponent` with the scale as given where possible, exactly in any case, or not at all.
+    fn fit(mut coefficient: i128, mut exponent: i64) -> Option<Self> {
+        if coefficient == 0 {
+            exponent = exponent.clamp(-MAX_EXPONENT, 0);
+        }
+        while exponent > MAX_EXPONENT {
+            coefficient = coefficient.checked_mul(10)?;
+            exponent -= 1;
+        }
+        while exponent < -MAX_EXPONENT || i64::try_from(coefficient).is_err() {
+            if coefficient % 10 != 0 {
+                return None;
+            }
+            coefficient /= 10;
+            exponent += 1;
+        }
+        if exponent > MAX_EXPONENT {
+            return None;
+        }
+        Some(Self {
+            coefficient: coefficient.try_into().ok()?,
+            exponent: exponent.try_into().ok()?,
+        })
+    }
+}
+
+impl FromStr for Amount {
+    type Err = AmountError;
+
+    /// Reads a number written as JSON writes numbers: no leading `+`, no leading zeros, an exponent is accepted.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not such a number, or is one that cannot be kept exactly.
+    fn from_str(text: &str) -> Result<Self, AmountError> {
+        let number = JsonNumber::split(text).ok_or(AmountError(Problem::NotANumber))?;
+        number.value().ok_or(AmountError(Problem::NotExact))
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.coefficient.unsigned_abs().to_string();
+        let places = usize::from(self.exponent.min(0).unsigned_abs());
+        if places > 0 {
+            if text.len() <= places {
+                text.insert_str(0, &"0".repeat(places + 1 - text.len()));
+            }
+            text.insert(text.len() - places, '.');
+        } else if self.coefficient != 0 {
+            text.push_str(&"0".repeat(usize::from(self.exponent.unsigned_abs())));
+        }
+        f.pad_integral(self.coefficient >= 0, "", &text)
+    }
+}
+
+impl fmt::Debug for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Amount({self})")
+    }
+}
+
+impl PartialEq for Amount {
+    fn eq(&self, other: &Self) -> bool {
+        self.minimal() == other.minimal()
+    }
+}
+
+impl Eq for Amount {}
+
+impl Hash for Amount {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.minimal().hash(state);
+    }
+}
+
+impl PartialOrd for Amount {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Amount {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (left, right) = (self.minimal(), other.minimal());
+        left.0.signum().cmp(&right.0.signum()).then_with(|| {
+            let by_size = compare_sizes(left, right);
+            if left.0 < 0 { by_size.reverse() } else { by_size }
+        })
+    }
+}
+
+/// Why a text is not an [`Amount`]: it is no number, or one that cannot be kept exactly.
+///
+/// Nothing was rounded and no value exists. The text itself is not repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AmountError(Problem);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Problem {
+    NotANumber,
+    NotExact,
+}
+
+impl fmt::Display for AmountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Problem::NotANumber => "must be a number such as 10.50",
+            Problem::NotExact => "must have at most 18 significant digits and a moderate exponent",
+        })
+    }
+}
+
+impl Error for AmountError {}
+
+impl AmountError {
+    pub(crate) const fn rule(self) -> &'static str {
+        match self.0 {
+            Problem::NotANumber => "must be a number such as 10.50",
+            Problem::NotExact => "must have at most 18 significant digits and a moderate exponent",
+        }
+    }
+}
+
+/// The parts of a JSON number; the digits are known to be digits.
+struct JsonNumber<'a> {
+    negative: bool,
+    integer: &'a str,
+    fraction: &'a str,
+    exponent: i64,
+}
+
+impl<'a> JsonNumber<'a> {
+    fn split(text: &'a str) -> Option<Self> {
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, read_exponent(exponent)?),
+            None => (unsigned, 0),
+        };
+        let (integer, fraction) = match mantissa.split_once('.') {
+            Some((_, fraction)) if !is_digits(fraction) => return None,
+            Some(parts) => parts,
+            None => (mantissa, ""),
+        };
+        if !is_digits(integer) || (integer.len() > 1 && integer.starts_with('0')) {
+            return None;
+        }
+        Some(Self {
+            negative: unsigned.len() < text.len(),
+            integer,
+            fraction,
+            exponent,
+        })
+    }
+
+    fn value(&self) -> Option<Amount> {
+        let mut coefficient = 0_i128;
+        let mut dropped_zeros = 0_i64;
+        for digit in self
+            .integer
+            .bytes()
+            .chain(self.fraction.bytes())
+            .map(|byte| byte - b'0')
+        {
+            if dropped_zeros == 0 && coefficient < ROOM_FOR_ONE_MORE_DIGIT {
+                coefficient = coefficient * 10 + i128::from(digit);
+            } else if digit == 0 {
+                dropped_zeros += 1;
+            } else {
+                return None;
+            }
+        }
+        let fraction_digits = i64::try_from(self.fraction.len()).ok()?;
+        let signed = if self.negative { -coefficient } else { coefficient };
+        Amount::fit(signed, self.exponent - fraction_digits + dropped_zeros)
+    }
+}
+
+fn read_exponent(text: &str) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if !is_digits(digits) {
+        return None;
+    }
+    let size = digits.bytes().fold(0, |size: i64, digit| {
+        (size * 10 + i64::from(digit - b'0')).min(HUGE)
+    });
+    Some(if negative { -size } else { size })
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn add(left: (i64, i8), right: (i64, i8)) -> Option<Amount> {
+    let exponent = match (left, right) {
+        ((0, _), (_, exponent)) | ((_, exponent), (0, _)) => exponent,
+        _ => left.1.min(right.1),
+    };
+    let at_common_scale = |(coefficient, own): (i64, i8)| {
+        if coefficient == 0 {
+            return Some(0);
+        }
+        let shift = u32::try_from(i32::from(own) - i32::from(exponent)).ok()?;
+        10_i128.checked_pow(shift)?.checked_mul(i128::from(coefficient))
+    };
+    let sum = at_common_scale(left)?.checked_add(at_common_scale(right)?)?;
+    Amount::fit(sum, i64::from(exponent))
+}
+
+/// Compares two minimal forms without their signs.
+fn compare_sizes(left: (i64, i8), right: (i64, i8)) -> Ordering {
+    let top_digit = |(coefficient, exponent): (i64, i8)| {
+        let digits = coefficient.unsigned_abs().checked_ilog10().unwrap_or(0);
+        i64::from(digits) + i64::from(exponent)
+    };
+    top_digit(left).cmp(&top_digit(right)).then_with(|| {
+        // With the top digits level, the exponents are at most 18 apart and the products fit.
+        let lowest = left.1.min(right.1);
+        let scaled = |(coefficient, exponent): (i64, i8)| {
+            u128::from(coefficient.unsigned_abs()) * 10_u128.pow(u32::from(exponent.abs_diff(lowest)))
+        };
+        scaled(left).cmp(&scaled(right))
+    })
+}
+
+/// Far beyond any amount of money, and small enough that printing one is cheap.
+const MAX_EXPONENT: i64 = 64;
+
+/// Larger than any text is long, so that no fraction can bring such an exponent back into range.
+const HUGE: i64 = 1_000_000_000_000_000;
+
+/// Twice the digits of an `i64`, so that only hopeless numbers are cut off while reading.
+const ROOM_FOR_ONE_MORE_DIGIT: i128 = 10_i128.pow(37);

@@ -1,0 +1,98 @@
+use std::fmt;
+
+use crate::document::BYTE_ORDER_MARK;
+use crate::json_object::{JSON_WHITESPACE, ObjectError};
+use crate::{Answer, TransactionId};
+
+/// A response body, as far as it can be read.
+///
+/// Reading never fails: what cannot be read is a kind of its own, because for a charge it is evidence and not an
+/// error. Only [`Object`](Self::Object) can say that a payment went through.
+#[non_exhaustive]
+#[derive(Clone, Copy)]
+pub enum Body<'a> {
+    /// No bytes, or only white space.
+    Empty,
+    /// Not UTF-8, not JSON, cut short, or an object that has one of the envelope's members twice.
+    Unreadable,
+    /// JSON, but `null`, an array, a text or a number.
+    NotAnObject,
+    /// A JSON object.
+    Object(Answer<'a>),
+}
+
+impl<'a> Body<'a> {
+    /// Reads the bytes. The whole body must be UTF-8, also where nobody looks; one leading byte order mark is skipped.
+    pub fn read(bytes: &'a [u8]) -> Self {
+        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        let Ok(text) = str::from_utf8(bytes) else {
+            return Self::Unreadable;
+        };
+        if text.trim_matches(JSON_WHITESPACE).is_empty() {
+            return Self::Empty;
+        }
+        match Answer::read(text) {
+            Ok(Some(answer)) => Self::Object(answer),
+            Err(ObjectError::NotAnObject) => Self::NotAnObject,
+            Ok(None) | Err(ObjectError::NotJson { .. }) => Self::Unreadable,
+        }
+    }
+}
+
+impl fmt::Debug for Body<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("Empty"),
+            Self::Unreadable => f.write_str("Unreadable"),
+            Self::NotAnObject => f.write_str("NotAnObject"),
+            Self::Object(answer) => f.debug_tuple("Object").field(answer).finish(),
+        }
+    }
+}
+
+/// The transaction identifier in a body that cannot be read otherwise: cut short, wrapped in HTML, or ambiguous.
+///
+/// A clue for reconciliation, never proof that a payment went through. It is taken only if it stands complete after
+/// the name `"TransactionId"`; if two different ones do, there is none.
+pub fn salvage_transaction_id(bytes: &[u8]) -> Option<TransactionId> {
+    let mut found: Option<TransactionId> = None;
+    let mut rest = bytes;
+    while let Some(at) = find(rest, NAME) {
+        rest = &rest[at + NAME.len()..];
+        let Some(id) = complete_value(rest) else { continue };
+        match &found {
+            Some(other) if *other != id => return None,
+            _ => found = Some(id),
+        }
+    }
+    found
+}
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack.windows(needle.len()).position(|window| window == needle)
+}
+
+/// The identifier in `: "…"` or `: 123`, if something follows that shows that it is complete.
+fn complete_value(after_name: &[u8]) -> Option<TransactionId> {
+    let value = after_name
+        .trim_ascii_start()
+        .strip_prefix(b":")?
+        .trim_ascii_start();
+    let length = if value.starts_with(b"\"") {
+        let mut escaped = false;
+        let closing_quote = |byte: &u8| {
+            let closes = *byte == b'"' && !escaped;
+            escaped = *byte == b'\\' && !escaped;
+            closes
+        };
+        value.iter().skip(1).position(closing_quote)? + 2
+    } else {
+        value
+            .iter()
+            .position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\r' | b'\n'))?
+    };
+    let value: &serde_json::value::RawValue = serde_json::from_slice(&value[..length]).ok()?;
+    TransactionId::from_answer(crate::json_object::text_or_integer(value)?)
+}
+
+const NAME: &[u8] = b"\"TransactionId\"";

@@ -1,0 +1,172 @@
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::record_fields::{
+    Personal, RecordMembers, RecordWriter, read_code, read_customer_id, read_integer, read_text,
+};
+use crate::{CustomerId, Field, OtherFields};
+
+/// A customer as the service describes it: the answer to a customer look-up.
+///
+/// Every field is optional when read, the identifier included: who asked for it knows it. Absent, `null` and empty
+/// stay distinct. It is the same leniency as of a [`TransactionRecord`](crate::TransactionRecord).
+///
+/// Reading needs `serde_json`'s own deserializer and writing its serializer; what was written reads back equal.
+/// `Debug` shows identifiers and nothing personal.
+#[non_exhaustive]
+#[derive(Clone, PartialEq, Eq)]
+pub struct CustomerRecord {
+    /// `CustomerId`.
+    pub customer_id: Field<CustomerId>,
+    /// `CustomerName`.
+    pub customer_name: Field<String>,
+    /// `Email`.
+    pub email: Field<String>,
+    /// `PhoneNumber`.
+    pub phone_number: Field<String>,
+    /// `CountryId`. What the numbers mean the interface does not show.
+    pub country_id: Field<i64>,
+    /// `CountryCode`.
+    pub country_code: Field<String>,
+    /// `Address`.
+    pub address: Field<String>,
+    /// `City`.
+    pub city: Field<String>,
+    /// `PostalCode`.
+    pub postal_code: Field<String>,
+    /// `StateId`. What the numbers mean the interface does not show.
+    pub state_id: Field<i64>,
+    /// Fields that the interface does not have.
+    pub other: OtherFields,
+}
+
+impl CustomerRecord {
+    /// A record with nothing in it.
+    pub fn new() -> Self {
+        Self {
+            customer_id: Field::Absent,
+            customer_name: Field::Absent,
+            email: Field::Absent,
+            phone_number: Field::Absent,
+            country_id: Field::Absent,
+            country_code: Field::Absent,
+            address: Field::Absent,
+            city: Field::Absent,
+            postal_code: Field::Absent,
+            state_id: Field::Absent,
+            other: OtherFields::default(),
+        }
+    }
+
+    /// `None` if the text is not a JSON object.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let members = RecordMembers::read(text, &NAMES)?;
+        Some(Self {
+            customer_id: members.field("CustomerId", read_customer_id),
+            customer_name: members.field("CustomerName", read_text),
+            email: members.field("Email", read_text),
+            phone_number: members.field("PhoneNumber", read_text),
+            country_id: members.field("CountryId", read_integer),
+            country_code: members.field("CountryCode", read_code),
+            address: members.field("Address", read_text),
+            city: members.field("City", read_text),
+            postal_code: members.field("PostalCode", read_code),
+            state_id: members.field("StateId", read_integer),
+            other: members.other,
+        })
+    }
+}
+
+impl Default for CustomerRecord {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Serialize for CustomerRecord {
+    /// Writes the interface's names in the order of its table. For `serde_json` alone: amounts are written digit by
+    /// digit through its raw values.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self {
+            customer_id,
+            customer_name,
+            email,
+            phone_number,
+            country_id,
+            country_code,
+            address,
+            city,
+            postal_code,
+            state_id,
+            other,
+        } = self;
+        let mut out = RecordWriter::new(serializer)?;
+        out.field("CustomerId", customer_id)?;
+        out.field("CustomerName", customer_name)?;
+        out.field("Email", email)?;
+        out.field("PhoneNumber", phone_number)?;
+        out.field("CountryId", country_id)?;
+        out.field("CountryCode", country_code)?;
+        out.field("Address", address)?;
+        out.field("City", city)?;
+        out.field("PostalCode", postal_code)?;
+        out.field("StateId", state_id)?;
+        out.finish(&NAMES, other)
+    }
+}
+
+impl<'de> Deserialize<'de> for CustomerRecord {
+    /// Reads what `serde_json` reads, and only that; not inside `flatten` or untagged enums.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Self::read(raw.get()).ok_or_else(|| D::Error::custom("a customer record is a JSON object"))
+    }
+}
+
+impl fmt::Debug for CustomerRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            customer_id,
+            customer_name,
+            email,
+            phone_number,
+            country_id,
+            country_code,
+            address,
+            city,
+            postal_code,
+            state_id,
+            other,
+        } = self;
+        f.debug_struct("CustomerRecord")
+            .field("customer_id", customer_id)
+            .field("customer_name", &Personal(customer_name))
+            .field("email", &Personal(email))
+            .field("phone_number", &Personal(phone_number))
+            .field("country_id", country_id)
+            .field("country_code", &Personal(country_code))
+            .field("address", &Personal(address))
+            .field("city", &Personal(city))
+            .field("postal_code", &Personal(postal_code))
+            .field("state_id", state_id)
+            .field("other", other)
+            .finish()
+    }
+}
+
+/// The interface's table.
+const NAMES: [&str; 10] = [
+    "CustomerId",
+    "CustomerName",
+    "Email",
+    "PhoneNumber",
+    "CountryId",
+    "CountryCode",
+    "Address",
+    "City",
+    "PostalCode",
+    "StateId",
+];

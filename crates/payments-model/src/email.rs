@@ -1,0 +1,60 @@
+use std::fmt;
+use std::str::FromStr;
+
+use crate::ValidationError;
+use crate::check::Rule;
+use crate::redact::Redacted;
+
+/// An e-mail address that could exist: one `@` with something on both sides, no whitespace, no control characters,
+/// at most 64 bytes before the `@` and 254 in all.
+///
+/// Whether anybody reads mail there is not checked. It is personal data, so `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Email(String);
+
+impl Email {
+    /// Takes the address as it is.
+    ///
+    /// # Errors
+    ///
+    /// If it does not have the shape described above, which is chosen by this SDK.
+    pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
+        Self::check(text.into()).map_err(|rule| ValidationError::one("BillingEmail", rule))
+    }
+
+    /// The address.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn check(text: String) -> Result<Self, Rule> {
+        let has_gaps = text
+            .chars()
+            .any(|character| character.is_whitespace() || character.is_control());
+        let is_address = text.len() <= 254
+            && !has_gaps
+            && text.split_once('@').is_some_and(|(local, domain)| {
+                (1..=64).contains(&local.len()) && !domain.is_empty() && !domain.contains('@')
+            });
+        if is_address {
+            Ok(Self(text))
+        } else {
+            Err("must be an e-mail address such as name@example.com")
+        }
+    }
+}
+
+impl FromStr for Email {
+    type Err = ValidationError;
+
+    fn from_str(text: &str) -> Result<Self, ValidationError> {
+        Self::new(text)
+    }
+}
+
+impl fmt::Debug for Email {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(_) = self;
+        f.debug_tuple("Email").field(&Redacted).finish()
+    }
+}

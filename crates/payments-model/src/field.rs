@@ -1,0 +1,52 @@
+use crate::RawJson;
+
+/// One field of a record, as far as it could be read.
+///
+/// A completed payment must not turn into an error because one cosmetic field has an odd shape, and an amount that
+/// could not be read must never look like zero. So the four things that can happen to a field stay apart.
+///
+/// The enum is complete: a field is not there, is `null`, is readable, or is none of these.
+#[expect(clippy::exhaustive_enums, reason = "complete: JSON leaves no fifth state")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Field<T> {
+    /// The record does not have the field.
+    #[default]
+    Absent,
+    /// The field is there and is JSON `null`. This is not the same as an empty text.
+    Null,
+    /// The field holds a value of the kind that the interface names, possibly a number carried as text or the
+    /// other way round.
+    Value(T),
+    /// The field holds something else, or appears more than once. The JSON is kept: the value itself, or for a
+    /// repeated field an array of all its values in order.
+    Unreadable(RawJson),
+}
+
+impl<T> Field<T> {
+    /// The value, if there is one that could be read.
+    pub const fn value(&self) -> Option<&T> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Absent | Self::Null | Self::Unreadable(_) => None,
+        }
+    }
+
+    /// The value by itself, if there is one that could be read.
+    pub fn into_value(self) -> Option<T> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Absent | Self::Null | Self::Unreadable(_) => None,
+        }
+    }
+
+    /// Whether the record does not have the field at all; `null` is not absent.
+    pub const fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+}
+
+impl<T> From<T> for Field<T> {
+    fn from(value: T) -> Self {
+        Self::Value(value)
+    }
+}

@@ -1,0 +1,105 @@
+//! Looking into a JSON value of any depth without recursion and without making a tree of it.
+
+use crate::redact::{REDACTED, is_secret_name};
+
+/// The contents of all strings (without names) and numbers in a JSON value, strings as they are written.
+pub(crate) fn leaf_texts(json: &str) -> Vec<&str> {
+    let tokens: Vec<Token<'_>> = tokens(json).collect();
+    let is_name = |index: usize| matches!(tokens.get(index + 1), Some(Token { text: ":", .. }));
+    let leaves = tokens
+        .iter()
+        .enumerate()
+        .filter(|(index, token)| match token.text.as_bytes()[0] {
+            b'"' => !is_name(*index),
+            b'-' | b'0'..=b'9' => true,
+            _ => false,
+        });
+    leaves.map(|(_, token)| token.text.trim_matches('"')).collect()
+}
+
+/// The JSON value with every value under a secret name, at any depth, replaced; `None` if there is none.
+pub(crate) fn redact_nested(json: &str) -> Option<String> {
+    if !json.starts_with(['{', '[']) {
+        return None;
+    }
+    let mut output = String::new();
+    let mut copied_to = 0;
+    let mut tokens = tokens(json).peekable();
+    while let Some(name) = tokens.next() {
+        if tokens.peek().is_none_or(|next| next.text != ":") || !is_secret_member(name.text) {
+            continue;
+        }
+        tokens.next();
+        let Some(first) = tokens.next() else { break };
+        let mut end = first.start + first.text.len();
+        let mut depth = depth_change(first.text);
+        while depth > 0 {
+            let Some(token) = tokens.next() else { break };
+            depth += depth_change(token.text);
+            end = token.start + token.text.len();
+        }
+        output.push_str(&json[copied_to..first.start]);
+        output.push('"');
+        output.push_str(REDACTED);
+        output.push('"');
+        copied_to = end;
+    }
+    if copied_to == 0 {
+        return None;
+    }
+    output.push_str(&json[copied_to..]);
+    Some(output)
+}
+
+struct Token<'a> {
+    text: &'a str,
+    start: usize,
+}
+
+/// Splits valid JSON into strings, words (numbers and literals) and single punctuation characters.
+fn tokens(json: &str) -> impl Iterator<Item = Token<'_>> {
+    let mut position = 0;
+    std::iter::from_fn(move || {
+        let rest = json[position..].trim_start_matches([' ', '\t', '\n', '\r']);
+        let start = json.len() - rest.len();
+        let length = match rest.as_bytes().first()? {
+            b'"' => string_length(rest),
+            b'{' | b'}' | b'[' | b']' | b':' | b',' => 1,
+            _ => rest
+                .find([' ', '\t', '\n', '\r', '{', '}', '[', ']', ':', ',', '"'])
+                .unwrap_or(rest.len()),
+        };
+        position = start + length;
+        Some(Token {
+            text: &rest[..length],
+            start,
+        })
+    })
+}
+
+/// The length of the string that `json` begins with, quotes included.
+fn string_length(json: &str) -> usize {
+    let mut escaped = false;
+    for (index, byte) in json.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return index + 1,
+            _ => {}
+        }
+    }
+    json.len()
+}
+
+fn depth_change(token: &str) -> i64 {
+    match token {
+        "{" | "[" => 1,
+        "}" | "]" => -1,
+        _ => 0,
+    }
+}
+
+fn is_secret_member(quoted: &str) -> bool {
+    let unescaped: Option<String> = serde_json::from_str(quoted).ok();
+    unescaped.is_some_and(|name| is_secret_name(&name))
+}

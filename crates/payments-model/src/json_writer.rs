@@ -1,0 +1,170 @@
+//! Writing JSON objects by hand, so that a request's secrets are written once into a buffer of exactly their size.
+
+use std::fmt::{self, Display, Write};
+
+use zeroize::Zeroizing;
+
+use crate::secret::SecretText;
+use crate::{Amount, SecretBytes};
+
+/// Writes the members of an object that `members` names, in two passes: one that counts, one that writes into a
+/// buffer which never has to grow. Growing would leave a copy of the card number behind.
+pub(crate) fn encode(members: impl Fn(&mut ObjectWriter<'_>)) -> SecretBytes {
+    let mut buffer = Zeroizing::new(Vec::with_capacity(encoded_len(&members)));
+    write_object(&mut *buffer, members);
+    SecretBytes::new(buffer)
+}
+
+/// The number of bytes that [`encode`] would write.
+pub(crate) fn encoded_len(members: impl Fn(&mut ObjectWriter<'_>)) -> usize {
+    let mut length = Length(0);
+    write_object(&mut length, members);
+    length.0
+}
+
+/// Writes an object that holds nothing secret.
+pub(crate) fn encode_plain(members: impl Fn(&mut ObjectWriter<'_>)) -> Vec<u8> {
+    let mut buffer = Vec::new();
+    write_object(&mut buffer, members);
+    buffer
+}
+
+/// One object on its way into a sink.
+pub(crate) struct ObjectWriter<'s> {
+    sink: &'s mut dyn Sink,
+    is_empty: bool,
+}
+
+impl ObjectWriter<'_> {
+    pub(crate) fn text(&mut self, name: &str, text: &str) {
+        self.name(name);
+        put_text(self.sink, text);
+    }
+
+    pub(crate) fn optional_text(&mut self, name: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.text(name, text);
+        }
+    }
+
+    pub(crate) fn flag(&mut self, name: &str, flag: bool) {
+        self.json(name, if flag { "true" } else { "false" });
+    }
+
+    pub(crate) fn optional_flag(&mut self, name: &str, flag: Option<bool>) {
+        if let Some(flag) = flag {
+            self.flag(name, flag);
+        }
+    }
+
+    pub(crate) fn amount(&mut self, name: &str, amount: Amount) {
+        self.name(name);
+        self.display(&amount);
+    }
+
+    pub(crate) fn integer(&mut self, name: &str, value: u16) {
+        self.name(name);
+        self.display(&value);
+    }
+
+    /// Writes a value that is JSON already.
+    pub(crate) fn json(&mut self, name: &str, json: &str) {
+        self.name(name);
+        self.sink.put(json);
+    }
+
+    fn name(&mut self, name: &str) {
+        if !self.is_empty {
+            self.sink.put(",");
+        }
+        self.is_empty = false;
+        put_text(self.sink, name);
+        self.sink.put(":");
+    }
+
+    fn display(&mut self, value: &dyn Display) {
+        let written = write!(Formatted(self.sink), "{value}");
+        debug_assert!(written.is_ok(), "a sink takes everything");
+    }
+}
+
+/// Where bytes go: into a count or into a buffer.
+pub(crate) trait Sink {
+    fn put(&mut self, text: &str);
+}
+
+struct Length(usize);
+
+impl Sink for Length {
+    fn put(&mut self, text: &str) {
+        self.0 += text.len();
+    }
+}
+
+impl Sink for Vec<u8> {
+    fn put(&mut self, text: &str) {
+        self.extend_from_slice(text.as_bytes());
+    }
+}
+
+impl Sink for String {
+    fn put(&mut self, text: &str) {
+        self.push_str(text);
+    }
+}
+
+struct Formatted<'s>(&'s mut dyn Sink);
+
+impl Write for Formatted<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.put(text);
+        Ok(())
+    }
+}
+
+fn write_object(sink: &mut dyn Sink, members: impl Fn(&mut ObjectWriter<'_>)) {
+    sink.put("{");
+    members(&mut ObjectWriter {
+        sink: &mut *sink,
+        is_empty: true,
+    });
+    sink.put("}");
+}
+
+fn put_text(sink: &mut dyn Sink, text: &str) {
+    sink.put("\"");
+    let mut unwritten = text;
+    while let Some(at) = unwritten.find(|character| matches!(character, '"' | '\\' | ..' ')) {
+        let (plain, rest) = unwritten.split_at(at);
+        let (special, rest) = rest.split_at(1);
+        sink.put(plain);
+        put_escape(sink, special);
+        unwritten = rest;
+    }
+    sink.put(unwritten);
+    sink.put("\"");
+}
+
+/// Writes one of the characters that JSON does not allow in a string as they are; all of them are one byte long.
+fn put_escape(sink: &mut dyn Sink, special: &str) {
+    match special {
+        "\n" => sink.put("\\n"),
+        "\r" => sink.put("\\r"),
+        "\t" => sink.put("\\t"),
+        "\"" => sink.put("\\\""),
+        "\\" => sink.put("\\\\"),
+        _ => special.bytes().for_each(|byte| {
+            let written = write!(Formatted(sink), "\\u{byte:04x}");
+            debug_assert!(written.is_ok(), "a sink takes everything");
+        }),
+    }
+}
+
+/// A secret text as a JSON string.
+pub(crate) fn quoted(text: &str) -> SecretText {
+    let mut length = Length(0);
+    put_text(&mut length, text);
+    let mut buffer = Zeroizing::new(String::with_capacity(length.0));
+    put_text(&mut *buffer, text);
+    SecretText::from(buffer)
+}

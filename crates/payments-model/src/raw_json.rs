@@ -1,0 +1,56 @@
+use std::fmt;
+
+use serde_json::value::RawValue;
+
+use crate::redact::REDACTED;
+
+/// A JSON value kept exactly as the service sent it, because this crate has no type for it.
+///
+/// Nothing in it was checked beyond being JSON: it may be of any size and hold anything, so its `Debug` shows only
+/// its length and the text has to be asked for by name.
+#[derive(Clone)]
+pub struct RawJson(Box<RawValue>);
+
+impl RawJson {
+    /// Keeps `text` if it is one JSON value, `None` otherwise.
+    pub fn parse(text: &str) -> Option<Self> {
+        serde_json::from_str::<&RawValue>(text).ok().map(Self::from_raw)
+    }
+
+    /// The JSON text, which may be whatever the service sent. Do not log it.
+    pub fn text(&self) -> &str {
+        self.0.get()
+    }
+
+    pub(crate) fn from_raw(raw: &RawValue) -> Self {
+        Self(raw.to_owned())
+    }
+
+    /// Keeps a text that is JSON by construction; should it ever not be, a marker takes its place.
+    pub(crate) fn from_json_text(text: String) -> Self {
+        RawValue::from_string(text).map_or_else(|_| Self(RawValue::NULL.to_owned()), Self)
+    }
+
+    pub(crate) fn redacted() -> Self {
+        Self::from_json_text(format!("\"{REDACTED}\""))
+    }
+
+    pub(crate) fn as_raw(&self) -> &RawValue {
+        &self.0
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(raw) = self;
+        write!(f, "RawJson({} bytes)", raw.get().len())
+    }
+}
+
+impl PartialEq for RawJson {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Eq for RawJson {}

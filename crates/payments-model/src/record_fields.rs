@@ -1,0 +1,231 @@
+//! Reading and writing the fields of a record, each by itself, so that one odd field harms no other.
+
+use std::fmt;
+
+use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
+
+use crate::json_object::{for_each_member, integer, is_null, number, text, text_or_integer, text_or_number};
+use crate::redact::{REDACTED, Redacted};
+use crate::{
+    Amount, CustomerId, Field, MaskedCard, OtherFields, RawJson, TransactionId, TransactionTypeCode, scrub,
+};
+
+/// The members of one record: those that the interface names, as raw JSON, and the others.
+pub(crate) struct RecordMembers<'a> {
+    names: &'static [&'static str],
+    first: Vec<Option<&'a RawValue>>,
+    repeats: Vec<(usize, &'a RawValue)>,
+    pub(crate) other: OtherFields,
+}
+
+impl<'a> RecordMembers<'a> {
+    /// `None` if the text is not a JSON object.
+    pub(crate) fn read(text: &'a str, names: &'static [&'static str]) -> Option<Self> {
+        let mut members = Self {
+            names,
+            first: vec![None; names.len()],
+            repeats: Vec::new(),
+            other: OtherFields::default(),
+        };
+        for_each_member(text, |name, raw| {
+            match names.iter().position(|known| *known == name) {
+                None => members.other.insert(name, RawJson::from_raw(raw)),
+                Some(index) if members.first[index].is_none() => members.first[index] = Some(raw),
+                Some(index) => members.repeats.push((index, raw)),
+            }
+        })
+        .ok()?;
+        Some(members)
+    }
+
+    /// The field if it is there once and `read` understands it.
+    pub(crate) fn field<T>(&self, name: &str, read: impl FnOnce(&RawValue) -> Option<T>) -> Field<T> {
+        match self.raw(name) {
+            Raw::Absent => Field::Absent,
+            Raw::Once(raw) if is_null(raw) => Field::Null,
+            Raw::Once(raw) => {
+                read(raw).map_or_else(|| Field::Unreadable(RawJson::from_raw(raw)), Field::Value)
+            }
+            Raw::Repeated(all) => Field::Unreadable(all),
+        }
+    }
+
+    /// The masked card number. In a shape that cannot be masked with certainty, nothing of it is kept.
+    pub(crate) fn masked_card(&self, name: &str) -> Field<MaskedCard> {
+        match self.field(name, |raw| text_or_number(raw).map(|text| MaskedCard::new(&text))) {
+            Field::Unreadable(_) => Field::Unreadable(RawJson::from_json_text(format!("[\"{REDACTED}\"]"))),
+            readable => readable,
+        }
+    }
+
+    /// The transaction's identifier: a text that is not blank or a whole number, there exactly once.
+    pub(crate) fn transaction_id(&self, name: &str) -> Option<TransactionId> {
+        match self.raw(name) {
+            Raw::Once(raw) => TransactionId::from_answer(text_or_integer(raw)?),
+            Raw::Absent | Raw::Repeated(_) => None,
+        }
+    }
+
+    fn raw(&self, name: &str) -> Raw<'a> {
+        let Some(index) = self.names.iter().position(|known| *known == name) else {
+            return Raw::Absent;
+        };
+        let Some(first) = self.first[index] else {
+            return Raw::Absent;
+        };
+        let mut all = self
+            .repeats
+            .iter()
+            .filter(|(of, _)| *of == index)
+            .map(|(_, raw)| raw.get())
+            .peekable();
+        if all.peek().is_none() {
+            return Raw::Once(first);
+        }
+        let mut array = format!("[{}", first.get());
+        for value in all {
+            array.push(',');
+            array.push_str(value);
+        }
+        array.push(']');
+        Raw::Repeated(RawJson::from_json_text(array))
+    }
+}
+
+enum Raw<'a> {
+    Absent,
+    Once(&'a RawValue),
+    Repeated(RawJson),
+}
+
+pub(crate) fn read_amount(raw: &RawValue) -> Option<Amount> {
+    text_or_number(raw)?.parse().ok()
+}
+
+pub(crate) fn read_text(raw: &RawValue) -> Option<String> {
+    if number(raw).is_some() {
+        None
+    } else {
+        text(raw).map(Into::into)
+    }
+}
+
+/// Codes are texts that some services send as numbers.
+pub(crate) fn read_code(raw: &RawValue) -> Option<String> {
+    text_or_integer(raw).map(Into::into)
+}
+
+pub(crate) fn read_integer(raw: &RawValue) -> Option<i64> {
+    integer(raw)
+}
+
+pub(crate) fn read_type(raw: &RawValue) -> Option<TransactionTypeCode> {
+    integer(raw).map(TransactionTypeCode::new)
+}
+
+pub(crate) fn read_customer_id(raw: &RawValue) -> Option<CustomerId> {
+    CustomerId::from_answer(text_or_integer(raw)?)
+}
+
+/// Writes a record's fields with the interface's names.
+pub(crate) struct RecordWriter<M> {
+    map: M,
+}
+
+impl<M: SerializeMap> RecordWriter<M> {
+    pub(crate) fn new<S: Serializer<SerializeMap = M>>(serializer: S) -> Result<Self, S::Error> {
+        serializer.serialize_map(None).map(|map| Self { map })
+    }
+
+    pub(crate) fn entry(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<(), M::Error> {
+        self.map.serialize_entry(name, value)
+    }
+
+    pub(crate) fn field<T: WireValue>(&mut self, name: &str, field: &Field<T>) -> Result<(), M::Error> {
+        match field {
+            Field::Absent => Ok(()),
+            Field::Null => self.entry(name, &()),
+            Field::Value(value) => self.entry(name, &AsWire(value)),
+            Field::Unreadable(raw) => self.entry(name, raw.as_raw()),
+        }
+    }
+
+    /// Writes the other fields, except any that would repeat a field of the record, and ends the record.
+    pub(crate) fn finish(mut self, names: &[&str], other: &OtherFields) -> Result<M::Ok, M::Error> {
+        for (name, value) in other.iter().filter(|(name, _)| !names.contains(name)) {
+            self.entry(name, value.as_raw())?;
+        }
+        self.map.end()
+    }
+}
+
+/// How a value is written, which is by the interface's JSON type and not by how it was read.
+pub(crate) trait WireValue {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+}
+
+impl WireValue for Amount {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawValue::from_string(self.to_string())
+            .map_err(|_| S::Error::custom("not a number"))?
+            .serialize(serializer)
+    }
+}
+
+impl WireValue for i64 {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(*self)
+    }
+}
+
+impl WireValue for TransactionTypeCode {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(self.value())
+    }
+}
+
+macro_rules! written_as_text {
+    ($($name:ident),*) => {
+        $(impl WireValue for $name {
+            fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        })*
+    };
+}
+written_as_text!(String, MaskedCard, CustomerId);
+
+struct AsWire<'a, T>(&'a T);
+
+impl<T: WireValue> Serialize for AsWire<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.write(serializer)
+    }
+}
+
+/// Shows whether there is a value, not the value.
+pub(crate) struct Personal<'a, T>(pub(crate) &'a Field<T>);
+
+impl<T> fmt::Debug for Personal<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Field::Absent => f.write_str("Absent"),
+            Field::Null => f.write_str("Null"),
+            Field::Value(_) => f.debug_tuple("Value").field(&Redacted).finish(),
+            Field::Unreadable(raw) => f.debug_tuple("Unreadable").field(raw).finish(),
+        }
+    }
+}
+
+/// Shows a code, unless something that looks like a card number was sent in its place.
+pub(crate) struct Scrubbed<'a>(pub(crate) &'a Field<String>);
+
+impl fmt::Debug for Scrubbed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Field::Value(code) => f.debug_tuple("Value").field(&scrub(code, &[])).finish(),
+            other => other.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+use crate::redact::REDACTED;
+
+/// The bytes of an encoded request, which hold a card or account number.
+///
+/// They are written once into a buffer of exactly their size, so that no copy stays behind in memory that was
+/// outgrown, and are set to zero on drop. That is best effort: a transport, the operating system or a core dump may
+/// still keep copies. There is no `Clone`, no `Display` and no serialization; `Debug` shows only the length.
+pub struct SecretBytes(Zeroizing<Vec<u8>>);
+
+impl SecretBytes {
+    pub(crate) const fn new(bytes: Zeroizing<Vec<u8>>) -> Self {
+        Self(bytes)
+    }
+
+    /// The number of bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no bytes; an encoded request never is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl AsRef<[u8]> for SecretBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SecretBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(bytes) = self;
+        write!(f, "SecretBytes({} bytes)", bytes.len())
+    }
+}
+
+/// A text that is set to zero on drop and not printed.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct SecretText(Zeroizing<String>);
+
+impl SecretText {
+    pub(crate) fn new(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<Zeroizing<String>> for SecretText {
+    fn from(text: Zeroizing<String>) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Debug for SecretText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(REDACTED)
+    }
+}

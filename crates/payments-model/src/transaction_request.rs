@@ -1,0 +1,44 @@
+use crate::document;
+use crate::{AchTransaction, CardTransaction, SecretBytes, ValidationError, json_object};
+
+/// A request to `POST /transaction` of either kind, for those who learn the kind from the document itself.
+///
+/// The enum is complete: a request is ACH exactly when its `SuggestedMode` is `ACH` in any case, and a card
+/// transaction otherwise.
+#[expect(clippy::exhaustive_enums, reason = "complete: a request is ACH or it is not")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransactionRequest {
+    /// A card transaction.
+    Card(CardTransaction),
+    /// An ACH transaction.
+    Ach(AchTransaction),
+}
+
+impl TransactionRequest {
+    /// Reads a request out of a JSON object with the interface's field names; `SuggestedMode` decides its kind.
+    ///
+    /// # Errors
+    ///
+    /// As [`CardTransaction::from_json`] or [`AchTransaction::from_json`].
+    pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
+        let mut is_ach = false;
+        document::read(document, |name, raw| {
+            if name == "SuggestedMode" {
+                is_ach |= json_object::text(raw).is_some_and(|mode| mode.eq_ignore_ascii_case("ach"));
+            }
+        })?;
+        if is_ach {
+            AchTransaction::from_json(document).map(Self::Ach)
+        } else {
+            CardTransaction::from_json(document).map(Self::Card)
+        }
+    }
+
+    /// The request as JSON.
+    pub fn encode(&self) -> SecretBytes {
+        match self {
+            Self::Card(request) => request.encode(),
+            Self::Ach(request) => request.encode(),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+use std::borrow::Cow;
+use std::fmt;
+
+/// One rule that one field breaks.
+///
+/// It names the field by the interface's own word (`BillingEmail`; `body` for the document as a whole) and says the
+/// rule. It never holds the value, so it is safe to print and to log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    field: Cow<'static, str>,
+    rule: Cow<'static, str>,
+}
+
+impl Violation {
+    pub(crate) fn new(field: &'static str, rule: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            field: Cow::Borrowed(field),
+            rule: rule.into(),
+        }
+    }
+
+    /// For a field that the caller named. The name may itself hold what should have been the value.
+    pub(crate) fn of_named(field: &str, rule: &'static str) -> Self {
+        Self {
+            field: Cow::Owned(printable_name(field).to_owned()),
+            rule: Cow::Borrowed(rule),
+        }
+    }
+
+    /// The field's name in the interface, or `body`. A name that is not the interface's is shown only if it looks
+    /// like a name and could not be a card number.
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// The rule, as the rest of a sentence that begins with the field: `must be 3 or 4 digits`.
+    pub fn rule(&self) -> &str {
+        &self.rule
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.rule)
+    }
+}
+
+/// The name itself if it looks like a field name and holds too few digits to be a card or account number.
+pub(crate) fn printable_name(name: &str) -> &str {
+    let is_plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+    let digits = name.bytes().filter(u8::is_ascii_digit).count();
+    if is_plain && (1..=64).contains(&name.len()) && digits < 8 {
+        name
+    } else {
+        "(unprintable field name)"
+    }
+}
