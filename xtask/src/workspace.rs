@@ -157,7 +157,7 @@ impl Member {
 
     /// Whether the doctests of the package include the examples of the README.
     pub(crate) fn compiles_readme(&self) -> bool {
-        self.has_library && self.product_sources().any(|file| includes_readme(&file.text))
+        self.has_library && self.sources.iter().any(|file| includes_readme(&file.text))
     }
 
     /// Names of the direct dependencies of a user's build, optional ones included.
@@ -197,9 +197,12 @@ pub(crate) fn has_extension(path: &str, extension: &str) -> bool {
 }
 
 /// The root of the workspace, wherever the task was called from.
+///
+/// Asked of the running cargo first: where two clones share a target folder, the folder that this program was compiled
+/// in may be the other clone's.
 pub(crate) fn root() -> PathBuf {
-    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask
+    let xtask = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&xtask)
         .parent()
         .expect("xtask is a folder in the workspace")
         .to_owned()
