@@ -81,6 +81,23 @@ impl Check {
             .map_err(|rule| self.refuse(Violation::new(field, rule)))
     }
 
+    /// A text without a rule of its own.
+    pub(crate) fn any_text(
+        &mut self,
+        field: &'static str,
+        entry: Entry<Cow<'_, str>>,
+    ) -> Result<Option<String>, Invalid> {
+        self.optional(field, entry, |text| Ok(text.into_owned()))
+    }
+
+    pub(crate) fn any_flag(
+        &mut self,
+        field: &'static str,
+        entry: Entry<bool>,
+    ) -> Result<Option<bool>, Invalid> {
+        self.optional(field, entry, Ok)
+    }
+
     /// The request if nothing was found wrong with it, including its encoded length.
     pub(crate) fn finish<T>(
         mut self,
@@ -99,11 +116,6 @@ impl Check {
     }
 }
 
-/// For texts without a rule of their own.
-pub(crate) fn any_text(text: Cow<'_, str>) -> Result<String, Rule> {
-    Ok(text.into_owned())
-}
-
 /// For texts that must say something.
 pub(crate) fn not_blank(text: Cow<'_, str>) -> Result<String, Rule> {
     if text.trim().is_empty() {
@@ -111,10 +123,6 @@ pub(crate) fn not_blank(text: Cow<'_, str>) -> Result<String, Rule> {
     } else {
         Ok(text.into_owned())
     }
-}
-
-pub(crate) fn any_flag(flag: bool) -> Result<bool, Rule> {
-    Ok(flag)
 }
 
 /// A sanity cap chosen by this SDK; the interface shows no bounds.

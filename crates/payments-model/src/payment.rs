@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use crate::check::{Check, Entry, Invalid, Rule, any_flag, any_text, not_blank};
+use crate::check::{Check, Entry, Invalid, Rule, not_blank};
 use crate::document::Slot;
 use crate::json_writer::ObjectWriter;
 use crate::{
@@ -129,8 +129,8 @@ impl<'a> PaymentDraft<'a> {
     pub(crate) fn check_head(&mut self, check: &mut Check) -> Result<Head, Invalid> {
         let take = std::mem::take::<Text<'a>>;
         let amount = check.required("Amount", std::mem::take(&mut self.amount), check_amount);
-        let address = check.optional("BillingAddress", take(&mut self.billing_address), any_text);
-        let city = check.optional("BillingCity", take(&mut self.billing_city), any_text);
+        let address = check.any_text("BillingAddress", take(&mut self.billing_address));
+        let city = check.any_text("BillingCity", take(&mut self.billing_city));
         let country = check.required("BillingCountry", take(&mut self.billing_country), not_blank);
         let country_code = check.required(
             "BillingCountryCode",
@@ -155,9 +155,9 @@ impl<'a> PaymentDraft<'a> {
             take(&mut self.billing_postal_code),
             not_blank,
         );
-        let state = check.optional("BillingState", take(&mut self.billing_state), any_text);
+        let state = check.any_text("BillingState", take(&mut self.billing_state));
         let same = std::mem::take(&mut self.shipping_same_as_billing);
-        let shipping_same_as_billing = check.optional("ShippingSameAsBilling", same, any_flag);
+        let shipping_same_as_billing = check.any_flag("ShippingSameAsBilling", same);
         let shipping = self.check_shipping(check);
         Ok(Head {
             amount: amount?,
@@ -178,7 +178,7 @@ impl<'a> PaymentDraft<'a> {
     }
 
     fn check_shipping(&mut self, check: &mut Check) -> Result<Shipping, Invalid> {
-        let mut text = |field, entry: &mut Text<'a>| check.optional(field, std::mem::take(entry), any_text);
+        let mut text = |field, entry: &mut Text<'a>| check.any_text(field, std::mem::take(entry));
         let customer_name = text("ShippingCustomerName", &mut self.shipping_customer_name);
         let email = text("ShippingEmail", &mut self.shipping_email);
         let phone_number = text("ShippingPhoneNumber", &mut self.shipping_phone_number);
@@ -215,7 +215,7 @@ impl<'a> PaymentDraft<'a> {
         let transaction_type = check.optional("TransactionType", self.transaction_type, |text| {
             TransactionType::check(&text)
         });
-        let payment_tokenization = check.optional("PaymentTokenization", self.payment_tokenization, any_flag);
+        let payment_tokenization = check.any_flag("PaymentTokenization", self.payment_tokenization);
         let ip_address = check.required("IpAddress", self.ip_address, |text| {
             text.parse::<IpAddr>()
                 .map_err(|_| "must be an IPv4 or IPv6 address")

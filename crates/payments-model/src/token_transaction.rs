@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::check::{Check, Entry, any_text};
+use crate::check::{Check, Entry};
 use crate::document::{self, Slot};
 use crate::json_writer::{self, ObjectWriter};
 use crate::payment::check_amount;
@@ -231,8 +231,8 @@ impl<'a> TokenDraft<'a> {
         let convenience_fee = check.required("ConvenienceFeeActive", self.convenience_fee_active, |active| {
             Ok(ConvenienceFee::from_flag(active))
         });
-        let description = check.optional("Description", self.description, any_text);
-        let reference_no = check.optional("ReferenceNo", self.reference_no, any_text);
+        let description = check.any_text("Description", self.description);
+        let reference_no = check.any_text("ReferenceNo", self.reference_no);
         check.append(unknown);
         let request = (|| {
             Ok(TokenTransaction {

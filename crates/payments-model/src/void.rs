@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::check::{Check, Entry, any_text};
+use crate::check::{Check, Entry};
 use crate::document::{self, Slot};
 use crate::json_writer::{self, ObjectWriter};
 use crate::redact::Redacted;
@@ -133,7 +133,7 @@ impl<'a> VoidDraft<'a> {
                 Err("must be Void")
             }
         });
-        let reason = check.optional("Reason", self.reason, any_text);
+        let reason = check.any_text("Reason", self.reason);
         check.append(unknown);
         let request = (|| {
             transaction_for?;
