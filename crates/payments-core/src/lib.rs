@@ -1,1 +1,85 @@
-//! payments-core
+//! A payments client that always knows whether the money can have moved.
+//!
+//! Every failed call answers that one question in its type: [`Error::outcome`] is [`Outcome::NotProcessed`] (send it
+//! again), [`Outcome::Rejected`] (correct it first) or [`Outcome::Unknown`] (never send it again blindly). And nothing
+//! here sends a payment twice by itself: no retry, no redirect, no second connection.
+//!
+#![doc = include_str!("../docs/outcome-table.md")]
+//!
+//! The rows are the SDK's reading of the interface, with the interface's gaps decided on the side of caution. The body
+//! can demote an HTTP 2xx; it can never promote a 4xx or a 5xx. The text of a message decides nothing.
+//!
+//! # No I/O, no runtime
+//!
+//! This crate opens no socket and spawns no task. The HTTP stack comes from outside, in one of two ways:
+//!
+//! - **[`Transport`]**, one asynchronous function, under a [`Client`] with its deadlines, its repetition of look-ups
+//!   and its [`Observer`]. `payments-hyper` is the one this project ships.
+//! - **[`Operation`]**, for everything else. Each operation is a plain value that builds an `http::Request<Bytes>` and
+//!   reads an `http::Response<Bytes>`. What happens between the two is yours.
+//!
+//! The public API shows types of `std`, [`http`], [`bytes`] and [`payments_model`], and no others.
+//!
+//! # A payment over a bare socket
+//!
+//! The whole of what a blocking program needs, against a fake of the service on loopback:
+//!
+//! ```
+#![doc = include_str!("../examples/blocking.rs")]
+//! ```
+//!
+//! # What it does not do
+//!
+//! It stores nothing, so it cannot know of a charge that an earlier process made. It computes no fee, maps no country
+//! and gives no meaning to a record's `Status`, whose codes are not published.
+
+mod api_key;
+mod client;
+mod client_builder;
+mod configuration_error;
+mod deadlines;
+mod endpoint;
+mod error;
+mod jitter;
+mod judgement;
+mod metadata;
+mod observer;
+mod operation;
+mod operation_name;
+mod outcome;
+mod race;
+mod retry;
+mod retry_after;
+mod snippet;
+mod success;
+mod timer;
+#[cfg(feature = "tracing")]
+mod tracing_observer;
+mod transport;
+mod transport_error;
+mod transport_request;
+mod transport_response;
+mod watch;
+
+pub use payments_model as model;
+
+pub use api_key::ApiKey;
+pub use client::Client;
+pub use client_builder::ClientBuilder;
+pub use deadlines::Deadlines;
+pub use endpoint::Endpoint;
+pub use error::Error;
+pub use jitter::Jitter;
+pub use observer::{AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, Observer};
+pub use operation::{GetCustomer, GetTransaction, Operation, VoidReceipt};
+pub use operation_name::OperationName;
+pub use outcome::Outcome;
+pub use retry_after::RetryAfter;
+pub use success::Success;
+pub use timer::{Sleep, Timer};
+#[cfg(feature = "tracing")]
+pub use tracing_observer::TracingObserver;
+pub use transport::Transport;
+pub use transport_error::{Delivery, TransportError, TransportErrorKind};
+pub use transport_request::TransportRequest;
+pub use transport_response::TransportResponse;

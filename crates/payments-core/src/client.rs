@@ -1,0 +1,210 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use payments_model::{
+    AchTransaction, CardTransaction, CustomerId, CustomerRecord, TokenTransaction, TransactionId,
+    TransactionReceipt, TransactionRecord, Void,
+};
+
+use crate::client_builder::{ClientBuilder, Settings};
+use crate::operation::{GetCustomer, GetTransaction, Operation, VoidReceipt};
+use crate::race::race;
+use crate::transport::SharedTransport;
+use crate::watch::Watch;
+use crate::{
+    Deadlines, Endpoint, Error, Jitter, Observer, Success, Timer, Transport, TransportError,
+    TransportErrorKind, TransportRequest,
+};
+
+/// The service, ready to be called.
+///
+/// Cloning is cheap and shares the transport. Every method sends its request at most once, look-ups aside, and every
+/// error says in [`Error::outcome`] whether the money can have moved.
+///
+/// # Dropping a call
+///
+/// Dropping the future of a payment or a void after it was first polled is an unknown outcome with nobody to tell: the
+/// service may have acted. Give the call a [deadline](ClientBuilder::total_timeout) rather than wrapping it in a
+/// time-out of your own, and watch [`Observer::attempt_abandoned`].
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+    settings: Settings,
+}
+
+pub(crate) struct Shared {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) transport: SharedTransport,
+    pub(crate) timer: Box<dyn Timer>,
+    pub(crate) jitter: Box<dyn Jitter>,
+    pub(crate) observer: Option<Box<dyn Observer>>,
+}
+
+impl Client {
+    /// A builder for a client of the service at `endpoint`, over an HTTP stack and its clock.
+    pub fn builder(endpoint: Endpoint, transport: impl Transport, timer: impl Timer) -> ClientBuilder {
+        ClientBuilder::new(endpoint, transport, timer)
+    }
+
+    pub(crate) fn new(shared: Shared, settings: Settings) -> Self {
+        Self {
+            shared: Arc::new(shared),
+            settings,
+        }
+    }
+
+    /// Processes a card payment: a sale or an authorisation, as the request says. Sent at most once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the card can have been charged.
+    pub async fn process_card(&self, payment: &CardTransaction) -> Result<Success<TransactionRecord>, Error> {
+        self.call(payment).await
+    }
+
+    /// Processes an ACH payment. Sent at most once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the account can have been debited.
+    pub async fn process_ach(&self, payment: &AchTransaction) -> Result<Success<TransactionRecord>, Error> {
+        self.call(payment).await
+    }
+
+    /// Processes a payment with a stored token. Sent at most once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the token can have been charged.
+    pub async fn process_token(
+        &self,
+        payment: &TokenTransaction,
+    ) -> Result<Success<TransactionReceipt>, Error> {
+        self.call(payment).await
+    }
+
+    /// Voids a previously authorised transaction. Sent at most once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the authorisation can have been voided. After
+    /// [`Outcome::Unknown`](crate::Outcome::Unknown), [look the transaction up](Self::transaction) before voiding
+    /// again.
+    pub async fn void(&self, void: &Void) -> Result<Success<VoidReceipt>, Error> {
+        self.call(void).await
+    }
+
+    /// Looks up one transaction. Repeated within the deadline if it fails in passing.
+    ///
+    /// # Errors
+    ///
+    /// Never [`Outcome::Unknown`](crate::Outcome::Unknown): a look-up moves nothing.
+    pub async fn transaction(&self, id: &TransactionId) -> Result<Success<TransactionRecord>, Error> {
+        self.call(&GetTransaction::new(id.clone())).await
+    }
+
+    /// Looks up one customer. Repeated within the deadline if it fails in passing.
+    ///
+    /// # Errors
+    ///
+    /// Never [`Outcome::Unknown`](crate::Outcome::Unknown): a look-up moves nothing.
+    pub async fn customer(&self, id: &CustomerId) -> Result<Success<CustomerRecord>, Error> {
+        self.call(&GetCustomer::new(id.clone())).await
+    }
+
+    /// The same client with another total deadline, over the same connections.
+    #[must_use]
+    pub fn with_total_timeout(&self, total: Duration) -> Self {
+        let deadlines = Deadlines::new(self.settings.deadlines.connect(), total);
+        Self {
+            shared: Arc::clone(&self.shared),
+            settings: Settings {
+                deadlines,
+                ..self.settings
+            },
+        }
+    }
+
+    /// The same client with another number of repetitions for look-ups, over the same connections.
+    #[must_use]
+    pub fn with_lookup_retries(&self, retries: u32) -> Self {
+        let mut client = self.clone();
+        client.settings.retry.retries = retries;
+        client
+    }
+
+    /// One call: a payment is one attempt, a look-up may be several under one total deadline.
+    async fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, Error> {
+        let started = self.shared.timer.now();
+        let total = self.settings.deadlines.total();
+        let mut attempt = 1;
+        loop {
+            let left = total.saturating_sub(self.elapsed(started));
+            let error = match self.attempt(operation, attempt, left).await {
+                Err(error) if !O::NAME.moves_money() => error,
+                result => return result,
+            };
+            let Some(pause) = self.settings.retry.pause(attempt, &error, &*self.shared.jitter) else {
+                return Err(error);
+            };
+            if self.elapsed(started) + pause >= total {
+                return Err(error);
+            }
+            self.shared.timer.sleep(pause).await;
+            attempt += 1;
+        }
+    }
+
+    /// Hands the request to the transport once.
+    async fn attempt<O: Operation>(
+        &self,
+        operation: &O,
+        attempt: u32,
+        total: Duration,
+    ) -> Result<Success<O::Data>, Error> {
+        let Shared {
+            endpoint,
+            transport,
+            timer,
+            jitter: _,
+            observer,
+        } = &*self.shared;
+        let deadlines = Deadlines::new(self.settings.deadlines.connect(), total);
+        let request = operation.request(endpoint)?;
+        let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
+
+        let watch = observer
+            .as_deref()
+            .map(|observer| Watch::start(observer, &**timer, O::NAME, attempt));
+        let result = match race(transport.send(request), timer.sleep(total + BACKSTOP)).await {
+            Some(Ok(answer)) => operation.read(endpoint, answer.into_http()),
+            Some(Err(error)) => Err(operation.not_answered(endpoint, error)),
+            None => {
+                Err(operation.not_answered(endpoint, TransportError::unknown(TransportErrorKind::Timeout)))
+            }
+        };
+        if let Some(watch) = watch {
+            watch.finish::<O>(&result);
+        }
+        result
+    }
+
+    fn elapsed(&self, since: Instant) -> Duration {
+        self.shared.timer.now().saturating_duration_since(since)
+    }
+}
+
+/// The transport enforces the deadline and knows how far the request got; the client's own limit comes this much later,
+/// for a transport that ignores deadlines.
+const BACKSTOP: Duration = Duration::from_millis(20);
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { shared, settings } = self;
+        f.debug_struct("Client")
+            .field("endpoint", &shared.endpoint)
+            .field("settings", settings)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+use std::fmt;
+use std::time::Duration;
+
+use crate::client::{Client, Shared};
+use crate::jitter::RandomJitter;
+use crate::retry::RetryPolicy;
+use crate::transport::SharedTransport;
+use crate::{Deadlines, Endpoint, Jitter, Observer, Timer, Transport, TransportRequest};
+
+/// Builds a [`Client`]. Everything has a default but what was given first: the endpoint, the transport and its clock.
+#[must_use = "a builder does nothing until it is built"]
+pub struct ClientBuilder {
+    shared: Shared,
+    settings: Settings,
+}
+
+/// What a call may change for itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) deadlines: Deadlines,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) response_cap: usize,
+}
+
+impl ClientBuilder {
+    pub(crate) fn new(endpoint: Endpoint, transport: impl Transport, timer: impl Timer) -> Self {
+        Self {
+            shared: Shared {
+                endpoint,
+                transport: SharedTransport::new(transport),
+                timer: Box::new(timer),
+                jitter: Box::new(RandomJitter),
+                observer: None,
+            },
+            settings: Settings {
+                deadlines: Deadlines::default(),
+                retry: RetryPolicy::DEFAULT,
+                response_cap: TransportRequest::DEFAULT_RESPONSE_CAP,
+            },
+        }
+    }
+
+    /// How long name resolution, TCP and TLS may take together; 10 seconds by default. When it ends nothing was sent.
+    pub fn connect_timeout(mut self, connect: Duration) -> Self {
+        self.settings.deadlines = Deadlines::new(connect, self.settings.deadlines.total());
+        self
+    }
+
+    /// How long a whole call may take, a look-up's repetitions included; 60 seconds by default.
+    ///
+    /// A charge whose answer is late is an unknown outcome: a short deadline makes more of them, not fewer.
+    pub fn total_timeout(mut self, total: Duration) -> Self {
+        self.settings.deadlines = Deadlines::new(self.settings.deadlines.connect(), total);
+        self
+    }
+
+    /// How often a look-up that failed in passing is repeated; twice by default. Payments and voids never are.
+    pub fn lookup_retries(mut self, retries: u32) -> Self {
+        self.settings.retry.retries = retries;
+        self
+    }
+
+    /// How many bytes of an answer's body are read; 1 MiB by default. A charge whose answer is longer is unknown.
+    pub fn response_cap(mut self, bytes: usize) -> Self {
+        self.settings.response_cap = bytes;
+        self
+    }
+
+    /// Who is told of every attempt.
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.shared.observer = Some(Box::new(observer));
+        self
+    }
+
+    /// Where the spread of a look-up's pauses comes from, for tests that must repeat exactly.
+    pub fn jitter(mut self, jitter: impl Jitter) -> Self {
+        self.shared.jitter = Box::new(jitter);
+        self
+    }
+
+    /// The client. Nothing is sent, and no connection is made, before the first call.
+    #[must_use]
+    pub fn build(self) -> Client {
+        Client::new(self.shared, self.settings)
+    }
+}
+
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { shared, settings } = self;
+        f.debug_struct("ClientBuilder")
+            .field("endpoint", &shared.endpoint)
+            .field("settings", settings)
+            .finish_non_exhaustive()
+    }
+}

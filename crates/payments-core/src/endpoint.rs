@@ -1,0 +1,212 @@
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::Uri;
+use http::uri::Scheme;
+
+use crate::configuration_error::ConfigurationError;
+use crate::{ApiKey, Error};
+
+/// Where the service is and the key that opens it: one environment of the service, sandbox or production.
+///
+/// Neither has a default. Cloning shares both.
+#[derive(Clone)]
+pub struct Endpoint {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    api_key: ApiKey,
+    base_url: String,
+    transaction: Uri,
+    token_transaction: Uri,
+    void: Uri,
+}
+
+impl Endpoint {
+    /// Takes the base address as the service gives it, path prefix included, and the key for it.
+    ///
+    /// Trailing slashes are trimmed; the rest of the path is kept as given, and nothing is added to it.
+    ///
+    /// # Errors
+    ///
+    /// A configuration error, before anything is sent, if the address is not absolute, is not `https` (plain `http` is
+    /// taken for a loopback address or `localhost` alone, because card numbers would cross the network in the clear),
+    /// or holds a user name, a query or a fragment.
+    ///
+    /// ```
+    /// use payments_core::{ApiKey, Endpoint};
+    ///
+    /// let endpoint = Endpoint::new("https://pay.example.com/api/v1/public/", ApiKey::new("sk_live_51H")?)?;
+    /// assert_eq!(endpoint.base_url(), "https://pay.example.com/api/v1/public");
+    /// assert!(Endpoint::new("http://pay.example.com/api/v1/public", ApiKey::new("sk_live_51H")?).is_err());
+    /// # Ok::<(), payments_core::Error>(())
+    /// ```
+    pub fn new(base_url: &str, api_key: ApiKey) -> Result<Self, Error> {
+        let base_url = check(base_url)?;
+        let at = |path: &str| {
+            format!("{base_url}{path}")
+                .parse::<Uri>()
+                .map_err(|_| ConfigurationError::BaseUrlSyntax)
+        };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                api_key,
+                transaction: at("/transaction")?,
+                token_transaction: at("/token-transaction")?,
+                void: at("/void")?,
+                base_url: base_url.to_owned(),
+            }),
+        })
+    }
+
+    /// The base address, without a slash at its end.
+    pub fn base_url(&self) -> &str {
+        &self.inner.base_url
+    }
+
+    pub(crate) fn api_key(&self) -> &ApiKey {
+        &self.inner.api_key
+    }
+
+    pub(crate) fn transaction(&self) -> Uri {
+        self.inner.transaction.clone()
+    }
+
+    pub(crate) fn token_transaction(&self) -> Uri {
+        self.inner.token_transaction.clone()
+    }
+
+    pub(crate) fn void(&self) -> Uri {
+        self.inner.void.clone()
+    }
+
+    /// The address of one record; `segment` was checked to be a safe path segment.
+    pub(crate) fn record(&self, collection: &str, segment: &str) -> Result<Uri, Error> {
+        let address = format!("{}/{collection}/{segment}", self.inner.base_url);
+        Ok(address.parse().map_err(|_| ConfigurationError::BaseUrlSyntax)?)
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner {
+            api_key,
+            base_url,
+            transaction: _,
+            token_transaction: _,
+            void: _,
+        } = &*self.inner;
+        f.debug_struct("Endpoint")
+            .field("base_url", base_url)
+            .field("api_key", api_key)
+            .finish()
+    }
+}
+
+/// The address without its trailing slashes, if it may be used.
+fn check(base_url: &str) -> Result<&str, ConfigurationError> {
+    // `http::Uri` drops everything after `#` without a word, so the text is asked, not the parsed address.
+    if base_url.contains('#') {
+        return Err(ConfigurationError::BaseUrlExtras);
+    }
+    if base_url.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
+        return Err(ConfigurationError::BaseUrlSyntax);
+    }
+    let uri: Uri = base_url.parse().map_err(|_| ConfigurationError::BaseUrlSyntax)?;
+    let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+        return Err(ConfigurationError::BaseUrlSyntax);
+    };
+    if authority.as_str().contains('@') || uri.query().is_some() {
+        return Err(ConfigurationError::BaseUrlExtras);
+    }
+    if authority.host().is_empty() {
+        return Err(ConfigurationError::BaseUrlSyntax);
+    }
+    if scheme != &Scheme::HTTPS && !(scheme == &Scheme::HTTP && is_loopback(authority.host())) {
+        return Err(ConfigurationError::BaseUrlNotHttps);
+    }
+    Ok(base_url.trim_end_matches('/'))
+}
+
+fn is_loopback(host: &str) -> bool {
+    let host = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+        .unwrap_or(host);
+    host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(base_url: &str) -> Result<Endpoint, Error> {
+        Endpoint::new(base_url, ApiKey::new("k").unwrap())
+    }
+
+    #[test]
+    fn d24_plain_http_is_taken_for_loopback_alone() {
+        for good in [
+            "https://pay.example.com/api/v1/public",
+            "http://localhost:8080/api/v1/public",
+            "http://LOCALHOST",
+            "http://127.0.0.1:1/x",
+            "http://127.9.8.7",
+            "http://[::1]:8080/x",
+        ] {
+            endpoint(good).expect(good);
+        }
+        for bad in [
+            "http://pay.example.com",
+            "http://localhost.example.com",
+            "http://127.0.0.1.example.com",
+            "http://10.0.0.1",
+            "http://0.0.0.0",
+            "http://[::2]",
+            "ftp://localhost",
+        ] {
+            assert!(endpoint(bad).expect_err(bad).is_configuration(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn d24_no_userinfo_query_or_fragment() {
+        for bad in [
+            "https://user@pay.example.com",
+            "https://user:secret@pay.example.com/x",
+            "https://pay.example.com/x?y=1",
+            "https://pay.example.com/x?",
+            "https://pay.example.com/x#y",
+            "https://pay.example.com/x#",
+            "/api/v1/public",
+            "pay.example.com",
+            "",
+            "https://",
+            "https://pay.example.com/a b",
+            " https://pay.example.com",
+        ] {
+            let error = endpoint(bad).expect_err(bad);
+            assert!(error.is_configuration(), "{bad}");
+            assert!(!error.to_string().contains("secret"));
+        }
+    }
+
+    #[test]
+    fn d24_the_path_prefix_is_kept_and_trailing_slashes_are_trimmed() {
+        let with_prefix = endpoint("https://pay.example.com/tenant/7/api/v1/public//").unwrap();
+        assert_eq!(
+            with_prefix.transaction(),
+            "https://pay.example.com/tenant/7/api/v1/public/transaction"
+        );
+        assert_eq!(
+            with_prefix.record("customer", "cus_1").unwrap(),
+            "https://pay.example.com/tenant/7/api/v1/public/customer/cus_1"
+        );
+        assert_eq!(
+            endpoint("https://pay.example.com").unwrap().void(),
+            "https://pay.example.com/void"
+        );
+    }
+}

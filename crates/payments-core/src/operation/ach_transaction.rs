@@ -1,0 +1,31 @@
+use http::Uri;
+use payments_model::{AchTransaction, Answer, SecretBytes, TransactionRecord};
+
+use super::sealed::Describe;
+use crate::{Endpoint, Error, OperationName};
+
+/// `POST /transaction`: ACH shares the card payment's address and, the interface showing no other, its answer.
+impl Describe for AchTransaction {
+    type Data = TransactionRecord;
+    const NAME: OperationName = OperationName::Transaction;
+
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
+        Ok(endpoint.transaction())
+    }
+
+    fn body(&self) -> Option<SecretBytes> {
+        Some(self.encode())
+    }
+
+    fn secrets(&self) -> Vec<&str> {
+        Self::secrets(self)
+    }
+
+    fn data(&self, answer: &Answer<'_>) -> Option<TransactionRecord> {
+        answer.transaction_record()
+    }
+
+    fn transaction_id(data: &TransactionRecord) -> Option<&str> {
+        Some(data.transaction_id.as_str())
+    }
+}

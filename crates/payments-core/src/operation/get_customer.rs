@@ -1,0 +1,39 @@
+use http::Uri;
+use payments_model::{Answer, CustomerId, CustomerRecord};
+
+use super::sealed::Describe;
+use crate::{Endpoint, Error, OperationName};
+
+/// The look-up of one customer, `GET /customer/{id}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GetCustomer {
+    id: CustomerId,
+}
+
+impl GetCustomer {
+    /// Looks up this customer.
+    pub fn new(id: CustomerId) -> Self {
+        Self { id }
+    }
+}
+
+impl Describe for GetCustomer {
+    type Data = CustomerRecord;
+    const NAME: OperationName = OperationName::GetCustomer;
+
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
+        let segment = self
+            .id
+            .path_segment()
+            .map_err(|error| Error::invalid(Self::NAME, error))?;
+        endpoint.record("customer", segment)
+    }
+
+    fn data(&self, answer: &Answer<'_>) -> Option<CustomerRecord> {
+        answer.customer_record()
+    }
+
+    fn transaction_id(_data: &CustomerRecord) -> Option<&str> {
+        None
+    }
+}

@@ -1,0 +1,27 @@
+use http::Uri;
+use payments_model::{Answer, SecretBytes, TokenTransaction, TransactionReceipt};
+
+use super::sealed::Describe;
+use crate::{Endpoint, Error, OperationName};
+
+/// `POST /token-transaction`
+impl Describe for TokenTransaction {
+    type Data = TransactionReceipt;
+    const NAME: OperationName = OperationName::TokenTransaction;
+
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
+        Ok(endpoint.token_transaction())
+    }
+
+    fn body(&self) -> Option<SecretBytes> {
+        Some(self.encode())
+    }
+
+    fn data(&self, answer: &Answer<'_>) -> Option<TransactionReceipt> {
+        answer.transaction_receipt()
+    }
+
+    fn transaction_id(data: &TransactionReceipt) -> Option<&str> {
+        Some(data.transaction_id.as_str())
+    }
+}

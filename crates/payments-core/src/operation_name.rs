@@ -1,0 +1,47 @@
+use std::fmt;
+
+/// Which of the service's operations a request belongs to: a label for logs, metrics and faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OperationName {
+    /// `POST /transaction`: a card or ACH payment.
+    Transaction,
+    /// `POST /token-transaction`: a payment with a stored token.
+    TokenTransaction,
+    /// `POST /void`: the void of an authorised transaction.
+    Void,
+    /// `GET /transaction/{id}`: one transaction looked up.
+    GetTransaction,
+    /// `GET /customer/{id}`: one customer looked up.
+    GetCustomer,
+}
+
+impl OperationName {
+    /// The operation's name in lower case with hyphens, such as `token-transaction`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Transaction => "transaction",
+            Self::TokenTransaction => "token-transaction",
+            Self::Void => "void",
+            Self::GetTransaction => "get-transaction",
+            Self::GetCustomer => "get-customer",
+        }
+    }
+
+    /// Whether sending it twice can move money twice, or undo a payment: true for the three POST operations.
+    ///
+    /// A failed call of such an operation may be [`Outcome::Unknown`](crate::Outcome::Unknown), and it is never sent
+    /// again by this SDK.
+    pub const fn moves_money(self) -> bool {
+        match self {
+            Self::Transaction | Self::TokenTransaction | Self::Void => true,
+            Self::GetTransaction | Self::GetCustomer => false,
+        }
+    }
+}
+
+impl fmt::Display for OperationName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,35 @@
+use std::fmt;
+
+/// Whether the money can have moved, the one question every failed call answers.
+///
+/// Complete: a fourth answer would be a breaking change, and every `match` on it ought to notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::exhaustive_enums,
+    reason = "callers must be able to match on all three without a wildcard"
+)]
+pub enum Outcome {
+    /// Provably never acted on. Sending the same request again is safe.
+    NotProcessed,
+    /// The service, or something in front of it, answered no. Correct the request, then send a new one.
+    Rejected,
+    /// It may have been processed. Never send it again blindly: look it up or reconcile.
+    Unknown,
+}
+
+impl Outcome {
+    /// The outcome as the command line and logs write it: `not_processed`, `rejected` or `unknown`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotProcessed => "not_processed",
+            Self::Rejected => "rejected",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,78 @@
+use std::time::{Duration, SystemTime};
+
+use http::HeaderMap;
+use http::header::{DATE, RETRY_AFTER};
+
+/// When the service asks to be called again, as its `Retry-After` header says.
+///
+/// For a charge it is information for a person, never a reason to send again. For a look-up it sets the pause before
+/// the next attempt, if the deadline allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RetryAfter {
+    /// After this pause.
+    Delay(Duration),
+    /// Not before this time, by the service's clock.
+    Date(SystemTime),
+}
+
+impl RetryAfter {
+    pub(crate) fn read(headers: &HeaderMap) -> Option<Self> {
+        let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return text
+                .parse()
+                .ok()
+                .map(|seconds| Self::Delay(Duration::from_secs(seconds)));
+        }
+        httpdate::parse_http_date(text).ok().map(Self::Date)
+    }
+
+    /// The pause it asks for. A date is measured against the answer's own `Date`, so that the two machines' clocks need
+    /// not agree; without one it says nothing.
+    pub(crate) fn pause(self, answered_at: Option<SystemTime>) -> Option<Duration> {
+        match self {
+            Self::Delay(pause) => Some(pause),
+            Self::Date(date) => answered_at.map(|now| date.duration_since(now).unwrap_or_default()),
+        }
+    }
+}
+
+/// The answer's own `Date`.
+pub(crate) fn answered_at(headers: &HeaderMap) -> Option<SystemTime> {
+    httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn read(text: &'static str) -> Option<RetryAfter> {
+        RetryAfter::read(&HeaderMap::from_iter([(
+            RETRY_AFTER,
+            HeaderValue::from_static(text),
+        )]))
+    }
+
+    #[test]
+    fn d20_retry_after_is_read_as_seconds_or_as_a_date() {
+        assert_eq!(read("120"), Some(RetryAfter::Delay(Duration::from_secs(120))));
+        let date = read("Fri, 31 Dec 1999 23:59:59 GMT").unwrap();
+        let before = httpdate::parse_http_date("Fri, 31 Dec 1999 23:59:29 GMT").unwrap();
+        assert_eq!(date.pause(Some(before)), Some(Duration::from_secs(30)));
+        assert_eq!(
+            date.pause(Some(before + Duration::from_secs(99))),
+            Some(Duration::ZERO)
+        );
+        assert_eq!(date.pause(None), None);
+    }
+
+    #[test]
+    fn d20_an_unreadable_retry_after_is_none() {
+        for text in ["", "soon", "-1", "1.5", "99999999999999999999999"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+use tracing::{debug, error, info, warn};
+
+use crate::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome};
+
+/// Reports every attempt to [`tracing`], under the target `payments`.
+///
+/// A start is `debug`, a success `info`, a rejection or a safe failure `warn`, and an unknown outcome `error`: it is
+/// the one that a person must look into.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct TracingObserver;
+
+impl TracingObserver {
+    /// An observer that reports to whatever subscriber is installed.
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+impl Observer for TracingObserver {
+    fn attempt_started(&self, event: &AttemptStarted) {
+        debug!(target: "payments", operation = event.operation.as_str(), attempt = event.attempt, "attempt started");
+    }
+
+    fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+        let operation = event.operation.as_str();
+        let attempt = event.attempt;
+        let latency = event.latency;
+        let http_status = event.http_status.map(|status| status.as_u16());
+        let AttemptFinished {
+            request_id,
+            transaction_id,
+            ..
+        } = *event;
+        macro_rules! report {
+            ($level:ident, $outcome:expr, $kind:expr, $message:literal) => {
+                $level!(
+                    target: "payments",
+                    operation,
+                    attempt,
+                    ?latency,
+                    outcome = $outcome,
+                    kind = $kind,
+                    http_status,
+                    request_id,
+                    transaction_id,
+                    $message
+                )
+            };
+        }
+        match event.failure {
+            None => report!(info, "processed", None::<&str>, "attempt succeeded"),
+            Some(failure) if failure.outcome == Outcome::Unknown => {
+                report!(
+                    error,
+                    "unknown",
+                    Some(failure.kind),
+                    "outcome unknown: it may have been processed"
+                );
+            }
+            Some(failure) => report!(
+                warn,
+                failure.outcome.as_str(),
+                Some(failure.kind),
+                "attempt failed"
+            ),
+        }
+    }
+
+    fn attempt_abandoned(&self, event: &AttemptAbandoned) {
+        let operation = event.operation.as_str();
+        let attempt = event.attempt;
+        let latency = event.latency;
+        if event.operation.moves_money() {
+            error!(target: "payments", operation, attempt, ?latency, "call dropped: it may have been processed");
+        } else {
+            debug!(target: "payments", operation, attempt, ?latency, "call dropped");
+        }
+    }
+}

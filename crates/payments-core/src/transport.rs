@@ -1,0 +1,84 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::{TransportError, TransportRequest, TransportResponse};
+
+/// An HTTP stack: one attempt, at most one transmission.
+///
+/// A transport sends the request once and reports. It follows no redirect, retries nothing, turns no status into an
+/// error and decides no policy. It enforces the request's [`Deadlines`](crate::Deadlines) and its response cap, and
+/// when it fails it says in [`Delivery`](crate::Delivery) what it can prove: `NotProcessed` only when no byte of the
+/// request reached a connection, `Answered` once a final status was read, `Unknown` in every other case.
+///
+/// Dropping the returned future must end the attempt.
+///
+/// # Example
+///
+/// A transport over a stack of your own is one function:
+///
+/// ```
+/// use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+///
+/// struct Unplugged;
+///
+/// impl Transport for Unplugged {
+///     async fn send(&self, _request: TransportRequest) -> Result<TransportResponse, TransportError> {
+///         Err(TransportError::not_processed(TransportErrorKind::Connect))
+///     }
+/// }
+/// ```
+pub trait Transport: Send + Sync + 'static {
+    /// Sends `request` at most once and returns the whole answer, whatever its status.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError`] when no whole answer was read, with the evidence of how far the request got.
+    fn send(
+        &self,
+        request: TransportRequest,
+    ) -> impl Future<Output = Result<TransportResponse, TransportError>> + Send;
+}
+
+impl<T: Transport> Transport for Arc<T> {
+    fn send(
+        &self,
+        request: TransportRequest,
+    ) -> impl Future<Output = Result<TransportResponse, TransportError>> + Send {
+        T::send(self, request)
+    }
+}
+
+type SendFuture<'a> = Pin<Box<dyn Future<Output = Result<TransportResponse, TransportError>> + Send + 'a>>;
+
+/// The dyn-usable twin of [`Transport`], so that `Client` has no type parameter.
+trait ErasedTransport: Send + Sync {
+    fn send_boxed(&self, request: TransportRequest) -> SendFuture<'_>;
+}
+
+impl<T: Transport> ErasedTransport for T {
+    fn send_boxed(&self, request: TransportRequest) -> SendFuture<'_> {
+        Box::pin(self.send(request))
+    }
+}
+
+/// A transport of any type, shared by every clone of a client.
+#[derive(Clone)]
+pub(crate) struct SharedTransport(Arc<dyn ErasedTransport>);
+
+impl SharedTransport {
+    pub(crate) fn new(transport: impl Transport) -> Self {
+        Self(Arc::new(transport))
+    }
+
+    pub(crate) fn send(&self, request: TransportRequest) -> SendFuture<'_> {
+        self.0.send_boxed(request)
+    }
+}
+
+impl fmt::Debug for SharedTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedTransport")
+    }
+}

@@ -1,0 +1,76 @@
+use std::time::Instant;
+
+use crate::operation::Operation;
+use crate::{
+    AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, Error, Observer, OperationName,
+    Success, Timer,
+};
+
+/// Tells the observer how an attempt ends; dropped before that, it tells of an abandoned one.
+pub(crate) struct Watch<'a> {
+    observer: Option<&'a dyn Observer>,
+    timer: &'a dyn Timer,
+    operation: OperationName,
+    attempt: u32,
+    started: Instant,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn start(
+        observer: &'a dyn Observer,
+        timer: &'a dyn Timer,
+        operation: OperationName,
+        attempt: u32,
+    ) -> Self {
+        observer.attempt_started(&AttemptStarted { operation, attempt });
+        Self {
+            observer: Some(observer),
+            timer,
+            operation,
+            attempt,
+            started: timer.now(),
+        }
+    }
+
+    pub(crate) fn finish<O: Operation>(mut self, result: &Result<Success<O::Data>, Error>) {
+        let Some(observer) = self.observer.take() else {
+            return;
+        };
+        let (operation, attempt) = (self.operation, self.attempt);
+        let latency = self.timer.now().saturating_duration_since(self.started);
+        observer.attempt_finished(&match result {
+            Ok(success) => AttemptFinished {
+                operation,
+                attempt,
+                latency,
+                failure: None,
+                http_status: Some(success.http_status()),
+                request_id: success.request_id(),
+                transaction_id: O::transaction_id(success.data()),
+            },
+            Err(error) => AttemptFinished {
+                operation,
+                attempt,
+                latency,
+                failure: Some(AttemptFailure {
+                    outcome: error.outcome(),
+                    kind: error.kind(),
+                }),
+                http_status: error.http_status(),
+                request_id: error.request_id(),
+                transaction_id: error.transaction_id().map(payments_model::TransactionId::as_str),
+            },
+        });
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let Some(observer) = self.observer else { return };
+        observer.attempt_abandoned(&AttemptAbandoned {
+            operation: self.operation,
+            attempt: self.attempt,
+            latency: self.timer.now().saturating_duration_since(self.started),
+        });
+    }
+}

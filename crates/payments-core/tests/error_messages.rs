@@ -1,0 +1,285 @@
+//! Messages for three in the morning: what happened, can the money have moved, what to do.
+
+use bytes::Bytes;
+use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
+use payments_core::{
+    ApiKey, Endpoint, Error, GetTransaction, Operation, Outcome, TransportError, TransportErrorKind,
+};
+
+const KEY: &str = "sk_canary_7Qz";
+
+fn endpoint() -> Endpoint {
+    Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new(KEY).unwrap()).unwrap()
+}
+
+fn sale() -> CardTransaction {
+    let card = Card {
+        number: "4242424242424242",
+        cvv: "917",
+        expiry: "11/31",
+    };
+    let payer = Payer {
+        customer_name: "Ada Lovelace",
+        email: "ada@example.com",
+        country_code: "+1",
+        phone_number: "415-555-0100",
+        country: "US",
+        postal_code: "94107",
+        ip_address: "203.0.113.7",
+    };
+    CardTransaction::builder(
+        Amount::from_cents(10_50),
+        TransactionType::Sale,
+        ConvenienceFee::Inactive,
+        card,
+        payer,
+    )
+    .build()
+    .unwrap()
+}
+
+fn answer(status: u16, body: &'static str) -> Error {
+    let answer = http::Response::builder()
+        .status(status)
+        .body(Bytes::from_static(body.as_bytes()))
+        .unwrap();
+    sale().read(&endpoint(), answer).unwrap_err()
+}
+
+fn shows(error: &Error, message: &str) {
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn a_lost_answer() {
+    let error = sale().not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
+    shows(
+        &error,
+        "transaction: the connection was closed after the request may have been sent; \
+         it may have been processed: do not send it again, reconcile it with the service",
+    );
+}
+
+#[test]
+fn an_unsent_request() {
+    let error = sale().not_answered(
+        &endpoint(),
+        TransportError::not_processed(TransportErrorKind::Resolve),
+    );
+    shows(
+        &error,
+        "transaction: the host name did not resolve before the request was sent; \
+         nothing was processed: it is safe to send it again",
+    );
+    assert!(error.is_connect());
+}
+
+#[test]
+fn a_refusal_of_the_service() {
+    let error = answer(
+        400,
+        r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid postal code"}"#,
+    );
+    shows(
+        &error,
+        "transaction: the service answered HTTP 400: invalid postal code; \
+         it was refused: correct the cause, then send a new request",
+    );
+    assert_eq!(error.reason(), Some("invalid postal code"));
+    assert!(!error.is_intermediary());
+}
+
+#[test]
+fn d10_a_refusal_of_a_proxy() {
+    let error = answer(403, "<html>");
+    shows(
+        &error,
+        "transaction: something in front of the service answered HTTP 403: Forbidden; \
+         it was refused: correct the cause, then send a new request",
+    );
+    assert!(error.is_intermediary());
+}
+
+#[test]
+fn d07_d08_an_unclear_answer_names_the_transaction_to_look_up() {
+    let error = answer(
+        200,
+        r#"{"status":"success","status_code":101,"message":"pending","data":{"TransactionId":"t9"}}"#,
+    );
+    shows(
+        &error,
+        "transaction: the answer leaves it open, HTTP 200 with status_code 101: pending; \
+         it may have been processed: do not send it again, look up transaction t9",
+    );
+    let truncated = answer(
+        200,
+        r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9","Amou"#,
+    );
+    assert_eq!(truncated.transaction_id().map(|id| id.as_str()), Some("t9"));
+    let cut_within = answer(
+        200,
+        r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9"#,
+    );
+    assert_eq!(cut_within.transaction_id(), None);
+}
+
+#[test]
+fn d06_a_refusal_in_a_200_keeps_what_the_answer_told() {
+    let error = answer(
+        200,
+        r#"{"status":"failed","status_code":200,"message":"card declined","data":{"TransactionId":"t7","Status":"5","Amount":10.50}}"#,
+    );
+    assert_eq!(error.outcome(), Outcome::Rejected);
+    assert_eq!(error.reason(), Some("card declined"));
+    assert_eq!(error.transaction_id().map(|id| id.as_str()), Some("t7"));
+    assert_eq!(error.record_status(), Some("5"));
+    assert_eq!(
+        error.record().and_then(|record| record.amount.value().copied()),
+        Some(Amount::from_cents(10_50))
+    );
+    assert_eq!(error.status_code(), Some("200"));
+}
+
+#[test]
+fn d63_the_reason_is_msg_then_message_then_error_then_the_http_phrase() {
+    let reason = |body| answer(400, body).reason().map(str::to_owned);
+    assert_eq!(
+        reason(r#"{"status":"failed","msg":"a","message":"b"}"#).as_deref(),
+        Some("a")
+    );
+    assert_eq!(
+        reason(r#"{"status":"failed","message":"b","error":"c"}"#).as_deref(),
+        Some("b")
+    );
+    assert_eq!(
+        reason(r#"{"status":"failed","error":{"message":"c"}}"#).as_deref(),
+        Some("c")
+    );
+    assert_eq!(reason(r#"{"status":"failed","error":"d"}"#).as_deref(), Some("d"));
+    assert_eq!(reason(r#"{"status":"failed"}"#).as_deref(), Some("Bad Request"));
+    assert_eq!(reason("<html>").as_deref(), Some("Bad Request"));
+}
+
+#[test]
+fn d63_not_found_is_http_404_only() {
+    let lookup = GetTransaction::new("t".parse().unwrap());
+    let body = Bytes::from_static(br#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#);
+    let not_found = |status: u16| {
+        let answer = http::Response::builder()
+            .status(status)
+            .body(body.clone())
+            .unwrap();
+        lookup.read(&endpoint(), answer).unwrap_err().is_not_found()
+    };
+    assert!(not_found(404));
+    assert!(!not_found(400));
+    assert!(!not_found(200));
+}
+
+#[test]
+fn d64_status_code_retry_after_request_id_and_snippet_are_kept() {
+    let answer = http::Response::builder()
+        .status(503)
+        .header("retry-after", "7")
+        .header("x-request-id", "req_1")
+        .body(Bytes::from_static(
+            br#"{"status":"failed","status_code":"5O3","msg":"down"}"#,
+        ))
+        .unwrap();
+    let error = sale().read(&endpoint(), answer).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    assert_eq!(error.http_status().map(|status| status.as_u16()), Some(503));
+    assert_eq!(error.status_code(), Some("5O3"));
+    assert_eq!(error.request_id(), Some("req_1"));
+    assert_eq!(
+        error.retry_after(),
+        Some(payments_core::RetryAfter::Delay(std::time::Duration::from_secs(
+            7
+        )))
+    );
+    assert!(error.body_snippet().unwrap().contains("down"));
+}
+
+#[test]
+fn d64_the_snippet_is_bounded_and_scrubbed() {
+    let mut body =
+        r#"{"status":"failed","msg":"no","CardNumber":"4000 0000 0000 9995","note":"4242-4242-4242-4242 "#
+            .to_owned();
+    body += &"x".repeat(10_000);
+    body += r#"","Cvv":"917"}"#;
+    let error = answer(500, Box::leak(body.into_boxed_str()));
+    let snippet = error.body_snippet().unwrap();
+    assert!(snippet.len() <= 2048, "{}", snippet.len());
+    for secret in ["4242-4242", "42424242", "4000 0000", "40000000", "917"] {
+        assert!(!snippet.contains(secret), "{secret} in {snippet}");
+    }
+}
+
+#[test]
+fn d62_an_answer_that_echoes_the_request_shows_none_of_it() {
+    let echo: &'static str = Box::leak(
+        format!(
+            r#"{{"status":"failed","status_code":400,"msg":"card 4242424242424242 cvv 917 exp 1131 key {KEY}","data":{{"TransactionId":"t","CardNumber":"4242424242424242","Cvv":"917","ExpiryDate":"1131","AccountNumber":"000123456789"}}}}"#
+        )
+        .into_boxed_str(),
+    );
+    for status in [200, 400, 500] {
+        let error = answer(status, echo);
+        let text = format!(
+            "{error} {error:?} {error:#?} {} {:?}",
+            error.body_snippet().unwrap(),
+            error.reason()
+        );
+        let text = format!("{text} {:?}", error.record());
+        for secret in ["4242424242424242", "917", "1131", KEY, "000123456789"] {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+        assert!(text.contains("4242"), "the last four digits stay: {text}");
+    }
+}
+
+#[test]
+fn d65_an_encoded_answer_is_unreadable() {
+    let body = r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#;
+    let read = |coding: &str| {
+        let answer = http::Response::builder()
+            .status(200)
+            .header("content-encoding", coding)
+            .body(Bytes::from_static(body.as_bytes()))
+            .unwrap();
+        sale().read(&endpoint(), answer)
+    };
+    assert_eq!(read("gzip").unwrap_err().outcome(), Outcome::Unknown);
+    assert!(read("identity").is_ok());
+}
+
+#[test]
+fn d65_the_whole_body_is_checked_as_utf8() {
+    let mut body = br#"{"status":"success","status_code":100,"data":{"TransactionId":"t"},"x":"_"}"#.to_vec();
+    let ignored = body.iter().rposition(|byte| *byte == b'_').unwrap();
+    body[ignored] = 0xff;
+    let answer = http::Response::builder()
+        .status(200)
+        .body(Bytes::from(body))
+        .unwrap();
+    assert_eq!(
+        sale().read(&endpoint(), answer).unwrap_err().outcome(),
+        Outcome::Unknown
+    );
+}
+
+#[test]
+fn d01_an_id_that_cannot_stand_in_a_path_is_refused_before_anything_is_sent() {
+    let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"../../customer/1"}}"#;
+    let answer = http::Response::builder()
+        .status(200)
+        .body(Bytes::from_static(processed.as_bytes()))
+        .unwrap();
+    let receipt = sale().read(&endpoint(), answer).unwrap();
+    let error = GetTransaction::new(receipt.transaction_id.clone())
+        .request(&endpoint())
+        .unwrap_err();
+    assert_eq!(error.outcome(), Outcome::NotProcessed);
+    assert!(error.is_validation());
+    assert_eq!(error.violations()[0].field(), "TransactionId");
+}
