@@ -1,2 +1,31 @@
-//! The payments command.
-fn main() {}
+//! The `payments` command: the five operations of the payment service from a shell, the service itself on one's own
+//! machine, and a demonstration of both.
+//!
+//! Other programs call it, so its command names, its JSON and its exit codes are fixed. Whatever happens, the exit
+//! code and `outcome` say whether the money can have moved; see [`exit_code`].
+
+mod app;
+mod args;
+mod call;
+mod commands;
+mod escape;
+mod exit_code;
+mod failure;
+mod help;
+mod input;
+mod interrupt;
+mod output;
+mod panic;
+mod processed;
+mod report;
+mod secret_file;
+mod settings;
+mod style;
+mod text;
+mod usage;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    app::run(std::env::args_os().collect()).into()
+}

@@ -10,30 +10,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sandbox = payments_sandbox::BlockingSandbox::start()?;
     let endpoint = Endpoint::new(&sandbox.base_url(), ApiKey::new(sandbox.api_key())?)?;
 
-    let payment = TokenTransaction::builder(
-        "tok_approved",
-        Amount::from_cents(10_50),
-        ConvenienceFee::Inactive,
-    )
-    .build()?;
+    let payment =
+        TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive)
+            .build()?;
     let receipt = match send(&payment.request(&endpoint)?) {
         Ok(answer) => payment.read(&endpoint, answer)?,
         Err(evidence) => return Err(payment.not_answered(&endpoint, evidence).into()),
     };
-    assert_eq!(
-        sandbox.gateway().ledger().transactions()[0].id(),
-        receipt.transaction_id
-    );
+    assert_eq!(sandbox.gateway().ledger().transactions()[0].id(), receipt.transaction_id);
     Ok(())
 }
 
 /// One request over one connection. What cannot be proven unsent is `unknown`.
 fn send(request: &http::Request<Bytes>) -> Result<http::Response<Bytes>, TransportError> {
-    let host = request
-        .uri()
-        .authority()
-        .expect("an operation's address is absolute")
-        .as_str();
+    let host = request.uri().authority().expect("an operation's address is absolute").as_str();
     let mut socket = TcpStream::connect(host)
         .map_err(|error| TransportError::not_processed(TransportErrorKind::Connect).with_source(error))?;
     exchange(&mut socket, host, request)
@@ -45,28 +35,16 @@ fn exchange(
     host: &str,
     request: &http::Request<Bytes>,
 ) -> Result<http::Response<Bytes>, Box<dyn Error + Send + Sync>> {
-    write!(
-        socket,
-        "{} {} HTTP/1.1\r\nHost: {host}\r\n",
-        request.method(),
-        request.uri().path()
-    )?;
+    write!(socket, "{} {} HTTP/1.1\r\nHost: {host}\r\n", request.method(), request.uri().path())?;
     for (name, value) in request.headers() {
         write!(socket, "{name}: {}\r\n", value.to_str()?)?;
     }
-    write!(
-        socket,
-        "Content-Length: {}\r\nConnection: close\r\n\r\n",
-        request.body().len()
-    )?;
+    write!(socket, "Content-Length: {}\r\nConnection: close\r\n\r\n", request.body().len())?;
     socket.write_all(request.body())?;
 
     let mut answer = Vec::new();
     socket.read_to_end(&mut answer)?;
-    let head_end = answer
-        .windows(4)
-        .position(|bytes| bytes == b"\r\n\r\n")
-        .ok_or("no answer")?;
+    let head_end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").ok_or("no answer")?;
     let head = std::str::from_utf8(&answer[..head_end])?;
     let status: u16 = head.split(' ').nth(1).ok_or("no status")?.parse()?;
     let body = Bytes::copy_from_slice(&answer[head_end + 4..]);

@@ -61,10 +61,7 @@ mod tests {
             assert!(bad.is_empty() || bad == " " || !error.to_string().contains(bad));
         }
         let key = ApiKey::new("sk_live_51H").unwrap();
-        assert_eq!(
-            format!("{key:?} {key:#?}"),
-            "ApiKey([redacted]) ApiKey([redacted])"
-        );
+        assert_eq!(format!("{key:?} {key:#?}"), "ApiKey([redacted]) ApiKey([redacted])");
     }
 
     #[test]

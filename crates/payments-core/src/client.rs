@@ -48,10 +48,7 @@ impl Client {
     }
 
     pub(crate) fn new(shared: Shared, settings: Settings) -> Self {
-        Self {
-            shared: Arc::new(shared),
-            settings,
-        }
+        Self { shared: Arc::new(shared), settings }
     }
 
     /// Processes a card payment: a sale or an authorisation, as the request says. Sent at most once.
@@ -117,13 +114,7 @@ impl Client {
     #[must_use]
     pub fn with_total_timeout(&self, total: Duration) -> Self {
         let deadlines = Deadlines::new(self.settings.deadlines.connect(), total);
-        Self {
-            shared: Arc::clone(&self.shared),
-            settings: Settings {
-                deadlines,
-                ..self.settings
-            },
-        }
+        Self { shared: Arc::clone(&self.shared), settings: Settings { deadlines, ..self.settings } }
     }
 
     /// The same client with another number of repetitions for look-ups, over the same connections.
@@ -163,20 +154,12 @@ impl Client {
         attempt: u32,
         total: Duration,
     ) -> Result<Success<O::Data>, Error> {
-        let Shared {
-            endpoint,
-            transport,
-            timer,
-            jitter: _,
-            observer,
-        } = &*self.shared;
+        let Shared { endpoint, transport, timer, jitter: _, observer } = &*self.shared;
         let deadlines = Deadlines::new(self.settings.deadlines.connect(), total);
         let request = operation.request(endpoint)?;
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
 
-        let watch = observer
-            .as_deref()
-            .map(|observer| Watch::start(observer, &**timer, O::NAME, attempt));
+        let watch = observer.as_deref().map(|observer| Watch::start(observer, &**timer, O::NAME, attempt));
         let result = match race(transport.send(request), timer.sleep(total + BACKSTOP)).await {
             Some(Ok(answer)) => operation.read(endpoint, answer.into_http()),
             Some(Err(error)) => Err(operation.not_answered(endpoint, error)),

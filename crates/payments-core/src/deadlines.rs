@@ -20,10 +20,7 @@ impl Deadlines {
 
     /// Deadlines for one attempt; a connect deadline above the total is cut to it.
     pub fn new(connect: Duration, total: Duration) -> Self {
-        Self {
-            connect: connect.min(total),
-            total,
-        }
+        Self { connect: connect.min(total), total }
     }
 
     /// Until a connection must stand: name resolution, TCP and TLS together.
@@ -39,9 +36,6 @@ impl Deadlines {
 
 impl Default for Deadlines {
     fn default() -> Self {
-        Self {
-            connect: Self::DEFAULT_CONNECT,
-            total: Self::DEFAULT_TOTAL,
-        }
+        Self { connect: Self::DEFAULT_CONNECT, total: Self::DEFAULT_TOTAL }
     }
 }

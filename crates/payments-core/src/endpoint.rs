@@ -46,9 +46,7 @@ impl Endpoint {
     pub fn new(base_url: &str, api_key: ApiKey) -> Result<Self, Error> {
         let base_url = check(base_url)?;
         let at = |path: &str| {
-            format!("{base_url}{path}")
-                .parse::<Uri>()
-                .map_err(|_| ConfigurationError::BaseUrlSyntax)
+            format!("{base_url}{path}").parse::<Uri>().map_err(|_| ConfigurationError::BaseUrlSyntax)
         };
         Ok(Self {
             inner: Arc::new(Inner {
@@ -91,17 +89,8 @@ impl Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner {
-            api_key,
-            base_url,
-            transaction: _,
-            token_transaction: _,
-            void: _,
-        } = &*self.inner;
-        f.debug_struct("Endpoint")
-            .field("base_url", base_url)
-            .field("api_key", api_key)
-            .finish()
+        let Inner { api_key, base_url, transaction: _, token_transaction: _, void: _ } = &*self.inner;
+        f.debug_struct("Endpoint").field("base_url", base_url).field("api_key", api_key).finish()
     }
 }
 
@@ -131,10 +120,7 @@ fn check(base_url: &str) -> Result<&str, ConfigurationError> {
 }
 
 fn is_loopback(host: &str) -> bool {
-    let host = host
-        .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'))
-        .unwrap_or(host);
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
@@ -196,17 +182,11 @@ mod tests {
     #[test]
     fn d24_the_path_prefix_is_kept_and_trailing_slashes_are_trimmed() {
         let with_prefix = endpoint("https://pay.example.com/tenant/7/api/v1/public//").unwrap();
-        assert_eq!(
-            with_prefix.transaction(),
-            "https://pay.example.com/tenant/7/api/v1/public/transaction"
-        );
+        assert_eq!(with_prefix.transaction(), "https://pay.example.com/tenant/7/api/v1/public/transaction");
         assert_eq!(
             with_prefix.record("customer", "cus_1").unwrap(),
             "https://pay.example.com/tenant/7/api/v1/public/customer/cus_1"
         );
-        assert_eq!(
-            endpoint("https://pay.example.com").unwrap().void(),
-            "https://pay.example.com/void"
-        );
+        assert_eq!(endpoint("https://pay.example.com").unwrap().void(), "https://pay.example.com/void");
     }
 }

@@ -56,13 +56,7 @@ impl Error {
         found: Found,
     ) -> Self {
         let cause = Cause::Answer(kind);
-        Self(Box::new(Inner {
-            outcome,
-            operation: Some(operation),
-            cause,
-            metadata: Some(metadata),
-            found,
-        }))
+        Self(Box::new(Inner { outcome, operation: Some(operation), cause, metadata: Some(metadata), found }))
     }
 
     pub(crate) fn not_answered(operation: OperationName, outcome: Outcome, error: TransportError) -> Self {
@@ -127,10 +121,7 @@ impl Error {
     /// service could be made (name resolution, TCP or TLS).
     pub fn is_connect(&self) -> bool {
         use TransportErrorKind as Kind;
-        matches!(
-            self.transport_kind(),
-            Some(Kind::Resolve | Kind::Connect | Kind::Tls)
-        )
+        matches!(self.transport_kind(), Some(Kind::Resolve | Kind::Connect | Kind::Tls))
     }
 
     /// Nothing was charged if [`outcome`](Self::outcome) is [`Outcome::Rejected`]: the answer is not in the service's
@@ -268,13 +259,7 @@ impl From<ValidationError> for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner {
-            outcome,
-            operation,
-            cause,
-            metadata,
-            found,
-        } = &*self.0;
+        let Inner { outcome, operation, cause, metadata, found } = &*self.0;
         f.debug_struct("Error")
             .field("outcome", outcome)
             .field("operation", operation)
@@ -326,10 +311,9 @@ impl fmt::Display for Error {
             }
             Outcome::Rejected => f.write_str("a look-up moves nothing: correct the cause, then run it again"),
             Outcome::Unknown => match self.transaction_id() {
-                Some(id) => write!(
-                    f,
-                    "it may have been processed: do not send it again, look up transaction {id}"
-                ),
+                Some(id) => {
+                    write!(f, "it may have been processed: do not send it again, look up transaction {id}")
+                }
                 None => f.write_str(
                     "it may have been processed: do not send it again, reconcile it with the service",
                 ),

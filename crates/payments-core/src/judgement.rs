@@ -35,11 +35,9 @@ pub(crate) enum Claim {
 impl Claim {
     pub(crate) fn of(body: &Body<'_>, has_data: bool) -> Self {
         match body {
-            Body::Object(answer) => Self::Said {
-                status: answer.status(),
-                code: answer.status_code(),
-                has_data,
-            },
+            Body::Object(answer) => {
+                Self::Said { status: answer.status(), code: answer.status_code(), has_data }
+            }
             _ => Self::Unreadable,
         }
     }
@@ -51,13 +49,7 @@ impl Claim {
 #[expect(clippy::match_same_arms, reason = "an arm for each row of the table")]
 pub(crate) fn judge_payment(http: StatusCode, claim: Claim) -> Judgement {
     match (HttpClass::of(http), claim) {
-        (
-            HttpClass::Success,
-            Claim::Said {
-                status: Status::Failure,
-                ..
-            },
-        ) => Judgement::RejectedByService,
+        (HttpClass::Success, Claim::Said { status: Status::Failure, .. }) => Judgement::RejectedByService,
         (
             HttpClass::Success,
             Claim::Said {
@@ -70,22 +62,12 @@ pub(crate) fn judge_payment(http: StatusCode, claim: Claim) -> Judgement {
 
         (
             HttpClass::Refusal | HttpClass::OtherRefusal,
-            Claim::Said {
-                status: Status::Success,
-                ..
-            }
-            | Claim::Said {
-                code: Code::Number(PAYMENT_PROCESSED),
-                ..
-            },
+            Claim::Said { status: Status::Success, .. }
+            | Claim::Said { code: Code::Number(PAYMENT_PROCESSED), .. },
         ) => Judgement::Unknown,
-        (
-            HttpClass::Refusal | HttpClass::OtherRefusal,
-            Claim::Said {
-                status: Status::Failure,
-                ..
-            },
-        ) => Judgement::RejectedByService,
+        (HttpClass::Refusal | HttpClass::OtherRefusal, Claim::Said { status: Status::Failure, .. }) => {
+            Judgement::RejectedByService
+        }
         (HttpClass::Refusal, Claim::Said { .. } | Claim::Unreadable) => Judgement::RejectedByIntermediary,
         (HttpClass::OtherRefusal, Claim::Said { .. } | Claim::Unreadable) => Judgement::Unknown,
 
@@ -96,19 +78,10 @@ pub(crate) fn judge_payment(http: StatusCode, claim: Claim) -> Judgement {
 }
 
 /// The outcome of an answered `GET`. It moves nothing, so it is never [`Judgement::Unknown`].
-#[expect(
-    clippy::match_same_arms,
-    reason = "an arm for each line of the table's last row"
-)]
+#[expect(clippy::match_same_arms, reason = "an arm for each line of the table's last row")]
 pub(crate) fn judge_lookup(http: StatusCode, claim: Claim) -> Judgement {
     match (HttpClass::of(http), claim) {
-        (
-            HttpClass::Success,
-            Claim::Said {
-                status: Status::Failure,
-                ..
-            },
-        ) => Judgement::RejectedByService,
+        (HttpClass::Success, Claim::Said { status: Status::Failure, .. }) => Judgement::RejectedByService,
         (
             HttpClass::Success,
             Claim::Said {
@@ -120,10 +93,7 @@ pub(crate) fn judge_lookup(http: StatusCode, claim: Claim) -> Judgement {
         (HttpClass::Success, Claim::Said { .. } | Claim::Unreadable) => Judgement::NotProcessed,
         (
             HttpClass::Refusal | HttpClass::OtherRefusal | HttpClass::AmbiguousRefusal,
-            Claim::Said {
-                status: Status::Failure,
-                ..
-            },
+            Claim::Said { status: Status::Failure, .. },
         ) => Judgement::RejectedByService,
         (
             HttpClass::Refusal | HttpClass::OtherRefusal | HttpClass::AmbiguousRefusal,
@@ -176,21 +146,11 @@ mod tests {
     /// Every status that HTTP can carry with every claim that a body can make.
     fn everything() -> impl Iterator<Item = (StatusCode, Claim)> {
         let statuses = [Status::Absent, Status::Success, Status::Failure, Status::Other];
-        let codes = [
-            Code::Absent,
-            Code::Unreadable,
-            Code::Number(100),
-            Code::Number(101),
-            Code::Number(200),
-        ];
+        let codes = [Code::Absent, Code::Unreadable, Code::Number(100), Code::Number(101), Code::Number(200)];
         let mut claims = vec![Claim::Unreadable];
         for status in statuses {
             for code in codes {
-                claims.extend([true, false].map(|has_data| Claim::Said {
-                    status,
-                    code,
-                    has_data,
-                }));
+                claims.extend([true, false].map(|has_data| Claim::Said { status, code, has_data }));
             }
         }
         (100..1000).flat_map(move |http| {
@@ -222,16 +182,7 @@ mod tests {
     fn d06_d09_a_payment_is_rejected_by_the_service_only_in_its_own_words() {
         for (http, claim) in everything() {
             if judge_payment(http, claim) == Judgement::RejectedByService {
-                assert!(
-                    matches!(
-                        claim,
-                        Claim::Said {
-                            status: Status::Failure,
-                            ..
-                        }
-                    ),
-                    "{http} {claim:?}"
-                );
+                assert!(matches!(claim, Claim::Said { status: Status::Failure, .. }), "{http} {claim:?}");
                 assert!(http.is_success() || http.is_client_error(), "{http} {claim:?}");
             }
         }
@@ -251,11 +202,7 @@ mod tests {
     fn d12_a_lookup_is_never_unknown_and_a_payment_never_left_unprocessed_by_an_answer() {
         for (http, claim) in everything() {
             assert_ne!(judge_lookup(http, claim), Judgement::Unknown, "{http} {claim:?}");
-            assert_ne!(
-                judge_payment(http, claim),
-                Judgement::NotProcessed,
-                "{http} {claim:?}"
-            );
+            assert_ne!(judge_payment(http, claim), Judgement::NotProcessed, "{http} {claim:?}");
         }
     }
 }

@@ -61,9 +61,5 @@ const REQUEST_ID_HEADERS: [&str; 3] = ["x-request-id", "request-id", "x-correlat
 fn request_id(headers: &HeaderMap) -> Option<HeaderValue> {
     let printable =
         |value: &&HeaderValue| value.len() <= 200 && value.as_bytes().iter().all(u8::is_ascii_graphic);
-    REQUEST_ID_HEADERS
-        .iter()
-        .find_map(|name| headers.get(*name))
-        .filter(printable)
-        .cloned()
+    REQUEST_ID_HEADERS.iter().find_map(|name| headers.get(*name)).filter(printable).cloned()
 }

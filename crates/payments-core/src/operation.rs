@@ -87,11 +87,7 @@ pub trait Operation: sealed::Describe {
     /// Any answer that does not say, in the way the interface shows, that the operation succeeded. See the table in
     /// the crate's documentation for the outcome of each.
     fn read(&self, endpoint: &Endpoint, answer: http::Response<Bytes>) -> Result<Success<Self::Data>, Error> {
-        let body = if is_encoded(&answer) {
-            Body::Unreadable
-        } else {
-            Body::read(answer.body())
-        };
+        let body = if is_encoded(&answer) { Body::Unreadable } else { Body::read(answer.body()) };
         let data = match &body {
             Body::Object(said) => self.data(said),
             _ => None,
@@ -135,10 +131,7 @@ pub(crate) mod sealed {
     use crate::{Endpoint, Error, OperationName};
 
     /// What sets one operation apart from the others.
-    #[expect(
-        unnameable_types,
-        reason = "that it cannot be named is what seals `Operation`"
-    )]
+    #[expect(unnameable_types, reason = "that it cannot be named is what seals `Operation`")]
     pub trait Describe {
         /// What a success holds.
         type Data;
@@ -187,11 +180,7 @@ fn judge<O: Operation + ?Sized>(answer: &http::Response<Bytes>, claim: Claim) ->
 /// `identity` was asked for; what comes encoded all the same is not decoded, so that no decoder has to be trusted.
 fn is_encoded(answer: &http::Response<Bytes>) -> bool {
     let identity = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
-    answer
-        .headers()
-        .get_all(CONTENT_ENCODING)
-        .iter()
-        .any(|value| !value.is_empty() && !identity(value))
+    answer.headers().get_all(CONTENT_ENCODING).iter().any(|value| !value.is_empty() && !identity(value))
 }
 
 fn refusal<O: Operation + ?Sized>(
@@ -217,11 +206,5 @@ fn refusal<O: Operation + ?Sized>(
     if found.transaction_id.is_none() && O::NAME.moves_money() {
         found.transaction_id = salvage_transaction_id(answer.body());
     }
-    Error::answered(
-        O::NAME,
-        outcome,
-        kind,
-        Metadata::new(answer, body, secrets),
-        found,
-    )
+    Error::answered(O::NAME, outcome, kind, Metadata::new(answer, body, secrets), found)
 }

@@ -4,10 +4,7 @@ use std::fmt;
 ///
 /// Complete: a fourth answer would be a breaking change, and every `match` on it ought to notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(
-    clippy::exhaustive_enums,
-    reason = "callers must be able to match on all three without a wildcard"
-)]
+#[allow(clippy::exhaustive_enums, reason = "callers must be able to match on all three without a wildcard")]
 pub enum Outcome {
     /// Provably never acted on. Sending the same request again is safe.
     NotProcessed,

@@ -22,15 +22,10 @@ impl RetryPolicy {
         if attempt > self.retries || !is_passing(error) {
             return None;
         }
-        let doubled = Self::FIRST_PAUSE
-            .saturating_mul(1 << (attempt - 1).min(16))
-            .min(Self::LONGEST_PAUSE);
+        let doubled = Self::FIRST_PAUSE.saturating_mul(1 << (attempt - 1).min(16)).min(Self::LONGEST_PAUSE);
         let spread = u32::try_from(jitter.next() % 1024).expect("a remainder of 1024 fits");
         let pause = doubled / 2 + doubled / 2 * spread / 1024;
-        let asked_for = error
-            .metadata()
-            .and_then(crate::metadata::Metadata::pause)
-            .unwrap_or_default();
+        let asked_for = error.metadata().and_then(crate::metadata::Metadata::pause).unwrap_or_default();
         Some(pause.max(asked_for))
     }
 }
@@ -42,8 +37,6 @@ fn is_passing(error: &Error) -> bool {
         Some(200..=299) => error.outcome() == Outcome::NotProcessed,
         Some(status) => matches!(status, 408 | 425 | 429 | 500..=599),
         // A certificate that is wrong now will be wrong in a second.
-        None => error
-            .transport_kind()
-            .is_some_and(|kind| kind != TransportErrorKind::Tls),
+        None => error.transport_kind().is_some_and(|kind| kind != TransportErrorKind::Tls),
     }
 }

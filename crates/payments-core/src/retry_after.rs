@@ -20,10 +20,7 @@ impl RetryAfter {
     pub(crate) fn read(headers: &HeaderMap) -> Option<Self> {
         let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return text
-                .parse()
-                .ok()
-                .map(|seconds| Self::Delay(Duration::from_secs(seconds)));
+            return text.parse().ok().map(|seconds| Self::Delay(Duration::from_secs(seconds)));
         }
         httpdate::parse_http_date(text).ok().map(Self::Date)
     }
@@ -50,10 +47,7 @@ mod tests {
     use super::*;
 
     fn read(text: &'static str) -> Option<RetryAfter> {
-        RetryAfter::read(&HeaderMap::from_iter([(
-            RETRY_AFTER,
-            HeaderValue::from_static(text),
-        )]))
+        RetryAfter::read(&HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(text))]))
     }
 
     #[test]
@@ -62,10 +56,7 @@ mod tests {
         let date = read("Fri, 31 Dec 1999 23:59:59 GMT").unwrap();
         let before = httpdate::parse_http_date("Fri, 31 Dec 1999 23:59:29 GMT").unwrap();
         assert_eq!(date.pause(Some(before)), Some(Duration::from_secs(30)));
-        assert_eq!(
-            date.pause(Some(before + Duration::from_secs(99))),
-            Some(Duration::ZERO)
-        );
+        assert_eq!(date.pause(Some(before + Duration::from_secs(99))), Some(Duration::ZERO));
         assert_eq!(date.pause(None), None);
     }
 

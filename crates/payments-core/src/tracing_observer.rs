@@ -27,11 +27,7 @@ impl Observer for TracingObserver {
         let attempt = event.attempt;
         let latency = event.latency;
         let http_status = event.http_status.map(|status| status.as_u16());
-        let AttemptFinished {
-            request_id,
-            transaction_id,
-            ..
-        } = *event;
+        let AttemptFinished { request_id, transaction_id, .. } = *event;
         macro_rules! report {
             ($level:ident, $outcome:expr, $kind:expr, $message:literal) => {
                 $level!(
@@ -51,19 +47,9 @@ impl Observer for TracingObserver {
         match event.failure {
             None => report!(info, "processed", None::<&str>, "attempt succeeded"),
             Some(failure) if failure.outcome == Outcome::Unknown => {
-                report!(
-                    error,
-                    "unknown",
-                    Some(failure.kind),
-                    "outcome unknown: it may have been processed"
-                );
+                report!(error, "unknown", Some(failure.kind), "outcome unknown: it may have been processed");
             }
-            Some(failure) => report!(
-                warn,
-                failure.outcome.as_str(),
-                Some(failure.kind),
-                "attempt failed"
-            ),
+            Some(failure) => report!(warn, failure.outcome.as_str(), Some(failure.kind), "attempt failed"),
         }
     }
 

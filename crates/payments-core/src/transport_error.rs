@@ -97,35 +97,20 @@ impl TransportError {
     /// The request may have been read: the caller is told not to send it again blindly.
     #[must_use]
     pub fn unknown(kind: TransportErrorKind) -> Self {
-        Self {
-            kind,
-            delivery: Delivery::Unknown,
-            partial: None,
-            source: None,
-        }
+        Self { kind, delivery: Delivery::Unknown, partial: None, source: None }
     }
 
     /// Not one byte of the request reached a connection, and the transport can prove it: the caller may send again.
     #[must_use]
     pub fn not_processed(kind: TransportErrorKind) -> Self {
-        Self {
-            kind,
-            delivery: Delivery::NotProcessed,
-            partial: None,
-            source: None,
-        }
+        Self { kind, delivery: Delivery::NotProcessed, partial: None, source: None }
     }
 
     /// A status came, but not the whole body. `partial` is the status, the headers, and the body as far as it was read.
     #[must_use]
     pub fn answered(kind: TransportErrorKind, partial: impl Into<TransportResponse>) -> Self {
         let partial = partial.into();
-        Self {
-            kind,
-            delivery: Delivery::Answered(partial.status()),
-            partial: Some(partial),
-            source: None,
-        }
+        Self { kind, delivery: Delivery::Answered(partial.status()), partial: Some(partial), source: None }
     }
 
     /// Adds the underlying error. Its text must hold no secret: it is shown in logs.
@@ -153,12 +138,7 @@ impl TransportError {
 
 impl fmt::Debug for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kind,
-            delivery,
-            partial,
-            source,
-        } = self;
+        let Self { kind, delivery, partial, source } = self;
         f.debug_struct("TransportError")
             .field("kind", kind)
             .field("delivery", delivery)
@@ -181,8 +161,6 @@ impl fmt::Display for TransportError {
 
 impl StdError for TransportError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.source
-            .as_deref()
-            .map(|source| source as &(dyn StdError + 'static))
+        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
     }
 }

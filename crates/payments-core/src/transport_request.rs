@@ -27,12 +27,7 @@ impl TransportRequest {
         deadlines: Deadlines,
         response_cap: usize,
     ) -> Self {
-        Self {
-            request,
-            operation,
-            deadlines,
-            response_cap,
-        }
+        Self { request, operation, deadlines, response_cap }
     }
 
     /// The HTTP method, `POST` or `GET`.
@@ -79,12 +74,7 @@ impl TransportRequest {
 
 impl fmt::Debug for TransportRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            request,
-            operation,
-            deadlines,
-            response_cap,
-        } = self;
+        let Self { request, operation, deadlines, response_cap } = self;
         f.debug_struct("TransportRequest")
             .field("method", request.method())
             .field("uri", request.uri())

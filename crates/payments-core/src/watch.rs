@@ -23,13 +23,7 @@ impl<'a> Watch<'a> {
         attempt: u32,
     ) -> Self {
         observer.attempt_started(&AttemptStarted { operation, attempt });
-        Self {
-            observer: Some(observer),
-            timer,
-            operation,
-            attempt,
-            started: timer.now(),
-        }
+        Self { observer: Some(observer), timer, operation, attempt, started: timer.now() }
     }
 
     pub(crate) fn finish<O: Operation>(mut self, result: &Result<Success<O::Data>, Error>) {
@@ -52,10 +46,7 @@ impl<'a> Watch<'a> {
                 operation,
                 attempt,
                 latency,
-                failure: Some(AttemptFailure {
-                    outcome: error.outcome(),
-                    kind: error.kind(),
-                }),
+                failure: Some(AttemptFailure { outcome: error.outcome(), kind: error.kind() }),
                 http_status: error.http_status(),
                 request_id: error.request_id(),
                 transaction_id: error.transaction_id().map(payments_model::TransactionId::as_str),

@@ -1,5 +1,7 @@
 //! Messages for three in the morning: what happened, can the money have moved, what to do.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
 use bytes::Bytes;
 use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
 use payments_core::{
@@ -13,11 +15,7 @@ fn endpoint() -> Endpoint {
 }
 
 fn sale() -> CardTransaction {
-    let card = Card {
-        number: "4242424242424242",
-        cvv: "917",
-        expiry: "11/31",
-    };
+    let card = Card { number: "4242424242424242", cvv: "917", expiry: "11/31" };
     let payer = Payer {
         customer_name: "Ada Lovelace",
         email: "ada@example.com",
@@ -39,10 +37,7 @@ fn sale() -> CardTransaction {
 }
 
 fn answer(status: u16, body: &'static str) -> Error {
-    let answer = http::Response::builder()
-        .status(status)
-        .body(Bytes::from_static(body.as_bytes()))
-        .unwrap();
+    let answer = http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
     sale().read(&endpoint(), answer).unwrap_err()
 }
 
@@ -62,10 +57,7 @@ fn a_lost_answer() {
 
 #[test]
 fn an_unsent_request() {
-    let error = sale().not_answered(
-        &endpoint(),
-        TransportError::not_processed(TransportErrorKind::Resolve),
-    );
+    let error = sale().not_answered(&endpoint(), TransportError::not_processed(TransportErrorKind::Resolve));
     shows(
         &error,
         "transaction: the host name did not resolve before the request was sent; \
@@ -111,15 +103,10 @@ fn d07_d08_an_unclear_answer_names_the_transaction_to_look_up() {
         "transaction: the answer leaves it open, HTTP 200 with status_code 101: pending; \
          it may have been processed: do not send it again, look up transaction t9",
     );
-    let truncated = answer(
-        200,
-        r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9","Amou"#,
-    );
+    let truncated =
+        answer(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9","Amou"#);
     assert_eq!(truncated.transaction_id().map(|id| id.as_str()), Some("t9"));
-    let cut_within = answer(
-        200,
-        r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9"#,
-    );
+    let cut_within = answer(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9"#);
     assert_eq!(cut_within.transaction_id(), None);
 }
 
@@ -143,18 +130,9 @@ fn d06_a_refusal_in_a_200_keeps_what_the_answer_told() {
 #[test]
 fn d63_the_reason_is_msg_then_message_then_error_then_the_http_phrase() {
     let reason = |body| answer(400, body).reason().map(str::to_owned);
-    assert_eq!(
-        reason(r#"{"status":"failed","msg":"a","message":"b"}"#).as_deref(),
-        Some("a")
-    );
-    assert_eq!(
-        reason(r#"{"status":"failed","message":"b","error":"c"}"#).as_deref(),
-        Some("b")
-    );
-    assert_eq!(
-        reason(r#"{"status":"failed","error":{"message":"c"}}"#).as_deref(),
-        Some("c")
-    );
+    assert_eq!(reason(r#"{"status":"failed","msg":"a","message":"b"}"#).as_deref(), Some("a"));
+    assert_eq!(reason(r#"{"status":"failed","message":"b","error":"c"}"#).as_deref(), Some("b"));
+    assert_eq!(reason(r#"{"status":"failed","error":{"message":"c"}}"#).as_deref(), Some("c"));
     assert_eq!(reason(r#"{"status":"failed","error":"d"}"#).as_deref(), Some("d"));
     assert_eq!(reason(r#"{"status":"failed"}"#).as_deref(), Some("Bad Request"));
     assert_eq!(reason("<html>").as_deref(), Some("Bad Request"));
@@ -165,10 +143,7 @@ fn d63_not_found_is_http_404_only() {
     let lookup = GetTransaction::new("t".parse().unwrap());
     let body = Bytes::from_static(br#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#);
     let not_found = |status: u16| {
-        let answer = http::Response::builder()
-            .status(status)
-            .body(body.clone())
-            .unwrap();
+        let answer = http::Response::builder().status(status).body(body.clone()).unwrap();
         lookup.read(&endpoint(), answer).unwrap_err().is_not_found()
     };
     assert!(not_found(404));
@@ -182,9 +157,7 @@ fn d64_status_code_retry_after_request_id_and_snippet_are_kept() {
         .status(503)
         .header("retry-after", "7")
         .header("x-request-id", "req_1")
-        .body(Bytes::from_static(
-            br#"{"status":"failed","status_code":"5O3","msg":"down"}"#,
-        ))
+        .body(Bytes::from_static(br#"{"status":"failed","status_code":"5O3","msg":"down"}"#))
         .unwrap();
     let error = sale().read(&endpoint(), answer).unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown);
@@ -193,9 +166,7 @@ fn d64_status_code_retry_after_request_id_and_snippet_are_kept() {
     assert_eq!(error.request_id(), Some("req_1"));
     assert_eq!(
         error.retry_after(),
-        Some(payments_core::RetryAfter::Delay(std::time::Duration::from_secs(
-            7
-        )))
+        Some(payments_core::RetryAfter::Delay(std::time::Duration::from_secs(7)))
     );
     assert!(error.body_snippet().unwrap().contains("down"));
 }
@@ -225,11 +196,8 @@ fn d62_an_answer_that_echoes_the_request_shows_none_of_it() {
     );
     for status in [200, 400, 500] {
         let error = answer(status, echo);
-        let text = format!(
-            "{error} {error:?} {error:#?} {} {:?}",
-            error.body_snippet().unwrap(),
-            error.reason()
-        );
+        let text =
+            format!("{error} {error:?} {error:#?} {} {:?}", error.body_snippet().unwrap(), error.reason());
         let text = format!("{text} {:?}", error.record());
         for secret in ["4242424242424242", "917", "1131", KEY, "000123456789"] {
             assert!(!text.contains(secret), "{secret} in {text}");
@@ -258,27 +226,17 @@ fn d65_the_whole_body_is_checked_as_utf8() {
     let mut body = br#"{"status":"success","status_code":100,"data":{"TransactionId":"t"},"x":"_"}"#.to_vec();
     let ignored = body.iter().rposition(|byte| *byte == b'_').unwrap();
     body[ignored] = 0xff;
-    let answer = http::Response::builder()
-        .status(200)
-        .body(Bytes::from(body))
-        .unwrap();
-    assert_eq!(
-        sale().read(&endpoint(), answer).unwrap_err().outcome(),
-        Outcome::Unknown
-    );
+    let answer = http::Response::builder().status(200).body(Bytes::from(body)).unwrap();
+    assert_eq!(sale().read(&endpoint(), answer).unwrap_err().outcome(), Outcome::Unknown);
 }
 
 #[test]
 fn d01_an_id_that_cannot_stand_in_a_path_is_refused_before_anything_is_sent() {
     let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"../../customer/1"}}"#;
-    let answer = http::Response::builder()
-        .status(200)
-        .body(Bytes::from_static(processed.as_bytes()))
-        .unwrap();
+    let answer =
+        http::Response::builder().status(200).body(Bytes::from_static(processed.as_bytes())).unwrap();
     let receipt = sale().read(&endpoint(), answer).unwrap();
-    let error = GetTransaction::new(receipt.transaction_id.clone())
-        .request(&endpoint())
-        .unwrap_err();
+    let error = GetTransaction::new(receipt.transaction_id.clone()).request(&endpoint()).unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotProcessed);
     assert!(error.is_validation());
     assert_eq!(error.violations()[0].field(), "TransactionId");

@@ -1,16 +1,14 @@
 //! What each operation puts on the wire.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Request};
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Void};
 use payments_core::{ApiKey, Endpoint, GetCustomer, GetTransaction, Operation};
 
 fn endpoint() -> Endpoint {
-    Endpoint::new(
-        "https://pay.example.com/prefix/api/v1/public/",
-        ApiKey::new("the-key").unwrap(),
-    )
-    .unwrap()
+    Endpoint::new("https://pay.example.com/prefix/api/v1/public/", ApiKey::new("the-key").unwrap()).unwrap()
 }
 
 fn common(request: &Request<bytes::Bytes>) {
@@ -21,59 +19,34 @@ fn common(request: &Request<bytes::Bytes>) {
 
 #[test]
 fn d20_d21_d65_a_post_has_a_body_and_says_what_it_is() {
-    let payment = TokenTransaction::builder("tok_1", Amount::from_cents(5), ConvenienceFee::Active)
-        .build()
-        .unwrap();
+    let payment =
+        TokenTransaction::builder("tok_1", Amount::from_cents(5), ConvenienceFee::Active).build().unwrap();
     let request = payment.request(&endpoint()).unwrap();
     common(&request);
     assert_eq!(request.method(), Method::POST);
-    assert_eq!(
-        request.uri(),
-        "https://pay.example.com/prefix/api/v1/public/token-transaction"
-    );
+    assert_eq!(request.uri(), "https://pay.example.com/prefix/api/v1/public/token-transaction");
     assert_eq!(request.headers()[CONTENT_TYPE], "application/json");
-    assert_eq!(
-        &request.body()[..],
-        br#"{"TokenId":"tok_1","Amount":0.05,"ConvenienceFeeActive":true}"#
-    );
+    assert_eq!(&request.body()[..], br#"{"TokenId":"tok_1","Amount":0.05,"ConvenienceFeeActive":true}"#);
 }
 
 #[test]
 fn d28_a_void_says_that_it_is_one() {
-    let request = Void::new(TransactionId::new("txn_1").unwrap())
-        .request(&endpoint())
-        .unwrap();
+    let request = Void::new(TransactionId::new("txn_1").unwrap()).request(&endpoint()).unwrap();
     common(&request);
     assert_eq!(request.uri(), "https://pay.example.com/prefix/api/v1/public/void");
-    assert_eq!(
-        &request.body()[..],
-        br#"{"TransactionId":"txn_1","TransactionFor":"Void"}"#
-    );
+    assert_eq!(&request.body()[..], br#"{"TransactionId":"txn_1","TransactionFor":"Void"}"#);
 }
 
 #[test]
 fn a_look_up_has_no_body() {
     let requests = [
-        (
-            GetTransaction::new("txn_1".parse().unwrap())
-                .request(&endpoint())
-                .unwrap(),
-            "transaction/txn_1",
-        ),
-        (
-            GetCustomer::new("cus_1".parse().unwrap())
-                .request(&endpoint())
-                .unwrap(),
-            "customer/cus_1",
-        ),
+        (GetTransaction::new("txn_1".parse().unwrap()).request(&endpoint()).unwrap(), "transaction/txn_1"),
+        (GetCustomer::new("cus_1".parse().unwrap()).request(&endpoint()).unwrap(), "customer/cus_1"),
     ];
     for (request, path) in requests {
         common(&request);
         assert_eq!(request.method(), Method::GET);
-        assert_eq!(
-            request.uri().to_string(),
-            format!("https://pay.example.com/prefix/api/v1/public/{path}")
-        );
+        assert_eq!(request.uri().to_string(), format!("https://pay.example.com/prefix/api/v1/public/{path}"));
         assert!(request.body().is_empty());
         assert!(!request.headers().contains_key(CONTENT_TYPE));
     }

@@ -22,10 +22,7 @@ impl Describe for GetCustomer {
     const NAME: OperationName = OperationName::GetCustomer;
 
     fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
-        let segment = self
-            .id
-            .path_segment()
-            .map_err(|error| Error::invalid(Self::NAME, error))?;
+        let segment = self.id.path_segment().map_err(|error| Error::invalid(Self::NAME, error))?;
         endpoint.record("customer", segment)
     }
 

@@ -22,10 +22,7 @@ impl Describe for GetTransaction {
     const NAME: OperationName = OperationName::GetTransaction;
 
     fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
-        let segment = self
-            .id
-            .path_segment()
-            .map_err(|error| Error::invalid(Self::NAME, error))?;
+        let segment = self.id.path_segment().map_err(|error| Error::invalid(Self::NAME, error))?;
         endpoint.record("transaction", segment)
     }
 

@@ -32,10 +32,7 @@ impl Describe for Void {
 
     fn data(&self, answer: &Answer<'_>) -> Option<VoidReceipt> {
         let receipt = answer.transaction_receipt()?;
-        Some(VoidReceipt {
-            voided: self.transaction_id().clone(),
-            receipt,
-        })
+        Some(VoidReceipt { voided: self.transaction_id().clone(), receipt })
     }
 
     fn transaction_id(data: &VoidReceipt) -> Option<&str> {

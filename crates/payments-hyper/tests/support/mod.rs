@@ -1,5 +1,5 @@
 //! A server that does to its client exactly what a test says, on plain threads and plain sockets.
-#![allow(dead_code, reason = "every test file uses another part of it")]
+#![allow(dead_code, unused_imports, reason = "every test file uses another part of it")]
 
 mod certificates;
 mod peer;
