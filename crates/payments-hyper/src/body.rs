@@ -13,11 +13,7 @@ pub(crate) struct OverCap;
 
 impl CappedBody {
     pub(crate) fn new(cap: usize) -> Self {
-        Self {
-            cap,
-            first: Bytes::new(),
-            all: None,
-        }
+        Self { cap, first: Bytes::new(), all: None }
     }
 
     pub(crate) fn push(&mut self, mut piece: Bytes) -> Result<(), OverCap> {
@@ -48,18 +44,13 @@ mod tests {
 
     fn collect(cap: usize, pieces: &[&'static str]) -> (Bytes, bool) {
         let mut body = CappedBody::new(cap);
-        let over = pieces
-            .iter()
-            .any(|piece| body.push(Bytes::from_static(piece.as_bytes())).is_err());
+        let over = pieces.iter().any(|piece| body.push(Bytes::from_static(piece.as_bytes())).is_err());
         (body.into_bytes(), over)
     }
 
     #[test]
     fn pieces_are_joined_in_order() {
-        assert_eq!(
-            collect(100, &["ab", "", "c", "def"]),
-            (Bytes::from_static(b"abcdef"), false)
-        );
+        assert_eq!(collect(100, &["ab", "", "c", "def"]), (Bytes::from_static(b"abcdef"), false));
     }
 
     #[test]

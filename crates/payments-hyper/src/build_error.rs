@@ -107,8 +107,6 @@ impl fmt::Display for BuildError {
 
 impl StdError for BuildError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.source
-            .as_deref()
-            .map(|source| source as &(dyn StdError + 'static))
+        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
     }
 }

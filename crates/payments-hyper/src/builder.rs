@@ -74,9 +74,7 @@ impl HyperTransportBuilder {
         certificates: impl AsRef<[u8]>,
         private_key: impl AsRef<[u8]>,
     ) -> Self {
-        let set = self
-            .tls
-            .set_client_identity(certificates.as_ref(), private_key.as_ref());
+        let set = self.tls.set_client_identity(certificates.as_ref(), private_key.as_ref());
         self.keep_first_failure(set);
         self
     }
@@ -126,13 +124,7 @@ impl HyperTransportBuilder {
     /// [`BuildError`] where a certificate or key could not be read, or where something is asked for that is not
     /// compiled in.
     pub fn build(self) -> Result<HyperTransport, BuildError> {
-        let Self {
-            tls,
-            pool_idle_timeout,
-            max_idle_connections,
-            max_connections,
-            failure,
-        } = self;
+        let Self { tls, pool_idle_timeout, max_idle_connections, max_connections, failure } = self;
         if let Some(failure) = failure {
             return Err(failure);
         }
@@ -150,13 +142,7 @@ impl HyperTransportBuilder {
 
 impl fmt::Debug for HyperTransportBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            tls: _,
-            pool_idle_timeout,
-            max_idle_connections,
-            max_connections,
-            failure,
-        } = self;
+        let Self { tls: _, pool_idle_timeout, max_idle_connections, max_connections, failure } = self;
         f.debug_struct("HyperTransportBuilder")
             .field("pool_idle_timeout", pool_idle_timeout)
             .field("max_idle_connections", max_idle_connections)

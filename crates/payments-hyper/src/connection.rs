@@ -25,10 +25,7 @@ pub(crate) struct Connection {
 }
 
 /// How the first half of an exchange, up to the answer's head, went.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "it is matched where it is made and never stored"
-)]
+#[allow(clippy::large_enum_variant, reason = "it is matched where it is made and never stored")]
 pub(crate) enum Exchange {
     /// The final status and the headers came.
     Answered(Response<Incoming>),
@@ -45,12 +42,7 @@ impl Connection {
             .max_buf_size(LARGEST_HEAD)
             .handshake(TokioIo::new(stream))
             .await?;
-        Ok(Self {
-            sender,
-            driver: Some(driver),
-            look_first,
-            is_reused: false,
-        })
+        Ok(Self { sender, driver: Some(driver), look_first, is_reused: false })
     }
 
     pub(crate) fn is_reused(&self) -> bool {
@@ -110,9 +102,7 @@ const LARGEST_HEAD: usize = 64 * 1024;
 
 /// Moves bytes. A connection that ended is dropped at once, because that is when hyper hands a queued request back.
 fn drive(driver: &mut Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>, cx: &mut Context<'_>) {
-    let ended = driver
-        .as_mut()
-        .is_some_and(|driver| Pin::new(driver).poll(cx).is_ready());
+    let ended = driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(cx).is_ready());
     if ended {
         *driver = None;
     }

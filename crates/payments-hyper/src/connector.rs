@@ -28,10 +28,7 @@ impl Connector {
         let mut tcp = HttpConnector::new_with_resolver(Resolver::new());
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        Self {
-            tcp,
-            tls: tls.map(TlsConnector::from),
-        }
+        Self { tcp, tls: tls.map(TlsConnector::from) }
     }
 
     /// A connection to `origin`. `time_left` is shared among the addresses of the name, so that one that does not
@@ -57,11 +54,8 @@ impl Connector {
         let mut tcp = self.tcp.clone();
         tcp.set_connect_timeout(Some(time_left));
         let tcp = tcp.call(origin.connect_uri()).await.map_err(|error| {
-            let kind = if is_unresolved(&error) {
-                TransportErrorKind::Resolve
-            } else {
-                TransportErrorKind::Connect
-            };
+            let kind =
+                if is_unresolved(&error) { TransportErrorKind::Resolve } else { TransportErrorKind::Connect };
             TransportError::not_processed(kind).with_source(error)
         })?;
 

@@ -19,7 +19,7 @@ pub(crate) fn alarm(at: Instant) -> Result<Alarm, Box<dyn Any + Send>> {
 
 /// The instant `duration` after `start`; one far away where the clock cannot count that far.
 pub(crate) fn after(start: Instant, duration: Duration) -> Instant {
-    const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+    const FAR_AWAY: Duration = Duration::from_hours(30 * 365 * 24);
     start.checked_add(duration).unwrap_or_else(|| start + FAR_AWAY)
 }
 
@@ -39,11 +39,9 @@ pub(crate) async fn before<F: Future>(mut alarm: Pin<&mut Alarm>, work: F) -> Op
 /// where it was not.
 pub(crate) async fn no_panic<F: Future>(work: F) -> Result<F::Output, Box<dyn Any + Send>> {
     let mut work = pin!(work);
-    poll_fn(
-        |cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
-            Ok(poll) => poll.map(Ok),
-            Err(panic) => Poll::Ready(Err(panic)),
-        },
-    )
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
     .await
 }

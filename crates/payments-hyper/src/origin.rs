@@ -19,9 +19,7 @@ impl Origin {
             Some(_) => return Err(NoOrigin("the request's URI is neither https nor http")),
             None => return Err(NoOrigin("the request's URI is not absolute")),
         };
-        let authority = uri
-            .authority()
-            .ok_or(NoOrigin("the request's URI names no host"))?;
+        let authority = uri.authority().ok_or(NoOrigin("the request's URI names no host"))?;
         if authority.host().is_empty() {
             return Err(NoOrigin("the request's URI names no host"));
         }
@@ -29,10 +27,7 @@ impl Origin {
             // It would be sent to nobody, and it may be a password that somebody believes to be in use.
             return Err(NoOrigin("the request's URI holds user information"));
         }
-        Ok(Self {
-            secure,
-            authority: authority.clone(),
-        })
+        Ok(Self { secure, authority: authority.clone() })
     }
 
     pub(crate) fn is_secure(&self) -> bool {
@@ -41,10 +36,7 @@ impl Origin {
 
     /// The name or address that a certificate must be for: without the brackets of an IPv6 address.
     pub(crate) fn server_name(&self) -> &str {
-        self.authority
-            .host()
-            .trim_start_matches('[')
-            .trim_end_matches(']')
+        self.authority.host().trim_start_matches('[').trim_end_matches(']')
     }
 
     /// The `Host` header: the port only where it is not the scheme's own.
@@ -111,10 +103,7 @@ mod tests {
     fn only_an_absolute_http_uri_without_user_information_has_an_origin() {
         for uri in ["/path", "ftp://pay.example/", "https://user:secret@pay.example/"] {
             let error = origin(uri).err().map(|error| error.to_string());
-            assert!(
-                error.as_ref().is_some_and(|text| !text.contains("secret")),
-                "{uri}: {error:?}"
-            );
+            assert!(error.as_ref().is_some_and(|text| !text.contains("secret")), "{uri}: {error:?}");
         }
     }
 }

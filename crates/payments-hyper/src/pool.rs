@@ -28,20 +28,14 @@ struct Idle {
 
 impl Pool {
     pub(crate) fn new(idle_timeout: Duration, max_idle: usize) -> Self {
-        Self {
-            idle: Mutex::new(VecDeque::new()),
-            idle_timeout,
-            max_idle,
-        }
+        Self { idle: Mutex::new(VecDeque::new()), idle_timeout, max_idle }
     }
 
     /// The connection to `origin` that was used last: the one least likely to have been closed meanwhile.
     pub(crate) fn take(&self, origin: &Origin, runtime: runtime::Id) -> Option<Box<Connection>> {
         let mut idle = self.lock();
         let expired = self.expired(&mut idle);
-        let newest = idle
-            .iter()
-            .rposition(|idle| idle.runtime == runtime && idle.origin == *origin);
+        let newest = idle.iter().rposition(|idle| idle.runtime == runtime && idle.origin == *origin);
         let taken = newest.and_then(|index| idle.remove(index));
         drop(idle);
         // Closing sockets is for outside of the lock.
@@ -52,25 +46,14 @@ impl Pool {
     pub(crate) fn put(&self, origin: Origin, runtime: runtime::Id, connection: Box<Connection>) {
         let mut idle = self.lock();
         let expired = self.expired(&mut idle);
-        idle.push_back(Idle {
-            origin,
-            runtime,
-            since: Instant::now(),
-            connection,
-        });
-        let surplus = if idle.len() > self.max_idle {
-            idle.pop_front()
-        } else {
-            None
-        };
+        idle.push_back(Idle { origin, runtime, since: Instant::now(), connection });
+        let surplus = if idle.len() > self.max_idle { idle.pop_front() } else { None };
         drop(idle);
         drop((expired, surplus));
     }
 
     fn expired(&self, idle: &mut VecDeque<Idle>) -> Vec<Idle> {
-        let fresh = idle
-            .iter()
-            .position(|idle| idle.since.elapsed() < self.idle_timeout);
+        let fresh = idle.iter().position(|idle| idle.since.elapsed() < self.idle_timeout);
         match fresh {
             Some(0) => Vec::new(),
             fresh => idle.drain(..fresh.unwrap_or(idle.len())).collect(),

@@ -31,16 +31,10 @@ impl Timer for TokioTimer {
 
     fn sleep(&self, duration: Duration) -> Sleep {
         let ends = deadline::after(tokio::time::Instant::now(), duration);
-        let tokio_sleep = Handle::try_current()
-            .ok()
-            .and_then(|_| deadline::alarm(ends).ok());
+        let tokio_sleep = Handle::try_current().ok().and_then(|_| deadline::alarm(ends).ok());
         match tokio_sleep {
             Some(sleep) => Box::pin(sleep),
-            None => Box::pin(ThreadSleep {
-                ends: ends.into_std(),
-                waker: Arc::default(),
-                thread: None,
-            }),
+            None => Box::pin(ThreadSleep { ends: ends.into_std(), waker: Arc::default(), thread: None }),
         }
     }
 }
@@ -127,15 +121,11 @@ mod tests {
     #[test]
     fn a_dropped_sleep_leaves_no_thread_behind() {
         let mut sleep = ThreadSleep {
-            ends: Instant::now() + Duration::from_secs(3600),
+            ends: Instant::now() + Duration::from_hours(1),
             waker: Arc::default(),
             thread: None,
         };
-        assert!(
-            Pin::new(&mut sleep)
-                .poll(&mut Context::from_waker(Waker::noop()))
-                .is_pending()
-        );
+        assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(Waker::noop())).is_pending());
         let thread = sleep.thread.take().unwrap();
         let handle = thread.thread().clone();
         drop(sleep);

@@ -65,24 +65,14 @@ impl TlsSettings {
             && self.given_roots.is_empty()
             && self.client_identity.is_none();
         let Some(provider) = self.provider.or_else(TlsProvider::compiled_in) else {
-            let refusal = if nothing_asked {
-                Ok(Err(NoTls::NoProvider))
-            } else {
-                Err(BuildErrorKind::NoProvider)
-            };
+            let refusal =
+                if nothing_asked { Ok(Err(NoTls::NoProvider)) } else { Err(BuildErrorKind::NoProvider) };
             return refusal.map_err(BuildError::new);
         };
-        let roots = if self.only_given_roots {
-            None
-        } else {
-            self.trusted_roots.or_else(TrustedRoots::compiled_in)
-        };
+        let roots =
+            if self.only_given_roots { None } else { self.trusted_roots.or_else(TrustedRoots::compiled_in) };
         if roots.is_none() && self.given_roots.is_empty() {
-            let refusal = if nothing_asked {
-                Ok(Err(NoTls::NoRoots))
-            } else {
-                Err(BuildErrorKind::NoRoots)
-            };
+            let refusal = if nothing_asked { Ok(Err(NoTls::NoRoots)) } else { Err(BuildErrorKind::NoRoots) };
             return refusal.map_err(BuildError::new);
         }
 
@@ -132,9 +122,7 @@ fn store(mut roots: RootCertStore, given: Vec<CertificateDer<'static>>) -> Resul
 #[cfg(feature = "webpki-roots")]
 #[allow(clippy::unnecessary_wraps, reason = "its twin without the feature fails")]
 fn mozilla_roots() -> Result<RootCertStore, BuildError> {
-    Ok(RootCertStore {
-        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-    })
+    Ok(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() })
 }
 
 #[cfg(not(feature = "webpki-roots"))]
@@ -153,9 +141,7 @@ fn platform_verifier(
     let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(given, provider)
         .map_err(|error| BuildError::new(BuildErrorKind::PlatformRoots).with_source(error))?;
     // rustls calls every verifier but its own dangerous. This one is the operating system's.
-    Ok(config
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier)))
+    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)))
 }
 
 #[cfg(not(feature = "platform-verifier"))]

@@ -1,6 +1,8 @@
 use rustls::crypto::CryptoProvider;
 
-use crate::build_error::{BuildError, BuildErrorKind};
+use crate::build_error::BuildError;
+#[cfg(not(all(feature = "ring", feature = "aws-lc-rs")))]
+use crate::build_error::BuildErrorKind;
 
 /// Whose cryptography TLS is made with.
 ///
@@ -27,6 +29,7 @@ impl TlsProvider {
         }
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "it fails where a feature is off")]
     pub(crate) fn crypto_provider(self) -> Result<CryptoProvider, BuildError> {
         match self {
             #[cfg(feature = "ring")]

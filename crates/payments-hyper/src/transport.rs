@@ -49,13 +49,7 @@ impl HyperTransport {
 
     pub(crate) fn new(connector: Connector, pool: Pool, max_connections: Option<usize>) -> Self {
         let permits = max_connections.map(|count| Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
-        Self {
-            shared: Arc::new(Shared {
-                connector,
-                pool,
-                permits,
-            }),
-        }
+        Self { shared: Arc::new(Shared { connector, pool, permits }) }
     }
 }
 
@@ -72,9 +66,8 @@ impl Transport for HyperTransport {
         let cap = request.response_cap();
         let connect_by = deadline::after(started, deadlines.connect());
         let total_ends = deadline::after(started, deadlines.total());
-        let runtime = Handle::try_current()
-            .map_err(|error| not_processed(TransportErrorKind::Other, error))?
-            .id();
+        let runtime =
+            Handle::try_current().map_err(|error| not_processed(TransportErrorKind::Other, error))?.id();
         let origin =
             Origin::of(request.uri()).map_err(|error| not_processed(TransportErrorKind::Other, error))?;
         let alarm = deadline::alarm(total_ends)
@@ -106,28 +99,21 @@ impl Transport for HyperTransport {
         };
 
         // From here on there is a status: a failure is Answered, unless the answer cannot be told from another's.
-        refuse_ambiguous_length(head.headers())?;
+        if has_ambiguous_length(head.headers()) {
+            return Err(TransportError::unknown(TransportErrorKind::Protocol)
+                .with_source("the answer gives its length more than once"));
+        }
         let (parts, mut body) = head.into_parts();
         let mut read = CappedBody::new(cap);
-        let failure = read_body(&mut connection, &mut body, &mut read, alarm)
-            .await
-            .err();
+        let failure = read_body(&mut connection, &mut body, &mut read, alarm).await.err();
         let answer = TransportResponse::new(Response::from_parts(parts, read.into_bytes()));
-        match failure {
-            Some(BodyFailure { kind, source }) => {
-                let error = TransportError::answered(kind, answer);
-                Err(match source {
-                    Some(source) => error.with_source(source),
-                    None => error,
-                })
-            }
-            None => {
-                if let Some(connection) = connection.into_idle() {
-                    self.shared.pool.put(origin, runtime, connection);
-                }
-                Ok(answer)
-            }
+        if let Some(failure) = failure {
+            return Err(failure.after(answer));
         }
+        if let Some(connection) = connection.into_idle() {
+            self.shared.pool.put(origin, runtime, connection);
+        }
+        Ok(answer)
     }
 }
 
@@ -157,10 +143,9 @@ impl Shared {
         let connecting = deadline::no_panic(self.connector.connect(origin, time_left));
         match tokio::time::timeout_at(connect_by, connecting).await {
             Ok(Ok(connected)) => connected,
-            Ok(Err(_panic)) => Err(not_processed(
-                TransportErrorKind::Other,
-                "the tokio runtime has no network driver",
-            )),
+            Ok(Err(_panic)) => {
+                Err(not_processed(TransportErrorKind::Other, "the tokio runtime has no network driver"))
+            }
             Err(elapsed) => Err(not_processed(TransportErrorKind::Timeout, elapsed)),
         }
     }
@@ -169,6 +154,16 @@ impl Shared {
 struct BodyFailure {
     kind: TransportErrorKind,
     source: Option<hyper::Error>,
+}
+
+impl BodyFailure {
+    fn after(self, partial: TransportResponse) -> TransportError {
+        let error = TransportError::answered(self.kind, partial);
+        match self.source {
+            Some(source) => error.with_source(source),
+            None => error,
+        }
+    }
 }
 
 /// Reads the body to its end, to the cap or to the deadline, into `read`.
@@ -189,10 +184,7 @@ async fn read_body(
                 Ok(Err(_over_cap)) => TransportErrorKind::BodyTooLarge,
             },
             Some(Some(Err(error))) => {
-                return Err(BodyFailure {
-                    kind: TransportErrorKind::BodyTruncated,
-                    source: Some(error),
-                });
+                return Err(BodyFailure { kind: TransportErrorKind::BodyTruncated, source: Some(error) });
             }
             Some(None) => break,
             None => TransportErrorKind::Timeout,
@@ -222,19 +214,12 @@ fn outgoing(request: TransportRequest, origin: &Origin) -> Request<Full<Bytes>> 
 
 /// An answer whose end two readers can see in two places may be somebody else's, or an attack. hyper accepts some of
 /// these and refuses others; here they are refused alike, and its status is not believed either.
-fn refuse_ambiguous_length(headers: &HeaderMap) -> Result<(), TransportError> {
+fn has_ambiguous_length(headers: &HeaderMap) -> bool {
     let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
     let Some(first) = lengths.next() else {
-        return Ok(());
+        return false;
     };
-    let is_ambiguous = lengths.next().is_some()
-        || first.as_bytes().contains(&b',')
-        || headers.contains_key(TRANSFER_ENCODING);
-    if is_ambiguous {
-        return Err(TransportError::unknown(TransportErrorKind::Protocol)
-            .with_source("the answer gives its length more than once"));
-    }
-    Ok(())
+    lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
 }
 
 fn not_processed(
@@ -251,10 +236,9 @@ fn kind_of(error: &hyper::Error) -> TransportErrorKind {
     let mut source = error.source();
     while let Some(this) = source {
         // An io::Error holds rustls' own error and does not name it as its source.
-        let inner = this
-            .downcast_ref::<std::io::Error>()
-            .and_then(std::io::Error::get_ref);
-        if this.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+        let inner = this.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if this.is::<rustls::Error>() || inner.is_some_and(<dyn StdError + Send + Sync>::is::<rustls::Error>)
+        {
             return TransportErrorKind::Tls;
         }
         source = this.source();

@@ -24,9 +24,7 @@ impl Authority {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "an authority of these tests");
+        params.distinguished_name.push(DnType::CommonName, "an authority of these tests");
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
@@ -39,17 +37,17 @@ impl Authority {
     }
 
     pub(crate) fn issue(&self, name: &str) -> Identity {
-        self.sign(params(name))
+        self.sign(&params(name))
     }
 
     pub(crate) fn issue_expired(&self, name: &str) -> Identity {
         let mut params = params(name);
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2021, 1, 1);
-        self.sign(params)
+        self.sign(&params)
     }
 
-    fn sign(&self, params: CertificateParams) -> Identity {
+    fn sign(&self, params: &CertificateParams) -> Identity {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.0).unwrap();
         Identity::new(&certificate, &key)
@@ -92,16 +90,13 @@ impl Identity {
             Some(authority) => {
                 let mut roots = RootCertStore::empty();
                 roots.add(authority.der()).unwrap();
-                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
-                    .build()
-                    .unwrap();
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
                 config.with_client_cert_verifier(verifier)
             }
         };
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.clone()));
-        config
-            .with_single_cert(vec![self.certificate.clone()], key)
-            .unwrap()
+        config.with_single_cert(vec![self.certificate.clone()], key).unwrap()
     }
 }
 

@@ -22,10 +22,7 @@ impl Received {
     /// Every value of a header, in order.
     pub(crate) fn header(&self, name: &str) -> Vec<&str> {
         let fields = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
-        fields
-            .filter(|(field, _)| field.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
-            .collect()
+        fields.filter(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value).collect()
     }
 
     pub(crate) fn request_line(&self) -> &str {
@@ -38,12 +35,7 @@ impl Peer {
         // A test that goes wrong must end all the same.
         tcp.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         tcp.set_write_timeout(Some(Duration::from_secs(30))).unwrap();
-        Self {
-            index,
-            tcp,
-            tls,
-            unread: Vec::new(),
-        }
+        Self { index, tcp, tls, unread: Vec::new() }
     }
 
     /// The next whole request; `None` if the client closed the connection instead.
@@ -55,14 +47,8 @@ impl Peer {
             self.read_more()?;
         };
         let head = String::from_utf8(self.unread.drain(..head_ends).collect()).unwrap();
-        let mut received = Received {
-            head,
-            body: Vec::new(),
-        };
-        let length = received
-            .header("content-length")
-            .first()
-            .map_or(0, |length| length.parse().unwrap());
+        let mut received = Received { head, body: Vec::new() };
+        let length = received.header("content-length").first().map_or(0, |length| length.parse().unwrap());
         while self.unread.len() < length {
             self.read_more()?;
         }
@@ -108,20 +94,20 @@ impl Peer {
             None => self.tcp.write_all(bytes.as_ref()).is_ok(),
             Some(tls) => {
                 let mut stream = rustls::Stream::new(tls, &mut self.tcp);
-                stream
-                    .write_all(bytes.as_ref())
-                    .and_then(|()| stream.flush())
-                    .is_ok()
+                stream.write_all(bytes.as_ref()).and_then(|()| stream.flush()).is_ok()
             }
         }
     }
 
     /// Answers 200 with this body, leaving the connection open.
     pub(crate) fn answer(&mut self, body: &str) -> bool {
-        self.write(format!(
-            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        ))
+        self.write(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
+    }
+
+    /// Whether this TLS connection took up an earlier one's session.
+    pub(crate) fn is_resumed(&self) -> bool {
+        let handshake = self.tls.as_ref().and_then(|tls| tls.handshake_kind());
+        handshake == Some(rustls::HandshakeKind::Resumed)
     }
 
     /// Whatever is in flight arrives, then the client sees the end.
@@ -131,8 +117,6 @@ impl Peer {
 
     /// The client sees "connection reset by peer".
     pub(crate) fn reset(self) {
-        socket2::SockRef::from(&self.tcp)
-            .set_linger(Some(Duration::ZERO))
-            .unwrap();
+        socket2::SockRef::from(&self.tcp).set_linger(Some(Duration::ZERO)).unwrap();
     }
 }

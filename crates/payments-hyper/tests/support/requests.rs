@@ -105,12 +105,13 @@ pub(crate) async fn send_failing(
 }
 
 fn assert_holds_no_secret(error: &TransportError) {
-    let mut text = format!("{error} {error:?} {error:#?}");
-    let mut source = error.source();
-    while let Some(this) = source {
-        text += &format!(" {this} {this:?}");
-        source = this.source();
+    let mut texts = vec![format!("{error:?} {error:#?}")];
+    let mut this: Option<&dyn StdError> = Some(error);
+    while let Some(error) = this {
+        texts.push(format!("{error} {error:?}"));
+        this = error.source();
     }
+    let text = texts.join(" ");
     for secret in [CARD_NUMBER, KEY] {
         assert!(!text.contains(secret), "an error shows a secret: {text}");
     }

@@ -32,24 +32,15 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let connections = Arc::new(AtomicUsize::new(0));
         let received = Arc::new(Mutex::new(Vec::new()));
-        let server = Self {
-            address,
-            connections: Arc::clone(&connections),
-            received: Arc::clone(&received),
-        };
+        let server = Self { address, connections: Arc::clone(&connections), received: Arc::clone(&received) };
         let script = Arc::new(script);
         thread::spawn(move || {
             for tcp in listener.incoming() {
                 let Ok(tcp) = tcp else { return };
                 let index = connections.fetch_add(1, Ordering::SeqCst);
-                let tls = tls
-                    .clone()
-                    .map(|config| rustls::ServerConnection::new(config).unwrap());
+                let tls = tls.clone().map(|config| rustls::ServerConnection::new(config).unwrap());
                 let (script, received) = (Arc::clone(&script), Arc::clone(&received));
-                let mut conversation = Conversation {
-                    peer: Some(Peer::new(index, tcp, tls)),
-                    received,
-                };
+                let mut conversation = Conversation { peer: Some(Peer::new(index, tcp, tls)), received };
                 thread::spawn(move || script(&mut conversation));
             }
         });
@@ -61,10 +52,7 @@ impl Server {
     }
 
     pub(crate) fn https_url(&self) -> String {
-        format!(
-            "https://localhost:{}/api/v1/public/transaction",
-            self.address.port()
-        )
+        format!("https://localhost:{}/api/v1/public/transaction", self.address.port())
     }
 
     /// How many connections were accepted.

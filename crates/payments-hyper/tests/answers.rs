@@ -1,0 +1,152 @@
+//! Is every whole answer handed over as it came, and nothing else?
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use http::StatusCode;
+use payments_core::{Delivery, TransportErrorKind};
+use payments_hyper::HyperTransport;
+use support::{Server, post, send, send_failing};
+
+fn transport() -> HyperTransport {
+    HyperTransport::builder().build().unwrap()
+}
+
+/// A server that answers everything with these bytes.
+fn answering(bytes: &'static [u8]) -> Server {
+    Server::start(move |connection| while connection.read_request() && connection.write(bytes) {})
+}
+
+#[tokio::test]
+async fn every_status_from_200_to_599_is_an_answer() {
+    let next = Arc::new(AtomicU16::new(200));
+    let status = Arc::clone(&next);
+    let server = Server::start(move |connection| {
+        while connection.read_request() {
+            let status = status.load(Ordering::SeqCst);
+            let body = if [204, 304].contains(&status) { "" } else { "Content-Length: 2\r\n\r\n{}" };
+            let end = if body.is_empty() { "\r\n" } else { "" };
+            connection.write(format!("HTTP/1.1 {status} Whatever\r\nLocation: /elsewhere\r\n{body}{end}"));
+        }
+    });
+    let transport = transport();
+    for status in 200..=599 {
+        next.store(status, Ordering::SeqCst);
+        let answer = send(&transport, post(server.url())).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::from_u16(status).unwrap());
+    }
+    assert_eq!((server.received().len(), server.connections()), (400, 1));
+}
+
+#[tokio::test]
+async fn d20_redirect_not_followed() {
+    let elsewhere = Server::start(|connection| connection.serve("{}"));
+    let target = elsewhere.url();
+    let server = Server::start(move |connection| {
+        for status in ["301 A", "302 B", "303 C", "307 D", "308 E"] {
+            connection.read_request();
+            connection.write(format!("HTTP/1.1 {status}\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n"));
+        }
+    });
+    let transport = transport();
+    for _ in 0..5 {
+        let answer = send(&transport, post(server.url())).await.unwrap();
+        assert!(answer.status().is_redirection());
+    }
+    assert_eq!(server.received().len(), 5);
+    assert_eq!(elsewhere.connections(), 0);
+}
+
+#[tokio::test]
+async fn interim_answers_are_skipped() {
+    let server = answering(
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\
+          HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}",
+    );
+    let answer = send(&transport(), post(server.url())).await.unwrap();
+    assert_eq!((answer.status(), answer.body().as_ref()), (StatusCode::CREATED, b"{}".as_slice()));
+}
+
+#[tokio::test]
+async fn a_switch_of_protocols_nobody_asked_for_ends_the_connection() {
+    let server =
+        answering(b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n");
+    let transport = transport();
+    for _ in 0..2 {
+        let answer = send(&transport, post(server.url())).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::SWITCHING_PROTOCOLS);
+    }
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn repeated_and_unreadable_headers_survive() {
+    let server = answering(
+        b"HTTP/1.1 200 OK\r\nX-Twice: one\r\nX-Bytes: \xff\xfe\r\nX-Twice: two\r\nContent-Length: 2\r\n\r\n{}",
+    );
+    let answer = send(&transport(), post(server.url())).await.unwrap();
+    let twice: Vec<_> = answer.headers().get_all("x-twice").iter().collect();
+    assert_eq!(twice, ["one", "two"]);
+    assert_eq!(answer.headers()["x-bytes"].as_bytes(), b"\xff\xfe");
+}
+
+#[tokio::test]
+async fn a_chunked_body_is_put_together() {
+    let server = answering(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nX-Trailer: z\r\n\r\n",
+    );
+    let transport = transport();
+    for _ in 0..2 {
+        let answer = send(&transport, post(server.url())).await.unwrap();
+        assert_eq!(answer.body(), "abcde");
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_large_body_arrives_whole() {
+    let body = "x".repeat(1024 * 1024);
+    let expected = body.clone();
+    let server = Server::start(move |connection| connection.serve(&body));
+    let answer = send(&transport(), post(server.url())).await.unwrap();
+    assert!(answer.body() == expected.as_bytes());
+}
+
+#[tokio::test]
+async fn d03_an_answer_whose_length_is_ambiguous_is_refused() {
+    for head in [
+        "Content-Length: 2\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 2",
+        "Content-Length: 2\r\nContent-Length: 2",
+        "Content-Length: 2\r\nContent-Length: 3",
+        "Content-Length: 2, 2",
+        "Content-Length: two",
+        "Content-Length: -2",
+        "Content-Length: 99999999999999999999999",
+    ] {
+        let server = Server::start(move |connection| {
+            connection.read_request();
+            connection.write(format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n"));
+            connection.hold();
+        });
+        let (delivery, kind, _) = send_failing(&transport(), post(server.url())).await;
+        assert_eq!((delivery, kind), (Delivery::Unknown, TransportErrorKind::Protocol), "{head}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_before_the_request_is_read_is_an_answer() {
+    let server = Server::start(|connection| {
+        connection.peer().read_some();
+        connection.write("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\n{}");
+        connection.hold();
+    });
+    let plan = post(server.url()).body(vec![b'a'; 32 * 1024 * 1024]);
+    let transport = transport();
+    let answer = send(&transport, plan).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
+}

@@ -1,0 +1,164 @@
+//! What is said of an answer whose head came and whose body did not?
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use payments_core::{Delivery, TransportErrorKind};
+use payments_hyper::HyperTransport;
+use support::{Conversation, Server, post, send, send_failing};
+
+const SHORT: Duration = Duration::from_millis(200);
+const SOON: Duration = Duration::from_secs(5);
+
+/// The evidence of an answer that `script` writes, and the part of its body that was kept.
+async fn broken(cap: usize, script: fn(&mut Conversation)) -> (Delivery, TransportErrorKind, Vec<u8>) {
+    let server = Server::start(move |connection| {
+        // A connection on which an answer broke must not be used again: the second call gets a new one.
+        if connection.index() == 0 {
+            connection.read_request();
+            script(connection);
+        } else {
+            connection.serve("whole");
+        }
+    });
+    let transport = HyperTransport::builder().build().unwrap();
+    let started = Instant::now();
+    let (delivery, kind, error) = send_failing(&transport, post(server.url()).cap(cap).total(SHORT)).await;
+    assert!(started.elapsed() < SOON);
+    assert_eq!(server.received().len(), 1);
+    let partial = error.partial().expect("what was read of the answer").body().to_vec();
+    let next = send(&transport, post(server.url())).await.unwrap();
+    assert_eq!(next.body(), "whole");
+    assert_eq!(server.connections(), 2);
+    (delivery, kind, partial)
+}
+
+const ANSWERED: Delivery = Delivery::Answered(StatusCode::OK);
+
+#[tokio::test]
+async fn a_body_shorter_than_its_length_is_answered_and_kept() {
+    let (delivery, kind, partial) = broken(1000, |connection| {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"data\":");
+        connection.close();
+    })
+    .await;
+    assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::BodyTruncated));
+    assert_eq!(partial, b"{\"data\":");
+}
+
+#[tokio::test]
+async fn a_chunked_body_without_its_end_is_answered_and_kept() {
+    let (delivery, kind, partial) = broken(1000, |connection| {
+        connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n");
+        connection.close();
+    })
+    .await;
+    assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::BodyTruncated));
+    assert_eq!(partial, b"abcde");
+}
+
+#[tokio::test]
+async fn a_body_broken_off_by_a_reset_is_answered() {
+    let (delivery, kind, partial) = broken(usize::MAX, |connection| {
+        // A reset throws away what the client has not read yet. This is more than the sockets hold, so that the head
+        // was read when the last of it has been written.
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n");
+        connection.write(vec![b'a'; 32 * 1024 * 1024]);
+        connection.reset();
+    })
+    .await;
+    assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::BodyTruncated));
+    assert!(!partial.is_empty());
+}
+
+#[tokio::test]
+async fn a_broken_chunk_is_answered() {
+    let (delivery, kind, partial) = broken(1000, |connection| {
+        connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nnonsense\r\n");
+        connection.hold();
+    })
+    .await;
+    assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::BodyTruncated));
+    assert_eq!(partial, b"abc");
+}
+
+#[tokio::test]
+async fn d23_a_dripping_body_ends_with_the_total_deadline_and_is_answered() {
+    let (delivery, kind, partial) = broken(1_000_000, |connection| {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n");
+        while connection.write("a") {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    })
+    .await;
+    assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::Timeout));
+    assert!(!partial.is_empty() && partial.len() < 1000, "{}", partial.len());
+}
+
+#[tokio::test]
+async fn d65_an_endless_body_is_read_to_the_cap_and_no_further() {
+    let (delivery, kind, partial) = broken(10_000, |connection| {
+        connection.write("HTTP/1.1 200 OK\r\n\r\n");
+        while connection.write([b'a'; 4096]) {}
+    })
+    .await;
+    assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::BodyTooLarge));
+    assert_eq!(partial, [b'a'; 10_000]);
+}
+
+#[tokio::test]
+async fn d65_an_endless_chunked_body_is_read_to_the_cap() {
+    let (delivery, kind, partial) = broken(10_000, |connection| {
+        connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        while connection.write("1\r\na\r\n".repeat(1000)) {}
+    })
+    .await;
+    assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::BodyTooLarge));
+    assert_eq!(partial, [b'a'; 10_000]);
+}
+
+#[tokio::test]
+async fn d65_a_body_announced_as_larger_is_kept_up_to_the_cap() {
+    let (delivery, kind, partial) = broken(5, |connection| {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nabcdefg");
+        connection.hold();
+    })
+    .await;
+    assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::BodyTooLarge));
+    assert_eq!(partial, b"abcde");
+}
+
+#[tokio::test]
+async fn d65_an_announcement_beyond_memory_reserves_none() {
+    let (delivery, kind, partial) = broken(1000, |connection| {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9000000000000000000\r\n\r\nabc");
+        connection.hold();
+    })
+    .await;
+    assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::Timeout));
+    assert_eq!(partial, b"abc");
+}
+
+#[tokio::test]
+async fn d65_a_body_as_long_as_the_cap_is_an_answer() {
+    let server = Server::start(|connection| connection.serve("12345"));
+    let transport = HyperTransport::builder().build().unwrap();
+    let answer = send(&transport, post(server.url()).cap(5)).await.unwrap();
+    assert_eq!(answer.body(), "12345");
+}
+
+#[tokio::test]
+async fn a_body_that_ends_with_its_connection_is_whole() {
+    let server = Server::start(|connection| {
+        connection.read_request();
+        connection.write("HTTP/1.1 200 OK\r\n\r\nabc");
+        connection.close();
+    });
+    let transport = HyperTransport::builder().build().unwrap();
+    let answer = send(&transport, post(server.url())).await.unwrap();
+    assert_eq!(answer.body(), "abc");
+}

@@ -1,0 +1,175 @@
+//! Does a transport that cannot be built as asked say what to change?
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod support;
+
+use std::error::Error as StdError;
+
+use payments_hyper::{HyperTransport, TlsProvider, TrustedRoots};
+use support::{Authority, Identity};
+
+#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+fn text(error: &dyn StdError) -> String {
+    let mut texts = Vec::new();
+    let mut this: Option<&dyn StdError> = Some(error);
+    while let Some(error) = this {
+        texts.push(error.to_string());
+        this = error.source();
+    }
+    texts.join(": ")
+}
+
+#[test]
+fn defaults_build_outside_of_a_runtime() {
+    let transport = HyperTransport::builder().build().unwrap();
+    assert_eq!(format!("{transport:?}"), "HyperTransport { .. }");
+}
+
+#[test]
+fn a_root_certificate_that_is_none_is_refused() {
+    let key = Identity::self_signed("localhost").key_pem;
+    for pem in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n", key.as_str()] {
+        let error = HyperTransport::builder().root_certificates_pem(pem).build().unwrap_err();
+        assert!(error.is_root_certificate(), "{error:?}");
+    }
+}
+
+#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+#[test]
+fn a_root_certificate_whose_der_is_none_is_refused() {
+    let error = HyperTransport::builder().root_certificate_der(*b"nonsense").build().unwrap_err();
+    assert!(error.is_root_certificate(), "{error:?}");
+}
+
+#[test]
+fn only_given_roots_without_any_is_refused() {
+    let error = HyperTransport::builder().only_root_certificates_pem("").build().unwrap_err();
+    assert!(error.is_root_certificate(), "{error:?}");
+}
+
+#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+#[test]
+fn a_client_certificate_with_anothers_key_is_refused_and_the_key_is_not_shown() {
+    let [first, second] = [Identity::self_signed("a shop"), Identity::self_signed("another shop")];
+    let line = second.key_pem.lines().nth(1).unwrap();
+    // A key file whose first line is damaged: a parser that quotes the line would show part of the key.
+    let damaged = second.key_pem.replace("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ");
+    let root = Authority::new().pem();
+    for (certificate, key) in [
+        (first.certificate_pem.as_str(), second.key_pem.as_str()),
+        (first.certificate_pem.as_str(), first.certificate_pem.as_str()),
+        (first.certificate_pem.as_str(), damaged.as_str()),
+        (second.key_pem.as_str(), second.key_pem.as_str()),
+        ("", ""),
+    ] {
+        let builder =
+            HyperTransport::builder().root_certificates_pem(&root).client_certificate_pem(certificate, key);
+        let shown = format!("{builder:?} {builder:#?}");
+        let error = builder.build().unwrap_err();
+        let shown = format!("{shown} {error:?} {error:#?} {}", text(&error));
+        assert!(error.is_client_certificate(), "{error:?}");
+        assert!(!shown.contains(line), "part of a private key is shown: {shown}");
+    }
+}
+
+#[test]
+fn the_first_mistake_is_the_one_that_is_told() {
+    let error = HyperTransport::builder()
+        .root_certificates_pem("")
+        .client_certificate_pem("", "")
+        .build()
+        .unwrap_err();
+    assert!(error.is_root_certificate());
+}
+
+#[test]
+fn each_compiled_in_provider_builds_and_each_other_names_its_feature() {
+    let root = Authority::new().pem();
+    for (provider, feature, compiled_in) in [
+        (TlsProvider::Ring, "`ring`", cfg!(feature = "ring")),
+        (TlsProvider::AwsLcRs, "`aws-lc-rs`", cfg!(feature = "aws-lc-rs")),
+    ] {
+        let built = HyperTransport::builder().root_certificates_pem(&root).tls_provider(provider).build();
+        match built {
+            Ok(_) => assert!(compiled_in),
+            Err(error) => {
+                assert!(!compiled_in && error.is_missing_feature(), "{error:?}");
+                assert!(error.to_string().contains(feature), "{error}");
+            }
+        }
+    }
+}
+
+#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+#[test]
+fn each_compiled_in_set_of_roots_builds_and_each_other_names_its_feature() {
+    for (roots, feature, compiled_in) in [
+        (TrustedRoots::Mozilla, "`webpki-roots`", cfg!(feature = "webpki-roots")),
+        (TrustedRoots::Platform, "`platform-verifier`", cfg!(feature = "platform-verifier")),
+    ] {
+        match HyperTransport::builder().trusted_roots(roots).build() {
+            Ok(_) => assert!(compiled_in),
+            // A machine without a CA bundle is told of in its own test.
+            Err(error) if error.is_platform_roots() => assert!(compiled_in),
+            Err(error) => {
+                assert!(!compiled_in && error.is_missing_feature(), "{error:?}");
+                assert!(error.to_string().contains(feature), "{error}");
+            }
+        }
+    }
+}
+
+#[cfg(not(any(feature = "ring", feature = "aws-lc-rs")))]
+#[tokio::test]
+async fn d02_https_without_a_provider_is_not_processed_and_names_the_features() {
+    let transport = HyperTransport::builder().build().unwrap();
+    let (delivery, kind, error) =
+        support::send_failing(&transport, support::post("https://127.0.0.1:1/")).await;
+    assert_eq!(delivery, payments_core::Delivery::NotProcessed);
+    assert_eq!(kind, payments_core::TransportErrorKind::Tls);
+    let source = error.source().unwrap().to_string();
+    assert!(source.contains("`ring`") && source.contains("`aws-lc-rs`"), "{source}");
+
+    let error = HyperTransport::builder().trusted_roots(TrustedRoots::Mozilla).build().unwrap_err();
+    assert!(error.is_missing_feature());
+}
+
+#[cfg(all(
+    any(feature = "ring", feature = "aws-lc-rs"),
+    not(any(feature = "webpki-roots", feature = "platform-verifier"))
+))]
+#[tokio::test]
+async fn d02_https_without_roots_is_not_processed_and_names_the_features() {
+    let transport = HyperTransport::builder().build().unwrap();
+    let (delivery, _, error) = support::send_failing(&transport, support::post("https://127.0.0.1:1/")).await;
+    assert_eq!(delivery, payments_core::Delivery::NotProcessed);
+    let source = error.source().unwrap().to_string();
+    assert!(source.contains("`webpki-roots`"), "{source}");
+}
+
+/// Runs again in a child process, because the place of the CA bundle is read from the environment.
+#[cfg(all(feature = "platform-verifier", any(feature = "ring", feature = "aws-lc-rs"), target_os = "linux"))]
+#[test]
+fn a_machine_without_a_ca_bundle_is_told_of_webpki_roots() {
+    const NAME: &str = "a_machine_without_a_ca_bundle_is_told_of_webpki_roots";
+    if std::env::var_os("SSL_CERT_FILE").is_none_or(|file| file != "/dev/null") {
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", NAME])
+            .env("SSL_CERT_FILE", "/dev/null")
+            .env_remove("SSL_CERT_DIR")
+            .output()
+            .unwrap();
+        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+        return;
+    }
+    let error = HyperTransport::builder().trusted_roots(TrustedRoots::Platform).build().unwrap_err();
+    assert!(error.is_platform_roots(), "{error:?}");
+    assert!(error.to_string().contains("`webpki-roots`"), "{error}");
+    let authority = Authority::new();
+    let built = HyperTransport::builder()
+        .trusted_roots(TrustedRoots::Platform)
+        .root_certificates_pem(authority.pem())
+        .build();
+    assert!(built.is_ok(), "a given root is enough: {built:?}");
+}

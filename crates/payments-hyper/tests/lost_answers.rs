@@ -1,0 +1,185 @@
+//! Is a request that may have been read ever called anything but "unknown", and is it ever sent twice?
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod support;
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use payments_core::{Delivery, TransportErrorKind};
+use payments_hyper::HyperTransport;
+use support::{Conversation, Server, post, send, send_failing};
+
+const SHORT: Duration = Duration::from_millis(200);
+/// Far above any noise of the machine, far below a hang.
+const SOON: Duration = Duration::from_secs(5);
+
+/// Runs `fate` on a request that was read whole, on a new connection and on one that has served before; gives the
+/// kinds. Delivery is always unknown, and the request arrives exactly once.
+async fn kinds_after_read(fate: fn(&mut Conversation)) -> [TransportErrorKind; 2] {
+    let mut kinds = Vec::new();
+    for served_before in [0, 1] {
+        let server = Server::start(move |connection| {
+            for _ in 0..served_before {
+                connection.read_request();
+                connection.peer().answer("{}");
+            }
+            if connection.read_request() {
+                fate(connection);
+            }
+        });
+        let transport = HyperTransport::builder().build().unwrap();
+        for _ in 0..served_before {
+            send(&transport, post(server.url())).await.unwrap();
+        }
+        let started = Instant::now();
+        let (delivery, kind, _) = send_failing(&transport, post(server.url()).total(SHORT)).await;
+        assert_eq!(delivery, Delivery::Unknown);
+        assert!(started.elapsed() < SOON);
+        assert_eq!(server.received().len(), served_before + 1, "it is sent once");
+        assert_eq!(server.connections(), 1, "no second connection is tried");
+        kinds.push(kind);
+    }
+    [kinds[0], kinds[1]]
+}
+
+#[tokio::test]
+async fn d03_read_then_fin_is_unknown() {
+    assert_eq!(kinds_after_read(Conversation::close).await, [TransportErrorKind::Closed; 2]);
+}
+
+#[tokio::test]
+async fn d03_read_then_reset_is_unknown() {
+    assert_eq!(kinds_after_read(Conversation::reset).await, [TransportErrorKind::Closed; 2]);
+}
+
+#[tokio::test]
+async fn d03_garbage_instead_of_a_head_is_unknown() {
+    let garbage = |connection: &mut Conversation| {
+        connection.write("\u{1}\u{2} nonsense\r\n\r\n");
+        connection.hold();
+    };
+    assert_eq!(kinds_after_read(garbage).await, [TransportErrorKind::Protocol; 2]);
+}
+
+#[tokio::test]
+async fn d03_half_a_head_and_then_fin_is_unknown() {
+    let half = |connection: &mut Conversation| {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Le");
+        connection.close();
+    };
+    assert_eq!(kinds_after_read(half).await, [TransportErrorKind::Closed; 2]);
+}
+
+#[tokio::test]
+async fn d23_silence_ends_with_the_total_deadline_as_unknown() {
+    let silence = |connection: &mut Conversation| drop(connection.hold());
+    assert_eq!(kinds_after_read(silence).await, [TransportErrorKind::Timeout; 2]);
+}
+
+#[tokio::test]
+async fn d23_a_dripping_head_ends_with_the_total_deadline_as_unknown() {
+    let drip = |connection: &mut Conversation| {
+        connection.write("HTTP/1.1 200 OK\r\nX-Drip: ");
+        while connection.write("a") {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    assert_eq!(kinds_after_read(drip).await, [TransportErrorKind::Timeout; 2]);
+}
+
+#[tokio::test]
+async fn d03_an_endless_head_is_refused() {
+    let endless = |connection: &mut Conversation| {
+        connection.write("HTTP/1.1 200 OK\r\nX-Long: ");
+        while connection.write([b'a'; 4096]) {}
+    };
+    assert_eq!(kinds_after_read(endless).await, [TransportErrorKind::Protocol; 2]);
+}
+
+#[tokio::test]
+async fn d03_a_hundred_thousand_headers_are_refused() {
+    let many = |connection: &mut Conversation| {
+        connection.write("HTTP/1.1 200 OK\r\n");
+        connection.write("A: b\r\n".repeat(100_000));
+        connection.write("Content-Length: 2\r\n\r\n{}");
+        connection.hold();
+    };
+    assert_eq!(kinds_after_read(many).await, [TransportErrorKind::Protocol; 2]);
+}
+
+#[tokio::test]
+async fn d23_endless_interim_answers_end_with_the_total_deadline() {
+    // As fast as the socket takes them, so that there is always something to read: the deadline must not starve.
+    let endless = |connection: &mut Conversation| {
+        let many = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1000);
+        while connection.write(&many) {}
+    };
+    assert_eq!(kinds_after_read(endless).await, [TransportErrorKind::Timeout; 2]);
+}
+
+#[tokio::test]
+async fn a_protocol_error_is_reported_while_the_peer_still_sends() {
+    let ambiguous = |connection: &mut Conversation| {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}");
+        connection.hold();
+    };
+    assert_eq!(kinds_after_read(ambiguous).await, [TransportErrorKind::Protocol; 2]);
+}
+
+#[tokio::test]
+async fn d03_closed_with_half_of_the_request_unread_is_unknown() {
+    let server = Server::start(|connection| {
+        connection.peer().read_some();
+        connection.reset();
+    });
+    let transport = HyperTransport::builder().build().unwrap();
+    // More than the sockets' buffers hold, so that writing cannot end before the reset.
+    let plan = post(server.url()).body(vec![b'a'; 32 * 1024 * 1024]);
+    let (delivery, kind, _) = send_failing(&transport, plan).await;
+    assert_eq!((delivery, kind), (Delivery::Unknown, TransportErrorKind::Closed));
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_connection_whose_call_failed_is_closed_and_never_used_again() {
+    let (closed, seen_closed) = mpsc::channel();
+    let server = Server::start(move |connection| {
+        if connection.index() == 0 {
+            connection.read_request();
+            let rest = connection.hold();
+            closed.send(rest.len()).unwrap();
+        } else {
+            connection.serve("{}");
+        }
+    });
+    let transport = HyperTransport::builder().build().unwrap();
+    let (_, kind, _) = send_failing(&transport, post(server.url()).total(SHORT)).await;
+    assert_eq!(kind, TransportErrorKind::Timeout);
+    assert_eq!(seen_closed.recv_timeout(SOON), Ok(0), "the server sees the end, and nothing before it");
+    send(&transport, post(server.url())).await.unwrap();
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn d22_a_dropped_call_closes_its_connection_and_sends_nothing_more() {
+    let (arrived, seen_arrived) = mpsc::channel();
+    let (closed, seen_closed) = mpsc::channel();
+    let server = Server::start(move |connection| {
+        connection.read_request();
+        arrived.send(()).unwrap();
+        closed.send(connection.hold().len()).unwrap();
+    });
+    let transport = HyperTransport::builder().build().unwrap();
+    let call = tokio::spawn({
+        let (transport, plan) = (transport.clone(), post(server.url()));
+        async move { send(&transport, plan).await }
+    });
+    let arrived = tokio::task::spawn_blocking(move || seen_arrived.recv_timeout(SOON));
+    arrived.await.unwrap().unwrap();
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled());
+    assert_eq!(seen_closed.recv_timeout(SOON), Ok(0));
+    assert_eq!((server.connections(), server.received().len()), (1, 1));
+}

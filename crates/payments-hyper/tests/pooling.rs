@@ -1,0 +1,380 @@
+//! Which connection carries a request, and which one never does again?
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod support;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::time::Duration;
+
+use payments_core::{Delivery, TransportErrorKind};
+use payments_hyper::HyperTransport;
+use support::{Conversation, Server, post, send, send_failing};
+use tokio::task::JoinSet;
+
+const SOON: Duration = Duration::from_secs(5);
+
+fn transport() -> HyperTransport {
+    HyperTransport::builder().build().unwrap()
+}
+
+/// A gate that the server's thread opens and the test waits at.
+fn gate() -> (impl Fn() + Clone + Send + Sync + 'static, impl FnMut()) {
+    let (sender, receiver) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    // A test that is over waits no longer.
+    let open = Arc::new(move || sender.lock().unwrap().send(()).unwrap_or(()));
+    (move || open(), move || receiver.recv_timeout(SOON).expect("the gate opens"))
+}
+
+#[tokio::test]
+async fn calls_one_after_the_other_share_a_connection() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let transport = transport();
+    for _ in 0..20 {
+        send(&transport, post(server.url())).await.unwrap();
+        send(&transport.clone(), post(server.url()).get()).await.unwrap();
+    }
+    assert_eq!((server.connections(), server.received().len()), (1, 40));
+}
+
+#[tokio::test]
+async fn two_servers_never_share_a_connection() {
+    let [first, second] = [(); 2].map(|()| Server::start(|connection| connection.serve("{}")));
+    let transport = transport();
+    for _ in 0..3 {
+        send(&transport, post(first.url())).await.unwrap();
+        send(&transport, post(second.url())).await.unwrap();
+    }
+    assert_eq!((first.connections(), second.connections()), (1, 1));
+    assert_eq!((first.received().len(), second.received().len()), (3, 3));
+}
+
+/// The server closes after its first answer, and the client has had no chance to notice: its runtime runs nothing
+/// between the close and the next call.
+async fn next_call_after(close: fn(&mut Conversation)) {
+    let (closed, mut wait_until_closed) = gate();
+    let server = Server::start(move |connection| {
+        if connection.index() == 0 {
+            connection.read_request();
+            connection.peer().answer("{}");
+            close(connection);
+            closed();
+        } else {
+            connection.serve("{}");
+        }
+    });
+    let transport = transport();
+    send(&transport, post(server.url())).await.unwrap();
+    wait_until_closed();
+    send(&transport, post(server.url()))
+        .await
+        .expect("a closed connection is found out before it is written to");
+    assert_eq!((server.connections(), server.received().len()), (2, 2));
+}
+
+#[tokio::test]
+async fn d02_a_pooled_connection_that_was_closed_is_replaced() {
+    next_call_after(Conversation::close).await;
+}
+
+#[tokio::test]
+async fn d02_a_pooled_connection_that_was_reset_is_replaced() {
+    next_call_after(Conversation::reset).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_asked_for_is_nobodys() {
+    next_call_after(|connection| {
+        connection.peer().answer("the answer to some other request");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn d02_many_dead_connections_are_all_replaced_by_one_call() {
+    const MANY: usize = 16;
+    let (closed, mut wait_until_closed) = gate();
+    let all_here = Barrier::new(MANY);
+    let server = Server::start(move |connection| {
+        if connection.index() < MANY {
+            connection.read_request();
+            // No answer before every call is here, so that each has a connection of its own.
+            all_here.wait();
+            connection.peer().answer("{}");
+            // The client reads the answer before the end: the next byte it would send is the first of a new call.
+            connection.close();
+            closed();
+        } else {
+            connection.serve("{}");
+        }
+    });
+    let transport = transport();
+    let mut calls = JoinSet::new();
+    for _ in 0..MANY {
+        let (transport, plan) = (transport.clone(), post(server.url()));
+        calls.spawn(async move { send(&transport, plan).await.map(drop) });
+    }
+    while let Some(call) = calls.join_next().await {
+        call.unwrap().unwrap();
+    }
+    for _ in 0..MANY {
+        wait_until_closed();
+    }
+    send(&transport, post(server.url())).await.unwrap();
+    assert_eq!((server.connections(), server.received().len()), (MANY + 1, MANY + 1));
+}
+
+#[tokio::test]
+async fn d02_no_connection_left_after_a_dead_one_is_not_processed() {
+    // The listener is gone as well, so that the request which was handed back has nowhere to go.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (closed, mut wait_until_closed) = gate();
+    std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let mut tcp = listener.accept().unwrap().0;
+        assert!(tcp.read(&mut [0; 4096]).unwrap() > 0);
+        tcp.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+        drop((tcp, listener));
+        closed();
+    });
+    let transport = transport();
+    send(&transport, post(url.clone())).await.unwrap();
+    wait_until_closed();
+    let (delivery, kind, _) = send_failing(&transport, post(url)).await;
+    assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Connect));
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_announces_to_close_is_not_kept() {
+    let (closed, mut wait_until_closed) = gate();
+    let server = Server::start(move |connection| {
+        connection.read_request();
+        connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}");
+        // The client closes its side by itself.
+        connection.hold();
+        closed();
+    });
+    let transport = transport();
+    for _ in 0..2 {
+        send(&transport, post(server.url())).await.unwrap();
+        wait_until_closed();
+    }
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn a_connection_idle_for_too_long_is_not_used() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let patience = Duration::from_millis(30);
+    let transport = HyperTransport::builder().pool_idle_timeout(patience).build().unwrap();
+    send(&transport, post(server.url())).await.unwrap();
+    tokio::time::sleep(patience).await;
+    send(&transport, post(server.url())).await.unwrap();
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn no_patience_means_a_connection_for_each_call() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let transport = HyperTransport::builder().pool_idle_timeout(Duration::ZERO).build().unwrap();
+    for _ in 0..3 {
+        send(&transport, post(server.url())).await.unwrap();
+    }
+    assert_eq!(server.connections(), 3);
+}
+
+/// Makes `count` calls at once, each on a connection of its own, and waits for them.
+async fn burst(transport: &HyperTransport, url: &str, count: usize) {
+    let mut calls = JoinSet::new();
+    for _ in 0..count {
+        let (transport, plan) = (transport.clone(), post(url));
+        calls.spawn(async move { send(&transport, plan).await.map(drop) });
+    }
+    while let Some(call) = calls.join_next().await {
+        call.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn surplus_idle_connections_are_closed() {
+    let (closed, mut wait_until_closed) = gate();
+    let all_here = Barrier::new(4);
+    let server = Server::start(move |connection| {
+        connection.read_request();
+        all_here.wait();
+        connection.peer().answer("{}");
+        connection.hold();
+        closed();
+    });
+    let transport = HyperTransport::builder().max_idle_connections(1).build().unwrap();
+    burst(&transport, &server.url(), 4).await;
+    for _ in 0..3 {
+        wait_until_closed();
+    }
+    drop(transport);
+    wait_until_closed();
+}
+
+#[tokio::test]
+async fn sixty_four_calls_at_once_and_one_cancelled_leave_the_others_unharmed() {
+    const CALLS: usize = 64;
+    let all_here = Arc::new(Barrier::new(CALLS + 1));
+    let cancelled = Arc::new(Barrier::new(CALLS + 1));
+    let gates = (Arc::clone(&all_here), Arc::clone(&cancelled));
+    let server = Server::start(move |connection| {
+        let request = connection.peer().read_request().unwrap();
+        gates.0.wait();
+        gates.1.wait();
+        connection.peer().answer(std::str::from_utf8(&request.body).unwrap());
+    });
+    let transport = transport();
+    let mut calls = Vec::new();
+    for number in 0..CALLS {
+        let (transport, plan) = (transport.clone(), post(server.url()).body(format!("call {number}")));
+        calls.push(tokio::spawn(async move { send(&transport, plan).await }));
+    }
+    tokio::task::spawn_blocking(move || all_here.wait()).await.unwrap();
+    calls[17].abort();
+    tokio::task::spawn_blocking(move || cancelled.wait()).await.unwrap();
+    for (number, call) in calls.into_iter().enumerate() {
+        let result = call.await;
+        if number == 17 {
+            assert!(result.unwrap_err().is_cancelled());
+        } else {
+            assert_eq!(result.unwrap().unwrap().body(), format!("call {number}").as_bytes());
+        }
+    }
+    assert_eq!(server.connections(), CALLS);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_answer_reaches_the_call_that_asked() {
+    let server = Server::start(|connection| {
+        while let Some(request) = connection.peer().read_request() {
+            connection.peer().answer(std::str::from_utf8(&request.body).unwrap());
+        }
+    });
+    let transport = transport();
+    let mut calls = JoinSet::new();
+    for caller in 0..16 {
+        let (transport, url) = (transport.clone(), server.url());
+        calls.spawn(async move {
+            for number in 0..100 {
+                let body = format!("{caller}/{number}");
+                let answer = send(&transport, post(url.clone()).body(body.clone())).await.unwrap();
+                assert_eq!(answer.body(), body.as_bytes());
+            }
+        });
+    }
+    while let Some(call) = calls.join_next().await {
+        call.unwrap();
+    }
+    assert!(server.connections() <= 16, "{}", server.connections());
+}
+
+#[tokio::test]
+async fn no_more_calls_than_allowed_are_under_way() {
+    let (arrived, wait_until_arrived) = gate();
+    let (answer, may_answer) = mpsc::channel::<()>();
+    let may_answer = Mutex::new(may_answer);
+    let server = Server::start(move |connection| {
+        while connection.read_request() {
+            arrived();
+            may_answer.lock().unwrap().recv().unwrap();
+            connection.peer().answer("{}");
+        }
+    });
+    let transport = HyperTransport::builder().max_connections(1).build().unwrap();
+    let first = tokio::spawn({
+        let (transport, plan) = (transport.clone(), post(server.url()));
+        async move { send(&transport, plan).await }
+    });
+    tokio::task::spawn_blocking(wait_until_arrived).await.unwrap();
+
+    let waiting = post(server.url()).connect(Duration::from_millis(100));
+    let (delivery, kind, _) = send_failing(&transport, waiting).await;
+    assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Timeout));
+    assert_eq!((server.connections(), server.received().len()), (1, 1));
+
+    answer.send(()).unwrap();
+    first.await.unwrap().unwrap();
+    answer.send(()).unwrap();
+    send(&transport, post(server.url())).await.unwrap();
+    assert_eq!((server.connections(), server.received().len()), (1, 2));
+}
+
+#[test]
+fn a_connection_of_another_runtime_is_not_used() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let transport = transport();
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (first, second) = (runtime(), runtime());
+    // Neither polls the network while the other works: a connection shared between them would never get its answer.
+    for _ in 0..3 {
+        first.block_on(send(&transport, post(server.url()))).unwrap();
+        second.block_on(send(&transport, post(server.url()))).unwrap();
+    }
+    assert_eq!(server.connections(), 2);
+}
+
+#[test]
+fn a_connection_whose_runtime_is_gone_breaks_no_later_call() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let transport = transport();
+    for _ in 0..3 {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for _ in 0..2 {
+            runtime.block_on(send(&transport, post(server.url()))).unwrap();
+        }
+    }
+    assert_eq!((server.connections(), server.received().len()), (3, 6));
+}
+
+/// A server that closes idle connections at moments that no client can foresee: nothing may arrive twice, and nothing
+/// that arrived may be called not processed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d03_nothing_is_sent_twice_to_a_server_that_closes_at_random() {
+    const CALLERS: usize = 8;
+    const CALLS: usize = 150;
+    let server = Server::start(|connection| {
+        // Some close right after the answer, some a little later, some after one more answer.
+        let fate = connection.index() % 5;
+        for _ in 0..=fate {
+            if !connection.read_request() {
+                return;
+            }
+            connection.peer().answer("{}");
+        }
+        if fate % 2 == 1 {
+            std::thread::sleep(Duration::from_micros(50 * u64::try_from(connection.index() % 40).unwrap()));
+        }
+        if fate == 3 { connection.reset() } else { connection.close() }
+    });
+    let transport = transport();
+    let mut callers = JoinSet::new();
+    for caller in 0..CALLERS {
+        let (transport, url) = (transport.clone(), server.url());
+        callers.spawn(async move {
+            let mut not_processed = Vec::new();
+            for number in 0..CALLS {
+                let id = format!("payment {caller}/{number}");
+                match send(&transport, post(url.clone()).body(id.clone())).await {
+                    Err(error) if error.delivery() == Delivery::NotProcessed => {
+                        not_processed.push(id.into_bytes());
+                    }
+                    Ok(_) | Err(_) => {}
+                }
+            }
+            not_processed
+        });
+    }
+    let not_processed: HashSet<_> = callers.join_all().await.into_iter().flatten().collect();
+    let received: Vec<_> = server.received().into_iter().map(|request| request.body).collect();
+    let once: HashSet<_> = received.iter().cloned().collect();
+    assert_eq!(received.len(), once.len(), "something was sent twice");
+    assert!(once.is_disjoint(&not_processed), "something that arrived was called not processed");
+    assert!(server.connections() > CALLERS, "connections were closed and replaced");
+}

@@ -1,0 +1,81 @@
+//! Does the server read exactly the request that was given?
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod support;
+
+use bytes::Bytes;
+use http::{Method, Request, Version};
+use payments_core::{Deadlines, OperationName, Transport, TransportRequest};
+use payments_hyper::HyperTransport;
+use support::{CARD_NUMBER, KEY, Server, post, send};
+
+fn transport() -> HyperTransport {
+    HyperTransport::builder().build().unwrap()
+}
+
+#[tokio::test]
+async fn d25_a_charge_is_these_bytes_and_no_others() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    send(&transport(), post(server.url())).await.unwrap();
+    let [request] = server.received().try_into().expect("one request");
+    assert_eq!(
+        request.head,
+        format!(
+            "POST /api/v1/public/transaction HTTP/1.1\r\nauthorization: {KEY}\r\nhost: {}\r\ncontent-length: 30\r\n\r\n",
+            server.address
+        )
+    );
+    assert_eq!(request.body, format!(r#"{{"CardNumber":"{CARD_NUMBER}"}}"#).into_bytes());
+}
+
+#[tokio::test]
+async fn a_look_up_has_neither_body_nor_length() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let plan = post(format!("http://{}/v1/transaction/a%2Fb:c~d?x=y%20z", server.address)).get();
+    send(&transport(), plan).await.unwrap();
+    let [request] = server.received().try_into().expect("one request");
+    assert_eq!(request.request_line(), "GET /v1/transaction/a%2Fb:c~d?x=y%20z HTTP/1.1");
+    assert_eq!(request.header("content-length"), [""; 0]);
+    assert_eq!(request.header("transfer-encoding"), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_empty_post_says_that_it_is_empty() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    send(&transport(), post(server.url()).body("")).await.unwrap();
+    assert_eq!(server.received()[0].header("content-length"), ["0"]);
+}
+
+#[tokio::test]
+async fn length_host_and_version_are_the_transports_own() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let request = Request::builder()
+        .method(Method::POST)
+        .version(Version::HTTP_3)
+        .uri(format!("http://{}", server.address))
+        .header("host", "elsewhere.example")
+        .header("content-length", "3")
+        .header("transfer-encoding", "chunked")
+        .header("x-twice", "one")
+        .header("x-twice", "two")
+        .body(Bytes::from_static(b"{\"a\":1}"))
+        .unwrap();
+    let request = TransportRequest::new(request, OperationName::Void, Deadlines::default(), 1000);
+    transport().send(request).await.unwrap();
+    let [received] = server.received().try_into().expect("one request");
+    assert_eq!(received.request_line(), "POST / HTTP/1.1");
+    assert_eq!(received.header("host"), [server.address.to_string()]);
+    assert_eq!(received.header("content-length"), ["7"]);
+    assert_eq!(received.header("transfer-encoding"), [""; 0]);
+    assert_eq!(received.header("x-twice"), ["one", "two"]);
+    assert_eq!(received.body, b"{\"a\":1}");
+}
+
+#[tokio::test]
+async fn a_large_body_arrives_byte_for_byte() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let body: Vec<u8> = (0..3_000_000_u32).map(|index| index.to_le_bytes()[0]).collect();
+    send(&transport(), post(server.url()).body(body.clone())).await.unwrap();
+    assert!(server.received()[0].body == body);
+}
