@@ -63,12 +63,7 @@ impl AchTransaction {
     ) -> AchTransactionBuilder<'_> {
         let mut payment = PaymentDraft::new(amount, transaction_type, convenience_fee, payer);
         payment.suggested_mode = Entry::text(SuggestedMode::ach().as_str().to_owned());
-        AchTransactionBuilder {
-            draft: AchDraft {
-                payment,
-                account_fields: Vec::new(),
-            },
-        }
+        AchTransactionBuilder { draft: AchDraft { payment, account_fields: Vec::new() } }
     }
 
     /// Reads a request out of a JSON object with the interface's field names. Every field that the interface does not
@@ -83,9 +78,7 @@ impl AchTransaction {
         let mut draft = AchDraft::default();
         document::read(document, |name, raw| match draft.payment.slot(&name) {
             Some(slot) => slot.put(raw),
-            None => draft
-                .account_fields
-                .push(AccountField::new(name, SecretText::new(raw.get().to_owned()))),
+            None => draft.account_fields.push(AccountField::new(name, SecretText::new(raw.get().to_owned()))),
         })?;
         draft.check()
     }
@@ -105,17 +98,11 @@ impl AchTransaction {
 
     /// Every secret of this request, for [`scrub`](crate::scrub)bing an answer that may echo the request: the values of the account fields.
     pub fn secrets(&self) -> Vec<&str> {
-        self.account_fields
-            .iter()
-            .flat_map(|field| leaf_texts(field.json.as_str()))
-            .collect()
+        self.account_fields.iter().flat_map(|field| leaf_texts(field.json.as_str())).collect()
     }
 
     fn write(&self, out: &mut ObjectWriter<'_>) {
-        let Self {
-            payment: Payment { head, tail },
-            account_fields,
-        } = self;
+        let Self { payment: Payment { head, tail }, account_fields } = self;
         head.write(out);
         for AccountField { name, json } in account_fields {
             out.json(name, json.as_str());
@@ -126,10 +113,7 @@ impl AchTransaction {
 
 impl fmt::Debug for AchTransaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            payment: Payment { head, tail },
-            account_fields,
-        } = self;
+        let Self { payment: Payment { head, tail }, account_fields } = self;
         f.debug_struct("AchTransaction")
             .field("amount", &head.amount)
             .field("transaction_type", &tail.transaction_type)
@@ -159,9 +143,7 @@ impl<'a> AchTransactionBuilder<'a> {
     /// [`build`](Self::build) refuses a name that is blank, is used twice, or is the name of a field of the interface
     /// in any case: some services read names without regard to case and would take `amount` for `Amount`.
     pub fn account_field(mut self, name: impl Into<String>, text: &str) -> Self {
-        self.draft
-            .account_fields
-            .push(AccountField::new(name, quoted(text)));
+        self.draft.account_fields.push(AccountField::new(name, quoted(text)));
         self
     }
 
@@ -191,10 +173,7 @@ struct AccountField {
 
 impl AccountField {
     fn new(name: impl Into<String>, json: SecretText) -> Self {
-        Self {
-            name: name.into(),
-            json,
-        }
+        Self { name: name.into(), json }
     }
 }
 
@@ -214,33 +193,18 @@ struct AchDraft<'a> {
 
 impl AchDraft<'_> {
     fn check(self) -> Result<AchTransaction, ValidationError> {
-        let Self {
-            mut payment,
-            account_fields,
-        } = self;
+        let Self { mut payment, account_fields } = self;
         let mut check = Check::default();
         let head = payment.check_head(&mut check);
         let tail = payment.check_tail(&mut check, |mode| {
-            if mode.is_ach() {
-                Ok(())
-            } else {
-                Err("must be ACH for an ACH transaction")
-            }
+            if mode.is_ach() { Ok(()) } else { Err("must be ACH for an ACH transaction") }
         });
         let names = check_names(&account_fields, &mut check);
         let request = (|| {
             names?;
-            Ok(AchTransaction {
-                payment: Payment {
-                    head: head?,
-                    tail: tail?,
-                },
-                account_fields,
-            })
+            Ok(AchTransaction { payment: Payment { head: head?, tail: tail? }, account_fields })
         })();
-        check.finish(request, |request| {
-            json_writer::encoded_len(|out| request.write(out))
-        })
+        check.finish(request, |request| json_writer::encoded_len(|out| request.write(out)))
     }
 }
 
@@ -250,10 +214,7 @@ fn check_names(fields: &[AccountField], check: &mut Check) -> Result<(), Invalid
     for AccountField { name, json: _ } in fields {
         let rule = if name.trim().is_empty() {
             "must have a name that is not blank"
-        } else if MODELLED_NAMES
-            .iter()
-            .any(|modelled| modelled.eq_ignore_ascii_case(name))
-        {
+        } else if MODELLED_NAMES.iter().any(|modelled| modelled.eq_ignore_ascii_case(name)) {
             "is a field of the interface, not an account field"
         } else if !seen.insert(name.as_str()) {
             "appears more than once"

@@ -35,10 +35,7 @@ pub struct Amount {
 impl Amount {
     /// An amount given in hundredths: `from_cents(10_50)` is `10.50`.
     pub const fn from_cents(cents: i64) -> Self {
-        Self {
-            coefficient: cents,
-            exponent: -2,
-        }
+        Self { coefficient: cents, exponent: -2 }
     }
 
     /// Whether the amount is above zero, as every amount that is sent must be.
@@ -63,15 +60,9 @@ impl Amount {
     /// make `3.50`.
     pub fn checked_add(self, other: Self) -> Option<Self> {
         if self.coefficient == 0 && other.coefficient == 0 {
-            return Some(Self {
-                coefficient: 0,
-                exponent: self.exponent.min(other.exponent),
-            });
+            return Some(Self { coefficient: 0, exponent: self.exponent.min(other.exponent) });
         }
-        let as_read = (
-            (self.coefficient, self.exponent),
-            (other.coefficient, other.exponent),
-        );
+        let as_read = ((self.coefficient, self.exponent), (other.coefficient, other.exponent));
         // Trailing zeros may push the common scale out of reach although the values themselves would fit.
         add(as_read.0, as_read.1).or_else(|| add(self.minimal(), other.minimal()))
     }
@@ -108,10 +99,7 @@ impl Amount {
         if exponent > MAX_EXPONENT {
             return None;
         }
-        Some(Self {
-            coefficient: coefficient.try_into().ok()?,
-            exponent: exponent.try_into().ok()?,
-        })
+        Some(Self { coefficient: coefficient.try_into().ok()?, exponent: exponent.try_into().ok()? })
     }
 }
 
@@ -236,23 +224,13 @@ impl<'a> JsonNumber<'a> {
         if !is_digits(integer) || (integer.len() > 1 && integer.starts_with('0')) {
             return None;
         }
-        Some(Self {
-            negative: unsigned.len() < text.len(),
-            integer,
-            fraction,
-            exponent,
-        })
+        Some(Self { negative: unsigned.len() < text.len(), integer, fraction, exponent })
     }
 
     fn value(&self) -> Option<Amount> {
         let mut coefficient = 0_i128;
         let mut dropped_zeros = 0_i64;
-        for digit in self
-            .integer
-            .bytes()
-            .chain(self.fraction.bytes())
-            .map(|byte| byte - b'0')
-        {
+        for digit in self.integer.bytes().chain(self.fraction.bytes()).map(|byte| byte - b'0') {
             if dropped_zeros == 0 && coefficient < ROOM_FOR_ONE_MORE_DIGIT {
                 coefficient = coefficient * 10 + i128::from(digit);
             } else if digit == 0 {
@@ -275,9 +253,7 @@ fn read_exponent(text: &str) -> Option<i64> {
     if !is_digits(digits) {
         return None;
     }
-    let size = digits.bytes().fold(0, |size: i64, digit| {
-        (size * 10 + i64::from(digit - b'0')).min(HUGE)
-    });
+    let size = digits.bytes().fold(0, |size: i64, digit| (size * 10 + i64::from(digit - b'0')).min(HUGE));
     Some(if negative { -size } else { size })
 }
 

@@ -22,14 +22,8 @@ pub struct Answer<'a> {
 impl<'a> Answer<'a> {
     /// `None` for an object that has one of the envelope's members twice: readers would differ on what it says.
     pub(crate) fn read(body: &'a str) -> Result<Option<Self>, ObjectError> {
-        let mut answer = Self {
-            status: None,
-            status_code: None,
-            message: None,
-            msg: None,
-            error: None,
-            data: None,
-        };
+        let mut answer =
+            Self { status: None, status_code: None, message: None, msg: None, error: None, data: None };
         let mut is_ambiguous = false;
         for_each_member(body, |name, raw| {
             let member = match &*name {
@@ -56,10 +50,7 @@ impl<'a> Answer<'a> {
         };
         if word.eq_ignore_ascii_case("success") {
             Status::Success
-        } else if FAILURE_WORDS
-            .iter()
-            .any(|failure| word.eq_ignore_ascii_case(failure))
-        {
+        } else if FAILURE_WORDS.iter().any(|failure| word.eq_ignore_ascii_case(failure)) {
             Status::Failure
         } else {
             Status::Other
@@ -84,10 +75,7 @@ impl<'a> Answer<'a> {
         let own = self.msg.and_then(text).or_else(|| self.message.and_then(text));
         own.map(Into::into).or_else(|| {
             let error = self.error?;
-            member(error.get(), "message")
-                .and_then(text)
-                .or_else(|| text(error))
-                .map(Into::into)
+            member(error.get(), "message").and_then(text).or_else(|| text(error)).map(Into::into)
         })
     }
 
@@ -139,14 +127,7 @@ impl<'a> Answer<'a> {
 
 impl fmt::Debug for Answer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            status: _,
-            status_code: _,
-            message: _,
-            msg: _,
-            error: _,
-            data: _,
-        } = self;
+        let Self { status: _, status_code: _, message: _, msg: _, error: _, data: _ } = self;
         f.debug_struct("Answer")
             .field("status", &self.status())
             .field("status_code", &self.status_code())
@@ -158,10 +139,7 @@ impl fmt::Debug for Answer<'_> {
 /// What the member `status` of an answer says, compared as a whole word without regard to case.
 ///
 /// The enum is complete: a status is missing, says yes, says no, or is none of these.
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "complete: whatever is not yes, no or missing is something else"
-)]
+#[expect(clippy::exhaustive_enums, reason = "complete: whatever is not yes, no or missing is something else")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Missing or `null`.
@@ -178,10 +156,7 @@ pub enum Status {
 /// What the member `status_code` of an answer says.
 ///
 /// The enum is complete: a code is missing, is a whole number, or is something else.
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "complete: a code is missing, a whole number, or something else"
-)]
+#[expect(clippy::exhaustive_enums, reason = "complete: a code is missing, a whole number, or something else")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// Missing or `null`.
@@ -195,10 +170,7 @@ pub enum Code {
 /// What the member `data` of an answer is.
 ///
 /// The enum is complete: data is missing, an object, or something else.
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "complete: data is missing, an object, or something else"
-)]
+#[expect(clippy::exhaustive_enums, reason = "complete: data is missing, an object, or something else")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Data<'a> {
     /// Missing or `null`.

@@ -74,10 +74,7 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
 
 /// The identifier in `: "…"` or `: 123`, if something follows that shows that it is complete.
 fn complete_value(after_name: &[u8]) -> Option<TransactionId> {
-    let value = after_name
-        .trim_ascii_start()
-        .strip_prefix(b":")?
-        .trim_ascii_start();
+    let value = after_name.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
     let length = if value.starts_with(b"\"") {
         let mut escaped = false;
         let closing_quote = |byte: &u8| {
@@ -87,9 +84,7 @@ fn complete_value(after_name: &[u8]) -> Option<TransactionId> {
         };
         value.iter().skip(1).position(closing_quote)? + 2
     } else {
-        value
-            .iter()
-            .position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\r' | b'\n'))?
+        value.iter().position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\r' | b'\n'))?
     };
     let value: &serde_json::value::RawValue = serde_json::from_slice(&value[..length]).ok()?;
     TransactionId::from_answer(crate::json_object::text_or_integer(value)?)

@@ -27,12 +27,8 @@ pub enum Brand {
 impl Brand {
     /// The brand of a number given as digits.
     pub(crate) fn of_digits(digits: &str) -> Self {
-        let prefix = |length: usize| {
-            digits
-                .get(..length)
-                .and_then(|text| text.parse::<u16>().ok())
-                .unwrap_or(0)
-        };
+        let prefix =
+            |length: usize| digits.get(..length).and_then(|text| text.parse::<u16>().ok()).unwrap_or(0);
         match (prefix(1), prefix(2), prefix(3), prefix(4)) {
             (4, ..) => Self::Visa,
             (_, 51..=55, ..) | (.., 2221..=2720) => Self::Mastercard,

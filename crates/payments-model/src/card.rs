@@ -21,11 +21,7 @@ pub struct Card<'a> {
 
 impl fmt::Debug for Card<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            number: _,
-            cvv: _,
-            expiry: _,
-        } = self;
+        let Self { number: _, cvv: _, expiry: _ } = self;
         f.debug_tuple("Card").field(&Redacted).finish()
     }
 }

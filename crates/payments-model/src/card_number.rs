@@ -119,12 +119,7 @@ pub(crate) fn passes_luhn(digits: impl DoubleEndedIterator<Item = u8>) -> bool {
             _ => value * 2 - 9,
         }
     };
-    digits
-        .rev()
-        .enumerate()
-        .map(weigh)
-        .sum::<u32>()
-        .is_multiple_of(10)
+    digits.rev().enumerate().map(weigh).sum::<u32>().is_multiple_of(10)
 }
 
 const MIN_DIGITS: usize = 12;

@@ -119,20 +119,11 @@ impl CardTransaction {
 
     /// Every secret of this request as it is sent, for [`scrub`](crate::scrub)bing an answer that may echo the request.
     pub fn secrets(&self) -> Vec<&str> {
-        vec![
-            self.card_number.expose_secret(),
-            self.cvv.expose_secret(),
-            self.expiry.expose_secret(),
-        ]
+        vec![self.card_number.expose_secret(), self.cvv.expose_secret(), self.expiry.expose_secret()]
     }
 
     fn write(&self, out: &mut ObjectWriter<'_>) {
-        let Self {
-            payment: Payment { head, tail },
-            card_number,
-            cvv,
-            expiry,
-        } = self;
+        let Self { payment: Payment { head, tail }, card_number, cvv, expiry } = self;
         head.write(out);
         out.text("CardNumber", card_number.expose_secret());
         out.text("Cvv", cvv.expose_secret());
@@ -143,12 +134,7 @@ impl CardTransaction {
 
 impl fmt::Debug for CardTransaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            payment: Payment { head, tail },
-            card_number,
-            cvv,
-            expiry,
-        } = self;
+        let Self { payment: Payment { head, tail }, card_number, cvv, expiry } = self;
         f.debug_struct("CardTransaction")
             .field("amount", &head.amount)
             .field("transaction_type", &tail.transaction_type)
@@ -227,54 +213,34 @@ impl<'a> CardDraft<'a> {
     }
 
     fn check(self, unknown: Vec<Violation>) -> Result<CardTransaction, ValidationError> {
-        let Self {
-            mut payment,
-            card_number,
-            cvv,
-            expiry,
-            luhn,
-        } = self;
+        let Self { mut payment, card_number, cvv, expiry, luhn } = self;
         let mut check = Check::default();
         let head = payment.check_head(&mut check);
-        let card_number = check.required(
-            "CardNumber",
-            card_number,
-            secret(|text| CardNumber::check(text, luhn)),
-        );
+        let card_number =
+            check.required("CardNumber", card_number, secret(|text| CardNumber::check(text, luhn)));
         let cvv = check.required(
             "Cvv",
             cvv,
             secret(|text| {
                 let cvv = Cvv::check(text)?;
-                card_number
-                    .as_ref()
-                    .map_or(Ok(()), |number| cvv.check_for(number.brand()))?;
+                card_number.as_ref().map_or(Ok(()), |number| cvv.check_for(number.brand()))?;
                 Ok(cvv)
             }),
         );
         let expiry = check.required("ExpiryDate", expiry, secret(Expiry::check));
         let tail = payment.check_tail(&mut check, |mode| {
-            if mode.is_ach() {
-                Err("must not be ACH for a card transaction")
-            } else {
-                Ok(())
-            }
+            if mode.is_ach() { Err("must not be ACH for a card transaction") } else { Ok(()) }
         });
         check.append(unknown);
         let request = (|| {
             Ok(CardTransaction {
-                payment: Payment {
-                    head: head?,
-                    tail: tail?,
-                },
+                payment: Payment { head: head?, tail: tail? },
                 card_number: card_number?,
                 cvv: cvv?,
                 expiry: expiry?,
             })
         })();
-        check.finish(request, |request| {
-            json_writer::encoded_len(|out| request.write(out))
-        })
+        check.finish(request, |request| json_writer::encoded_len(|out| request.write(out)))
     }
 }
 

@@ -20,11 +20,7 @@ pub(crate) enum Entry<T> {
 impl<T> Entry<T> {
     /// Takes what the next occurrence of the field holds.
     pub(crate) fn put(&mut self, next: Self) {
-        *self = if matches!(self, Self::Missing) {
-            next
-        } else {
-            Self::Refused("appears more than once")
-        };
+        *self = if matches!(self, Self::Missing) { next } else { Self::Refused("appears more than once") };
     }
 }
 
@@ -76,9 +72,7 @@ impl Check {
             Entry::Given(value) => parse(value),
             Entry::Refused(rule) => Err(rule),
         };
-        parsed
-            .map(Some)
-            .map_err(|rule| self.refuse(Violation::new(field, rule)))
+        parsed.map(Some).map_err(|rule| self.refuse(Violation::new(field, rule)))
     }
 
     /// A text without a rule of its own.
@@ -118,11 +112,7 @@ impl Check {
 
 /// For texts that must say something.
 pub(crate) fn not_blank(text: Cow<'_, str>) -> Result<String, Rule> {
-    if text.trim().is_empty() {
-        Err("must not be blank")
-    } else {
-        Ok(text.into_owned())
-    }
+    if text.trim().is_empty() { Err("must not be blank") } else { Ok(text.into_owned()) }
 }
 
 /// A sanity cap chosen by this SDK; the interface shows no bounds.

@@ -27,11 +27,7 @@ impl CustomerId {
     /// An identifier as the service gave it: any text that is not blank, `None` for one that is.
     pub fn from_answer(text: impl Into<String>) -> Option<Self> {
         let text = text.into();
-        if text.trim().is_empty() {
-            None
-        } else {
-            Some(Self(text))
-        }
+        if text.trim().is_empty() { None } else { Some(Self(text)) }
     }
 
     /// The identifier as one segment of a URL path, which needs no escaping.

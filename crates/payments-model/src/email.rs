@@ -28,19 +28,13 @@ impl Email {
     }
 
     pub(crate) fn check(text: String) -> Result<Self, Rule> {
-        let has_gaps = text
-            .chars()
-            .any(|character| character.is_whitespace() || character.is_control());
+        let has_gaps = text.chars().any(|character| character.is_whitespace() || character.is_control());
         let is_address = text.len() <= 254
             && !has_gaps
             && text.split_once('@').is_some_and(|(local, domain)| {
                 (1..=64).contains(&local.len()) && !domain.is_empty() && !domain.contains('@')
             });
-        if is_address {
-            Ok(Self(text))
-        } else {
-            Err("must be an e-mail address such as name@example.com")
-        }
+        if is_address { Ok(Self(text)) } else { Err("must be an e-mail address such as name@example.com") }
     }
 }
 

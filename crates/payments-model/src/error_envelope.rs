@@ -21,10 +21,7 @@ impl ErrorEnvelope {
 
     /// An error with this HTTP status and these words.
     pub fn new(status_code: u16, msg: impl Into<String>) -> Self {
-        Self {
-            status_code,
-            msg: msg.into(),
-        }
+        Self { status_code, msg: msg.into() }
     }
 
     /// HTTP 400 with the interface's prefix before the reason.

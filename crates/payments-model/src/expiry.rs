@@ -25,10 +25,7 @@ impl Expiry {
     /// If either is out of range; a two-digit year is.
     pub fn new(month: u8, year: u16) -> Result<Self, ValidationError> {
         if !(1..=12).contains(&month) || !(2000..=2099).contains(&year) {
-            return Err(ValidationError::one(
-                "ExpiryDate",
-                "must be a month 1 to 12 of a year 2000 to 2099",
-            ));
+            return Err(ValidationError::one("ExpiryDate", "must be a month 1 to 12 of a year 2000 to 2099"));
         }
         Ok(Self(SecretText::new(format!("{month:02}{:02}", year % 100))))
     }
@@ -63,14 +60,8 @@ impl Expiry {
         if !digits.iter().all(u8::is_ascii_digit) {
             return Err(RULE);
         }
-        let expiry = Self(SecretText::from(Zeroizing::new(
-            digits.map(char::from).iter().collect(),
-        )));
-        if (1..=12).contains(&expiry.month()) {
-            Ok(expiry)
-        } else {
-            Err(RULE)
-        }
+        let expiry = Self(SecretText::from(Zeroizing::new(digits.map(char::from).iter().collect())));
+        if (1..=12).contains(&expiry.month()) { Ok(expiry) } else { Err(RULE) }
     }
 
     fn digits(&self, from: usize) -> (u8, u8) {

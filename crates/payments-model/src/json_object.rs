@@ -22,19 +22,14 @@ pub(crate) fn for_each_member<'a>(
     text: &'a str,
     member: impl FnMut(Cow<'a, str>, &'a RawValue),
 ) -> Result<(), ObjectError> {
-    let not_json = |error: serde_json::Error| ObjectError::NotJson {
-        line: error.line(),
-        column: error.column(),
-    };
+    let not_json =
+        |error: serde_json::Error| ObjectError::NotJson { line: error.line(), column: error.column() };
     if !text.trim_start_matches(JSON_WHITESPACE).starts_with('{') {
         let _: &RawValue = serde_json::from_str(text).map_err(not_json)?;
         return Err(ObjectError::NotAnObject);
     }
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    Members(member)
-        .deserialize(&mut deserializer)
-        .and_then(|()| deserializer.end())
-        .map_err(not_json)
+    Members(member).deserialize(&mut deserializer).and_then(|()| deserializer.end()).map_err(not_json)
 }
 
 /// The text that a JSON string stands for; `None` if the value is no string, or one that is not Unicode (`"\ud800"`).
@@ -49,9 +44,7 @@ pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
 
 /// The digits of a JSON number.
 pub(crate) fn number(raw: &RawValue) -> Option<&str> {
-    raw.get()
-        .starts_with(|first: char| first == '-' || first.is_ascii_digit())
-        .then(|| raw.get())
+    raw.get().starts_with(|first: char| first == '-' || first.is_ascii_digit()).then(|| raw.get())
 }
 
 /// A text, or the digits of a number.
@@ -71,11 +64,7 @@ pub(crate) fn text_or_integer(raw: &RawValue) -> Option<Cow<'_, str>> {
 pub(crate) fn integer(raw: &RawValue) -> Option<i64> {
     let digits = text_or_number(raw)?;
     let has_leading_zero = digits.trim_start_matches('-').starts_with('0') && digits != "0";
-    if is_integer(&digits) && !has_leading_zero {
-        digits.parse().ok()
-    } else {
-        None
-    }
+    if is_integer(&digits) && !has_leading_zero { digits.parse().ok() } else { None }
 }
 
 /// A JSON boolean.

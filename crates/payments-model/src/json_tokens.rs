@@ -6,14 +6,11 @@ use crate::redact::{REDACTED, is_secret_name};
 pub(crate) fn leaf_texts(json: &str) -> Vec<&str> {
     let tokens: Vec<Token<'_>> = tokens(json).collect();
     let is_name = |index: usize| matches!(tokens.get(index + 1), Some(Token { text: ":", .. }));
-    let leaves = tokens
-        .iter()
-        .enumerate()
-        .filter(|(index, token)| match token.text.as_bytes()[0] {
-            b'"' => !is_name(*index),
-            b'-' | b'0'..=b'9' => true,
-            _ => false,
-        });
+    let leaves = tokens.iter().enumerate().filter(|(index, token)| match token.text.as_bytes()[0] {
+        b'"' => !is_name(*index),
+        b'-' | b'0'..=b'9' => true,
+        _ => false,
+    });
     leaves.map(|(_, token)| token.text.trim_matches('"')).collect()
 }
 
@@ -65,15 +62,10 @@ fn tokens(json: &str) -> impl Iterator<Item = Token<'_>> {
         let length = match rest.as_bytes().first()? {
             b'"' => string_length(rest),
             b'{' | b'}' | b'[' | b']' | b':' | b',' => 1,
-            _ => rest
-                .find([' ', '\t', '\n', '\r', '{', '}', '[', ']', ':', ',', '"'])
-                .unwrap_or(rest.len()),
+            _ => rest.find([' ', '\t', '\n', '\r', '{', '}', '[', ']', ':', ',', '"']).unwrap_or(rest.len()),
         };
         position = start + length;
-        Some(Token {
-            text: &rest[..length],
-            start,
-        })
+        Some(Token { text: &rest[..length], start })
     })
 }
 

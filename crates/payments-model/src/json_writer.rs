@@ -124,10 +124,7 @@ impl Write for Formatted<'_> {
 
 fn write_object(sink: &mut dyn Sink, members: impl Fn(&mut ObjectWriter<'_>)) {
     sink.put("{");
-    members(&mut ObjectWriter {
-        sink: &mut *sink,
-        is_empty: true,
-    });
+    members(&mut ObjectWriter { sink: &mut *sink, is_empty: true });
     sink.put("}");
 }
 

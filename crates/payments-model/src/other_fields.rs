@@ -49,8 +49,6 @@ impl OtherFields {
 impl fmt::Debug for OtherFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(fields) = self;
-        f.debug_set()
-            .entries(fields.iter().map(|(name, _)| printable_name(name)))
-            .finish()
+        f.debug_set().entries(fields.iter().map(|(name, _)| printable_name(name))).finish()
     }
 }

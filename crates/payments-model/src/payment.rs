@@ -48,15 +48,8 @@ impl<'a> PaymentDraft<'a> {
         convenience_fee: ConvenienceFee,
         payer: Payer<'a>,
     ) -> Self {
-        let Payer {
-            customer_name,
-            email,
-            country_code,
-            phone_number,
-            country,
-            postal_code,
-            ip_address,
-        } = payer;
+        let Payer { customer_name, email, country_code, phone_number, country, postal_code, ip_address } =
+            payer;
         Self {
             amount: Entry::Given(amount),
             billing_country: Entry::text(country),
@@ -73,16 +66,8 @@ impl<'a> PaymentDraft<'a> {
     }
 
     pub(crate) fn set_shipping(&mut self, shipping: Shipping) {
-        let Shipping {
-            customer_name,
-            email,
-            phone_number,
-            address,
-            country,
-            city,
-            state,
-            postal_code,
-        } = shipping;
+        let Shipping { customer_name, email, phone_number, address, country, city, state, postal_code } =
+            shipping;
         let entry = |text: Option<String>| text.map_or(Entry::Missing, Entry::text);
         self.shipping_customer_name = entry(customer_name);
         self.shipping_email = entry(email);
@@ -132,29 +117,17 @@ impl<'a> PaymentDraft<'a> {
         let address = check.any_text("BillingAddress", take(&mut self.billing_address));
         let city = check.any_text("BillingCity", take(&mut self.billing_city));
         let country = check.required("BillingCountry", take(&mut self.billing_country), not_blank);
-        let country_code = check.required(
-            "BillingCountryCode",
-            take(&mut self.billing_country_code),
-            |text| DialPrefix::check(text.into_owned()),
-        );
-        let customer_name = check.required(
-            "BillingCustomerName",
-            take(&mut self.billing_customer_name),
-            not_blank,
-        );
-        let email = check.required("BillingEmail", take(&mut self.billing_email), |text| {
-            Email::check(text.into_owned())
-        });
-        let phone_number = check.required(
-            "BillingPhoneNumber",
-            take(&mut self.billing_phone_number),
-            not_blank,
-        );
-        let postal_code = check.required(
-            "BillingPostalCode",
-            take(&mut self.billing_postal_code),
-            not_blank,
-        );
+        let country_code =
+            check.required("BillingCountryCode", take(&mut self.billing_country_code), |text| {
+                DialPrefix::check(text.into_owned())
+            });
+        let customer_name =
+            check.required("BillingCustomerName", take(&mut self.billing_customer_name), not_blank);
+        let email = check
+            .required("BillingEmail", take(&mut self.billing_email), |text| Email::check(text.into_owned()));
+        let phone_number =
+            check.required("BillingPhoneNumber", take(&mut self.billing_phone_number), not_blank);
+        let postal_code = check.required("BillingPostalCode", take(&mut self.billing_postal_code), not_blank);
         let state = check.any_text("BillingState", take(&mut self.billing_state));
         let same = std::mem::take(&mut self.shipping_same_as_billing);
         let shipping_same_as_billing = check.any_flag("ShippingSameAsBilling", same);
@@ -212,13 +185,11 @@ impl<'a> PaymentDraft<'a> {
         let convenience_fee = check.required("ConvenienceFeeActive", self.convenience_fee_active, |active| {
             Ok(ConvenienceFee::from_flag(active))
         });
-        let transaction_type = check.optional("TransactionType", self.transaction_type, |text| {
-            TransactionType::check(&text)
-        });
+        let transaction_type =
+            check.optional("TransactionType", self.transaction_type, |text| TransactionType::check(&text));
         let payment_tokenization = check.any_flag("PaymentTokenization", self.payment_tokenization);
         let ip_address = check.required("IpAddress", self.ip_address, |text| {
-            text.parse::<IpAddr>()
-                .map_err(|_| "must be an IPv4 or IPv6 address")
+            text.parse::<IpAddr>().map_err(|_| "must be an IPv4 or IPv6 address")
         });
         Ok(Tail {
             suggested_mode: suggested_mode?,
@@ -247,12 +218,7 @@ pub(crate) struct Head {
 
 impl Head {
     pub(crate) fn write(&self, out: &mut ObjectWriter<'_>) {
-        let Self {
-            amount,
-            billing,
-            shipping_same_as_billing,
-            shipping,
-        } = self;
+        let Self { amount, billing, shipping_same_as_billing, shipping } = self;
         out.amount("Amount", *amount);
         out.optional_text("BillingAddress", billing.address());
         out.optional_text("BillingCity", billing.city());
@@ -286,13 +252,8 @@ pub(crate) struct Tail {
 
 impl Tail {
     pub(crate) fn write(&self, out: &mut ObjectWriter<'_>) {
-        let Self {
-            suggested_mode,
-            convenience_fee,
-            transaction_type,
-            payment_tokenization,
-            ip_address,
-        } = self;
+        let Self { suggested_mode, convenience_fee, transaction_type, payment_tokenization, ip_address } =
+            self;
         out.text("SuggestedMode", suggested_mode.as_str());
         out.flag("ConvenienceFeeActive", convenience_fee.is_active());
         out.optional_text("TransactionType", transaction_type.wire());

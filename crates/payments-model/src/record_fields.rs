@@ -28,12 +28,10 @@ impl<'a> RecordMembers<'a> {
             repeats: Vec::new(),
             other: OtherFields::default(),
         };
-        for_each_member(text, |name, raw| {
-            match names.iter().position(|known| *known == name) {
-                None => members.other.insert(name, RawJson::from_raw(raw)),
-                Some(index) if members.first[index].is_none() => members.first[index] = Some(raw),
-                Some(index) => members.repeats.push((index, raw)),
-            }
+        for_each_member(text, |name, raw| match names.iter().position(|known| *known == name) {
+            None => members.other.insert(name, RawJson::from_raw(raw)),
+            Some(index) if members.first[index].is_none() => members.first[index] = Some(raw),
+            Some(index) => members.repeats.push((index, raw)),
         })
         .ok()?;
         Some(members)
@@ -74,12 +72,7 @@ impl<'a> RecordMembers<'a> {
         let Some(first) = self.first[index] else {
             return Raw::Absent;
         };
-        let mut all = self
-            .repeats
-            .iter()
-            .filter(|(of, _)| *of == index)
-            .map(|(_, raw)| raw.get())
-            .peekable();
+        let mut all = self.repeats.iter().filter(|(of, _)| *of == index).map(|(_, raw)| raw.get()).peekable();
         if all.peek().is_none() {
             return Raw::Once(first);
         }
@@ -104,11 +97,7 @@ pub(crate) fn read_amount(raw: &RawValue) -> Option<Amount> {
 }
 
 pub(crate) fn read_text(raw: &RawValue) -> Option<String> {
-    if number(raw).is_some() {
-        None
-    } else {
-        text(raw).map(Into::into)
-    }
+    if number(raw).is_some() { None } else { text(raw).map(Into::into) }
 }
 
 /// Codes are texts that some services send as numbers.

@@ -25,9 +25,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
         *place = byte.to_ascii_lowercase();
         length += 1;
     }
-    SECRET_NAMES
-        .iter()
-        .any(|secret| secret.as_bytes() == &folded[..length])
+    SECRET_NAMES.iter().any(|secret| secret.as_bytes() == &folded[..length])
 }
 
 const LONGEST_NAME: usize = 24;

@@ -12,8 +12,6 @@ pub fn is_valid_routing_number(text: &str) -> bool {
         return false;
     }
     let weighted = text.bytes().zip([3, 7, 1].into_iter().cycle());
-    let sum: u32 = weighted
-        .map(|(digit, weight)| u32::from(digit - b'0') * weight)
-        .sum();
+    let sum: u32 = weighted.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum();
     sum.is_multiple_of(10)
 }

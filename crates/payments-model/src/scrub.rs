@@ -19,16 +19,11 @@ use crate::redact::{REDACTED, is_secret_name};
 /// assert_eq!(payments_model::scrub(message, &[]), "card ****-****-****-4242 refused, cvv=[redacted]");
 /// ```
 pub fn scrub(text: &str, secrets: &[&str]) -> String {
-    let mut by_length: Vec<&str> = secrets
-        .iter()
-        .copied()
-        .filter(|secret| secret.chars().count() >= 3)
-        .collect();
+    let mut by_length: Vec<&str> =
+        secrets.iter().copied().filter(|secret| secret.chars().count() >= 3).collect();
     by_length.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
     let named = mask_named_values(text);
-    let unsecret = by_length
-        .iter()
-        .fold(named, |text, secret| mask_word(text, secret));
+    let unsecret = by_length.iter().fold(named, |text, secret| mask_word(text, secret));
     let numberless = mask_numbers(&unsecret, &by_length);
     numberless.replace(is_unprintable, " ")
 }
@@ -47,11 +42,8 @@ fn mask_named_values(text: &str) -> String {
     let mut rest = text;
     while let Some(name_start) = rest.find(is_name_character) {
         let name_end = length_while(&rest[name_start..], is_name_character) + name_start;
-        let value = if is_secret_name(&rest[name_start..name_end]) {
-            value_after(&rest[name_end..])
-        } else {
-            None
-        };
+        let value =
+            if is_secret_name(&rest[name_start..name_end]) { value_after(&rest[name_end..]) } else { None };
         let Some((before_value, value_length)) = value else {
             output.push_str(&rest[..name_end]);
             rest = &rest[name_end..];
@@ -71,26 +63,23 @@ fn value_after(text: &str) -> Option<(usize, usize)> {
     let after_name = text.trim_start_matches(['\\', '"', '\'']).trim_start();
     let after_mark = after_name.strip_prefix([':', '='])?.trim_start();
     let unescaped = after_mark.trim_start_matches('\\');
-    let (value, length) = if let Some(quote) = unescaped
-        .chars()
-        .next()
-        .filter(|first| matches!(first, '"' | '\''))
-    {
-        let is_escaped = unescaped.len() < after_mark.len();
-        let value = &unescaped[1..];
-        (value, quoted_length(value, quote, is_escaped))
-    } else if after_mark.starts_with(['{', '[']) {
-        (after_mark, nested_length(after_mark))
-    } else {
-        let length = length_while(after_mark, |character| {
-            !character.is_whitespace() && !",;&}]<>\"'".contains(character)
-        });
-        // "account: closed" is prose; a bare secret has digits.
-        if !after_mark[..length].contains(|character: char| character.is_ascii_digit()) {
-            return None;
-        }
-        (after_mark, length)
-    };
+    let (value, length) =
+        if let Some(quote) = unescaped.chars().next().filter(|first| matches!(first, '"' | '\'')) {
+            let is_escaped = unescaped.len() < after_mark.len();
+            let value = &unescaped[1..];
+            (value, quoted_length(value, quote, is_escaped))
+        } else if after_mark.starts_with(['{', '[']) {
+            (after_mark, nested_length(after_mark))
+        } else {
+            let length = length_while(after_mark, |character| {
+                !character.is_whitespace() && !",;:=&}]<>\"'".contains(character)
+            });
+            // "account: closed" is prose; a bare secret has digits.
+            if !after_mark[..length].contains(|character: char| character.is_ascii_digit()) {
+                return None;
+            }
+            (after_mark, length)
+        };
     Some((text.len() - value.len(), length))
 }
 
@@ -112,8 +101,13 @@ fn quoted_length(value: &str, quote: char, quotes_are_escaped: bool) -> usize {
 /// The length of an object or array, up to its closing bracket or to where the text was cut.
 fn nested_length(value: &str) -> usize {
     let mut depth = 0_i64;
+    let (mut is_quoted, mut is_escaped) = (false, false);
     for (index, character) in value.char_indices() {
         match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
             '{' | '[' => depth += 1,
             '}' | ']' if depth == 1 => return index + 1,
             '}' | ']' => depth -= 1,
@@ -129,10 +123,7 @@ fn mask_word(text: String, secret: &str) -> String {
     let mut copied_to = 0;
     for (start, _) in text.match_indices(secret) {
         let end = start + secret.len();
-        let touches = text[..start]
-            .chars()
-            .next_back()
-            .is_some_and(char::is_alphanumeric)
+        let touches = text[..start].chars().next_back().is_some_and(char::is_alphanumeric)
             || text[end..].chars().next().is_some_and(char::is_alphanumeric);
         if !touches {
             output.push_str(&text[copied_to..start]);
@@ -243,34 +234,23 @@ mod tests {
 
     #[test]
     fn d62_a_number_without_check_digit_is_masked_if_it_is_a_known_secret() {
-        assert_eq!(
-            scrub("6200 0000 0000 0000 1", &["62000000000000001"]),
-            "**** **** **** *000 1"
-        );
+        assert_eq!(scrub("6200 0000 0000 0000 1", &["62000000000000001"]), "**** **** **** *000 1");
     }
 
     #[test]
     fn d64_values_after_secret_names_are_replaced_in_any_notation() {
         for (text, shown) in [
-            (
-                r#"{"Cvv":"123","Amount":1}"#,
-                r#"{"Cvv":"[redacted]","Amount":1}"#,
-            ),
+            (r#"{"Cvv":"123","Amount":1}"#, r#"{"Cvv":"[redacted]","Amount":1}"#),
             (r#"{"Cvv": 123}"#, r#"{"Cvv": [redacted]}"#),
             (r#"{"card_number":"42"#, r#"{"card_number":"[redacted]"#),
             (r#"{"Cvv":{"a":["1"]},"b":2}"#, r#"{"Cvv":[redacted],"b":2}"#),
+            (r#"{"Cvv":["]","1"],"b":2}"#, r#"{"Cvv":[redacted],"b":2}"#),
             (r#"{"Cvv":["1"#, r#"{"Cvv":[redacted]"#),
-            (
-                r#""{\"cvc\":\"1\",\"b\":\"2\"}""#,
-                r#""{\"cvc\":\"[redacted]\",\"b\":\"2\"}""#,
-            ),
+            (r#""{\"cvc\":\"1\",\"b\":\"2\"}""#, r#""{\"cvc\":\"[redacted]\",\"b\":\"2\"}""#),
             (r#"{"Cvv":"1\"2","b":3}"#, r#"{"Cvv":"[redacted]","b":3}"#),
             ("{'cvv': '123'}", "{'cvv': '[redacted]'}"),
             ("cvv=123&amount=1", "cvv=[redacted]&amount=1"),
-            (
-                r#"<a href="x>"Cvv":"123"</a>"#,
-                r#"<a href="x>"Cvv":"[redacted]"</a>"#,
-            ),
+            (r#"<a href="x>"Cvv":"123"</a>"#, r#"<a href="x>"Cvv":"[redacted]"</a>"#),
             ("account: closed", "account: closed"),
             ("Cvv", "Cvv"),
             ("Cvv:", "Cvv:"),
@@ -286,6 +266,13 @@ mod tests {
             scrub("123 1230 12 x123 (123) ACC 123", &secrets),
             "[redacted] [redacted] 12 x123 ([redacted]) [redacted]"
         );
+    }
+
+    #[test]
+    fn hostile_texts_cost_no_more_than_their_length() {
+        for unit in ["cvv:", "cvv=", "cvv:[", "cvv:\"", "1 ", "\\", "\"TransactionId\":", "4242-"] {
+            assert!(!scrub(&unit.repeat(200_000), &["123", "4242"]).is_empty());
+        }
     }
 
     #[test]

@@ -41,11 +41,7 @@ impl SuggestedMode {
     }
 
     pub(crate) fn check(text: String) -> Result<Self, Rule> {
-        if text.trim().is_empty() {
-            Err("must not be blank")
-        } else {
-            Ok(Self(text))
-        }
+        if text.trim().is_empty() { Err("must not be blank") } else { Ok(Self(text)) }
     }
 }
 

@@ -22,10 +22,6 @@ impl TokenId {
     }
 
     pub(crate) fn check(text: String) -> Result<Self, Rule> {
-        if text.trim().is_empty() {
-            Err("must not be blank")
-        } else {
-            Ok(Self(text))
-        }
+        if text.trim().is_empty() { Err("must not be blank") } else { Ok(Self(text)) }
     }
 }

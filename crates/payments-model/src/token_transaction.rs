@@ -114,19 +114,9 @@ impl TokenTransaction {
     }
 
     fn write(&self, out: &mut ObjectWriter<'_>) {
-        let Self {
-            token_id,
-            gateway_customer_id,
-            amount,
-            convenience_fee,
-            description,
-            reference_no,
-        } = self;
+        let Self { token_id, gateway_customer_id, amount, convenience_fee, description, reference_no } = self;
         out.text("TokenId", token_id.as_str());
-        out.optional_text(
-            "GatewayCustomerId",
-            gateway_customer_id.as_ref().map(GatewayCustomerId::as_str),
-        );
+        out.optional_text("GatewayCustomerId", gateway_customer_id.as_ref().map(GatewayCustomerId::as_str));
         out.amount("Amount", *amount);
         out.flag("ConvenienceFeeActive", convenience_fee.is_active());
         out.optional_text("Description", description.as_deref());
@@ -244,8 +234,6 @@ impl<'a> TokenDraft<'a> {
                 reference_no: reference_no?,
             })
         })();
-        check.finish(request, |request| {
-            json_writer::encoded_len(|out| request.write(out))
-        })
+        check.finish(request, |request| json_writer::encoded_len(|out| request.write(out)))
     }
 }

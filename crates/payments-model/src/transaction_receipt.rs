@@ -20,29 +20,20 @@ pub struct TransactionReceipt {
 impl TransactionReceipt {
     /// A receipt with this identifier and nothing else.
     pub fn new(transaction_id: TransactionId) -> Self {
-        Self {
-            transaction_id,
-            other: OtherFields::default(),
-        }
+        Self { transaction_id, other: OtherFields::default() }
     }
 
     /// `None` if the text is not a JSON object or has no readable identifier.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let members = RecordMembers::read(text, &NAMES)?;
-        Some(Self {
-            transaction_id: members.transaction_id("TransactionId")?,
-            other: members.other,
-        })
+        Some(Self { transaction_id: members.transaction_id("TransactionId")?, other: members.other })
     }
 }
 
 impl Serialize for TransactionReceipt {
     /// Writes the interface's name and the other fields. For `serde_json` alone.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self {
-            transaction_id,
-            other,
-        } = self;
+        let Self { transaction_id, other } = self;
         let mut out = RecordWriter::new(serializer)?;
         out.entry("TransactionId", transaction_id.as_str())?;
         out.finish(&NAMES, other)

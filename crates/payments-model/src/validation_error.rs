@@ -14,9 +14,7 @@ pub struct ValidationError {
 
 impl ValidationError {
     pub(crate) fn one(field: &'static str, rule: &'static str) -> Self {
-        Self {
-            violations: vec![Violation::new(field, rule)],
-        }
+        Self { violations: vec![Violation::new(field, rule)] }
     }
 
     pub(crate) const fn new(violations: Vec<Violation>) -> Self {

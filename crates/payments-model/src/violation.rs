@@ -13,18 +13,12 @@ pub struct Violation {
 
 impl Violation {
     pub(crate) fn new(field: &'static str, rule: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            field: Cow::Borrowed(field),
-            rule: rule.into(),
-        }
+        Self { field: Cow::Borrowed(field), rule: rule.into() }
     }
 
     /// For a field that the caller named. The name may itself hold what should have been the value.
     pub(crate) fn of_named(field: &str, rule: &'static str) -> Self {
-        Self {
-            field: Cow::Owned(printable_name(field).to_owned()),
-            rule: Cow::Borrowed(rule),
-        }
+        Self { field: Cow::Owned(printable_name(field).to_owned()), rule: Cow::Borrowed(rule) }
     }
 
     /// The field's name in the interface, or `body`. A name that is not the interface's is shown only if it looks
@@ -47,13 +41,7 @@ impl fmt::Display for Violation {
 
 /// The name itself if it looks like a field name and holds too few digits to be a card or account number.
 pub(crate) fn printable_name(name: &str) -> &str {
-    let is_plain = name
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
-    if is_plain && (1..=64).contains(&name.len()) && digits < 8 {
-        name
-    } else {
-        "(unprintable field name)"
-    }
+    if is_plain && (1..=64).contains(&name.len()) && digits < 8 { name } else { "(unprintable field name)" }
 }

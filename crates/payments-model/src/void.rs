@@ -30,10 +30,7 @@ pub struct Void {
 impl Void {
     /// A void of this transaction, without a reason.
     pub const fn new(transaction_id: TransactionId) -> Self {
-        Self {
-            transaction_id,
-            reason: None,
-        }
+        Self { transaction_id, reason: None }
     }
 
     /// Sets `Reason`. Any text is taken.
@@ -80,10 +77,7 @@ impl Void {
     }
 
     fn write(&self, out: &mut ObjectWriter<'_>) {
-        let Self {
-            transaction_id,
-            reason,
-        } = self;
+        let Self { transaction_id, reason } = self;
         out.text("TransactionId", transaction_id.as_str());
         out.text("TransactionFor", TRANSACTION_FOR);
         out.optional_text("Reason", reason.as_deref());
@@ -92,10 +86,7 @@ impl Void {
 
 impl fmt::Debug for Void {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            transaction_id,
-            reason,
-        } = self;
+        let Self { transaction_id, reason } = self;
         f.debug_struct("Void")
             .field("transaction_id", transaction_id)
             .field("reason", &reason.as_ref().map(|_| Redacted))
@@ -127,24 +118,15 @@ impl<'a> VoidDraft<'a> {
             TransactionId::from_answer(text).ok_or("must not be blank")
         });
         let transaction_for = check.optional("TransactionFor", self.transaction_for, |text| {
-            if text == TRANSACTION_FOR {
-                Ok(())
-            } else {
-                Err("must be Void")
-            }
+            if text == TRANSACTION_FOR { Ok(()) } else { Err("must be Void") }
         });
         let reason = check.any_text("Reason", self.reason);
         check.append(unknown);
         let request = (|| {
             transaction_for?;
-            Ok(Void {
-                transaction_id: transaction_id?,
-                reason: reason?,
-            })
+            Ok(Void { transaction_id: transaction_id?, reason: reason? })
         })();
-        check.finish(request, |request| {
-            json_writer::encoded_len(|out| request.write(out))
-        })
+        check.finish(request, |request| json_writer::encoded_len(|out| request.write(out)))
     }
 }
 

@@ -1,0 +1,227 @@
+//! Money is exact. The oracle is a big decimal made of text, with nothing in common with the code.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use payments_model::{Amount, CardTransaction, TransactionRecord};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::fixtures::{card_document, fields, violations, with};
+
+/// A decimal as sign, digits without zeros at either end, and the exponent of its last digit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TextDecimal {
+    negative: bool,
+    digits: String,
+    exponent: i64,
+}
+
+impl TextDecimal {
+    fn read(text: &str) -> Self {
+        let lower = text.to_lowercase();
+        let (mantissa, exponent) = lower.split_once('e').unwrap_or((&lower, "0"));
+        let mut exponent: i64 = exponent.parse().unwrap();
+        let negative = mantissa.starts_with('-');
+        let unsigned = mantissa.trim_start_matches('-');
+        let (integer, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+        exponent -= i64::try_from(fraction.len()).unwrap();
+        let all = format!("{integer}{fraction}");
+        let digits = all.trim_end_matches('0');
+        exponent += i64::try_from(all.len() - digits.len()).unwrap();
+        let digits = digits.trim_start_matches('0').to_owned();
+        if digits.is_empty() {
+            return Self { negative: false, digits, exponent: 0 };
+        }
+        Self { negative, digits, exponent }
+    }
+
+    /// Whether coefficient and exponent can be moved into the documented range.
+    fn can_be_kept(&self) -> bool {
+        let zeros = usize::try_from(self.exponent - 64).unwrap_or(0);
+        let coefficient = format!("{}{}", self.digits, "0".repeat(zeros));
+        let limit = if self.negative { "9223372036854775808" } else { "9223372036854775807" };
+        let fits = (coefficient.len(), coefficient.as_str()) <= (limit.len(), limit);
+        self.digits.is_empty() || (self.exponent >= -64 && fits)
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        let sign = |decimal: &Self| i8::from(!decimal.digits.is_empty()) * if decimal.negative { -1 } else { 1 };
+        let size = |decimal: &Self| i64::try_from(decimal.digits.len()).unwrap() + decimal.exponent;
+        sign(self).cmp(&sign(other)).then_with(|| {
+            // Texts of digits compare like the fractions 0.digits.
+            let by_size = size(self).cmp(&size(other)).then_with(|| self.digits.cmp(&other.digits));
+            if self.negative { by_size.reverse() } else { by_size }
+        })
+    }
+}
+
+fn number() -> impl Strategy<Value = String> {
+    let integer = prop_oneof![Just("0".to_owned()), "[1-9][0-9]{0,6}", "[1-9][0-9]{0,24}", "[1-9]0{10,80}"];
+    let fraction = prop_oneof![Just(String::new()), "\\.[0-9]{1,3}", "\\.[0-9]{1,24}", "\\.0{1,70}[0-9]"];
+    let exponent = prop_oneof![4 => Just(String::new()), 1 => "[eE][+-]?[0-9]{1,2}", 1 => "[eE]-?0{1,3}[0-9]"];
+    ("-?", integer, fraction, exponent).prop_map(|(sign, integer, fraction, exponent)| sign + &integer + &fraction + &exponent)
+}
+
+fn ordinary_number() -> impl Strategy<Value = String> {
+    ("-?", 0_u64..1_000_000, prop_oneof![Just(String::new()), "\\.[0-9]{1,4}"])
+        .prop_map(|(sign, integer, fraction)| format!("{sign}{integer}{fraction}"))
+}
+
+proptest! {
+    #[test]
+    fn s3_any_number_is_kept_exactly_or_refused_never_rounded(text in number()) {
+        let model = TextDecimal::read(&text);
+        match text.parse::<Amount>() {
+            Err(_) => prop_assert!(!model.can_be_kept(), "{text} was refused"),
+            Ok(amount) => {
+                prop_assert!(model.can_be_kept(), "{text} was taken");
+                let shown = amount.to_string();
+                prop_assert_eq!(TextDecimal::read(&shown), model);
+                prop_assert!(!shown.contains(['e', 'E', '+']), "{} is not plain", shown);
+                prop_assert_eq!(shown.parse::<Amount>().unwrap(), amount);
+            }
+        }
+    }
+
+    #[test]
+    fn s3_the_scale_is_kept_as_read(text in ordinary_number()) {
+        let shown = text.parse::<Amount>().unwrap().to_string();
+        let is_negative_zero = text.starts_with('-') && text.bytes().all(|byte| b"-0.".contains(&byte));
+        prop_assert_eq!(shown, if is_negative_zero { text[1..].to_owned() } else { text });
+    }
+
+    #[test]
+    fn s3_eq_ord_and_hash_are_numeric(left in number(), right in number(), zeros in 0_usize..5) {
+        let (Ok(a), Ok(b)) = (left.parse::<Amount>(), right.parse::<Amount>()) else { return Ok(()) };
+        let expected = TextDecimal::read(&left).compare(&TextDecimal::read(&right));
+        prop_assert_eq!(a.cmp(&b), expected);
+        prop_assert_eq!(a == b, expected.is_eq());
+        let shown = a.to_string();
+        let padded = if shown.contains('.') { shown + &"0".repeat(zeros) } else { shown };
+        if let Ok(padded) = padded.parse::<Amount>() {
+            prop_assert_eq!(padded, a);
+            prop_assert_eq!(HashSet::from([a, padded]).len(), 1);
+        }
+    }
+
+    #[test]
+    fn s3_sums_are_exact(left in -1_000_000_000_i64..1_000_000_000, right in any::<i32>(), scale in 0_u32..6) {
+        let right = i64::from(right);
+        let shift = 10_i64.pow(scale);
+        let fine: Amount = format!("{right}e-{}", 2 + scale).parse().unwrap();
+        let expected: Amount = format!("{}e-{}", left * shift + right, 2 + scale).parse().unwrap();
+        prop_assert_eq!(Amount::from_cents(left).checked_add(fine), Some(expected));
+        prop_assert_eq!(fine.checked_add(Amount::from_cents(left)), Some(expected));
+    }
+
+    #[test]
+    fn s3_cents_survive(cents in any::<i64>()) {
+        let amount = Amount::from_cents(cents);
+        prop_assert_eq!(amount.to_cents(), Some(cents));
+        let expected = format!("{}{}.{:02}", if cents < 0 { "-" } else { "" }, cents.unsigned_abs() / 100, cents.unsigned_abs() % 100);
+        prop_assert_eq!(amount.to_string(), &*expected);
+        prop_assert_eq!(expected.parse::<Amount>().unwrap(), amount);
+    }
+
+    #[test]
+    fn s3_no_text_makes_reading_panic(text in any::<String>(), like in "[-+0-9.eE ]{0,40}") {
+        let _ = text.parse::<Amount>();
+        let _ = like.parse::<Amount>();
+    }
+}
+
+#[test]
+fn s3_only_the_json_grammar_is_a_number() {
+    for text in [
+        "", "-", "+1", " 1", "1 ", "01", "-01", "00", ".5", "1.", "1e", "1e+", "e1", "1.e1", "0x1", "1_000", "1,5", "--1", "NaN", "inf",
+        "١", "1e1.5", "1.5.5",
+    ] {
+        let error = text.parse::<Amount>().unwrap_err();
+        assert_eq!(error.to_string(), "must be a number such as 10.50", "{text}");
+    }
+    for (text, shown) in [("1e2", "100"), ("1E+2", "100"), ("1.50e1", "15.0"), ("-0", "0"), ("0e9", "0"), ("0.00", "0.00"), ("-0.5", "-0.5")] {
+        assert_eq!(text.parse::<Amount>().unwrap().to_string(), shown);
+    }
+}
+
+#[test]
+fn s3_up_to_18_significant_digits_always_fit_and_nothing_saturates() {
+    for text in ["999999999999999999", "0.999999999999999999", "-999999999.999999999", "9223372036854775807", "-9223372036854775808"] {
+        assert_eq!(text.parse::<Amount>().unwrap().to_string(), text);
+    }
+    assert_eq!("12345678901234567.0000".parse::<Amount>().unwrap().to_string(), "12345678901234567.00");
+    for text in ["9223372036854775808", "-9223372036854775809", "1.0000000000000000001", "1e99999999999999999999", "1e-99999999999999999999"] {
+        let error = text.parse::<Amount>().unwrap_err();
+        assert_eq!(error.to_string(), "must have at most 18 significant digits and a moderate exponent", "{text}");
+    }
+    let long = format!("1.{}e5", "0".repeat(1_000_000));
+    assert_eq!(long.parse::<Amount>().unwrap(), "100000".parse().unwrap());
+}
+
+#[test]
+fn s3_sums_that_cannot_be_kept_are_none() {
+    let amount = |text: &str| text.parse::<Amount>().unwrap();
+    assert_eq!(amount("9223372036854775807").checked_add(amount("1")), None);
+    assert_eq!(amount("1e64").checked_add(amount("1e-64")), None);
+    assert_eq!(amount("1e64").checked_add(amount("0.00")), Some(amount("1e64")));
+    assert_eq!(amount("9e60").checked_add(amount("1e60")), Some(amount("1e61")));
+    assert_eq!(amount("1").checked_add(amount("2.50")).unwrap().to_string(), "3.50");
+    assert_eq!(amount("0").checked_add(amount("0.00")).unwrap().to_string(), "0.00");
+    assert_eq!(amount("1.00").checked_add(amount("-1")).unwrap().to_string(), "0.00");
+}
+
+#[test]
+fn s3_decimal_places_and_cents_are_those_of_the_value() {
+    for (text, places, cents) in [
+        ("45.00", 0, Some(4500)), ("45.10", 1, Some(4510)), ("0.125", 3, None), ("1e3", 0, Some(100_000)), ("0", 0, Some(0)),
+        ("0.000", 0, Some(0)), ("1e60", 0, None), ("92233720368547758.07", 2, Some(i64::MAX)), ("922337203685477581", 0, None), ("-0.01", 2, Some(-1)),
+    ] {
+        let amount = text.parse::<Amount>().unwrap();
+        assert_eq!((amount.decimal_places(), amount.to_cents()), (places, cents), "{text}");
+    }
+    assert_eq!(format!("{:?}", Amount::from_cents(10_50)), "Amount(10.50)");
+    assert_eq!(format!("{:>8}|{:<8}|", Amount::from_cents(-10_50), Amount::from_cents(5)), "  -10.50|0.05    |");
+}
+
+#[test]
+fn s3_request_amounts_are_above_zero_with_at_most_two_decimals() {
+    for (text, rule) in [
+        ("0", "must be above zero"), ("0.00", "must be above zero"), ("-1", "must be above zero"),
+        ("0.001", "must have at most two decimals"), ("10.505", "must have at most two decimals"),
+        ("1e400", "must have at most 18 significant digits and a moderate exponent"),
+        ("12345678901234567890.5", "must have at most 18 significant digits and a moderate exponent"),
+    ] {
+        let document = card_document().to_string().replace("\"Amount\":10", &format!("\"Amount\":{text}"));
+        assert_eq!(violations(CardTransaction::from_json(document.as_bytes())), [format!("Amount: {rule}")]);
+    }
+    for (text, sent) in [("0.01", "0.01"), ("10.500", "10.500"), ("1e2", "100"), ("1050e-2", "10.50")] {
+        let document = card_document().to_string().replace("\"Amount\":10", &format!("\"Amount\":{text}"));
+        let request = CardTransaction::from_json(document.as_bytes()).unwrap();
+        let encoded = request.encode();
+        let body = str::from_utf8(encoded.as_ref()).unwrap();
+        assert!(body.starts_with(&format!("{{\"Amount\":{sent},")), "a plain number, no exponent and no text");
+    }
+    assert_eq!(fields(CardTransaction::from_json(&with(card_document(), "Amount", json!("10.50")))), ["Amount"]);
+}
+
+#[test]
+fn s3_what_floats_get_wrong_is_right() {
+    for (text, cents) in [("19.99", 1999), ("1.15", 115), ("0.29", 29), ("4.35", 435), ("9999999999999.99", 999_999_999_999_999)] {
+        let record: TransactionRecord =
+            serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{text},"BaseAmount":"{text}"}}"#)).unwrap();
+        for amount in [&record.amount, &record.base_amount] {
+            assert_eq!(amount.value().unwrap().to_cents(), Some(cents));
+        }
+        assert!(serde_json::to_string(&record).unwrap().contains(&format!("\"Amount\":{text}")));
+    }
+}
+
+#[test]
+fn s3_an_unreadable_amount_is_a_state_of_its_own_and_never_zero() {
+    for wrong in ["true", r#""""#, r#""1,50""#, "[1]", "1e400", "12345678901234567890.5", r#"" 1""#] {
+        let record: TransactionRecord = serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{wrong}}}"#)).unwrap();
+        assert!(matches!(&record.amount, payments_model::Field::Unreadable(raw) if raw.text() == wrong), "{wrong}");
+        assert_eq!(record.amount.value(), None);
+    }
+}

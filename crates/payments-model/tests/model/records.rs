@@ -1,0 +1,276 @@
+//! What is read is lenient, and nothing gets lost.
+
+use payments_model::{CustomerRecord, Field, MaskedCard, RawJson, TransactionReceipt, TransactionRecord, TransactionTypeCode};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::tables::{CUSTOMER_RECORD, Kind, TRANSACTION_RECORD, assert_in_order};
+
+fn transaction(value: &Value) -> TransactionRecord {
+    serde_json::from_str(&value.to_string()).unwrap()
+}
+
+/// A record with every field of the table, each of its own type.
+fn full(table: &[(&str, Kind)]) -> Value {
+    let member = |(index, (name, kind)): (usize, &(&str, Kind))| {
+        let value = match kind {
+            Kind::Number => json!(index),
+            _ => json!(format!("{name} {index}")),
+        };
+        ((*name).to_owned(), value)
+    };
+    table.iter().enumerate().map(member).collect::<serde_json::Map<_, _>>().into()
+}
+
+#[test]
+fn d60_every_field_of_the_tables_is_read_and_written_under_its_name_and_type_in_order() {
+    let document = full(&TRANSACTION_RECORD);
+    let record = transaction(&document);
+    assert!(record.other.is_empty(), "{:?}", record.other);
+    let written = serde_json::to_string(&record).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), document);
+    assert_in_order(written.as_bytes(), TRANSACTION_RECORD.iter().map(|(name, _)| *name));
+
+    let document = full(&CUSTOMER_RECORD);
+    let record: CustomerRecord = serde_json::from_str(&document.to_string()).unwrap();
+    assert!(record.other.is_empty(), "{:?}", record.other);
+    let written = serde_json::to_string(&record).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), document);
+    assert_in_order(written.as_bytes(), CUSTOMER_RECORD.iter().map(|(name, _)| *name));
+}
+
+#[test]
+fn d60_every_field_but_the_identifier_is_optional() {
+    let record = transaction(&json!({ "TransactionId": "t" }));
+    assert_eq!(record, TransactionRecord::new("t".parse().unwrap()));
+    assert_eq!(serde_json::to_string(&record).unwrap(), r#"{"TransactionId":"t"}"#);
+    let customer: CustomerRecord = serde_json::from_str("{}").unwrap();
+    assert_eq!(customer, CustomerRecord::new());
+    let mut document = full(&TRANSACTION_RECORD);
+    document.as_object_mut().unwrap().remove("TransactionId");
+    assert!(serde_json::from_str::<TransactionRecord>(&document.to_string()).is_err());
+}
+
+#[test]
+fn d60_a_wrong_type_in_one_field_is_kept_raw_and_costs_no_other() {
+    for (name, _) in &TRANSACTION_RECORD[1..] {
+        let mut document = full(&TRANSACTION_RECORD);
+        document[*name] = json!({ "odd": [true] });
+        let written = serde_json::to_string(&transaction(&document)).unwrap();
+        let mut expected = document;
+        if *name == "CardNumber" {
+            expected[*name] = json!(["[redacted]"]);
+        }
+        assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), expected);
+    }
+    let record = transaction(&json!({ "TransactionId": "t", "BillingEmail": 5, "BillingCity": true, "Status": [1] }));
+    for field in [record.billing_email, record.billing_city, record.status] {
+        assert!(matches!(field, Field::Unreadable(_)));
+    }
+}
+
+#[test]
+fn d60_absent_null_and_empty_stay_distinct() {
+    let record = transaction(&json!({ "TransactionId": "t", "BillingState": null, "BillingCity": "" }));
+    assert_eq!(record.billing_state, Field::Null);
+    assert_eq!(record.billing_city, Field::Value(String::new()));
+    assert!(record.billing_address.is_absent() && !record.billing_state.is_absent());
+    assert_eq!(serde_json::to_string(&record).unwrap(), r#"{"TransactionId":"t","BillingCity":"","BillingState":null}"#);
+}
+
+#[test]
+fn d60_unknown_fields_are_kept_verbatim_in_order_and_reachable() {
+    let text = r#"{"zeta":1.50,"TransactionId":"t","alpha":{"a" : [1e5]},"zeta":2}"#;
+    let record: TransactionRecord = serde_json::from_str(text).unwrap();
+    let names: Vec<&str> = record.other.iter().map(|(name, _)| name).collect();
+    assert_eq!((names, record.other.len()), (vec!["zeta", "alpha", "zeta"], 3));
+    assert_eq!(record.other.get("zeta").unwrap().text(), "1.50");
+    assert_eq!(record.other.get("alpha").unwrap().text(), r#"{"a" : [1e5]}"#);
+    assert_eq!(record.other.get("Alpha"), None);
+    assert_eq!(
+        serde_json::to_string(&record).unwrap(),
+        r#"{"TransactionId":"t","zeta":1.50,"alpha":{"a" : [1e5]},"zeta":2}"#
+    );
+}
+
+#[test]
+fn d60_a_repeated_field_is_unreadable_and_a_repeated_identifier_is_none() {
+    let record: TransactionRecord =
+        serde_json::from_str(r#"{"TransactionId":"t","Amount":1,"Status":"1","Amount":2.50,"Amount":null}"#).unwrap();
+    assert_eq!(record.amount, Field::Unreadable(RawJson::parse("[1,2.50,null]").unwrap()));
+    assert_eq!(record.status, Field::Value("1".to_owned()));
+    assert!(serde_json::from_str::<TransactionRecord>(r#"{"TransactionId":"t","TransactionId":"t"}"#).is_err());
+    assert!(serde_json::from_str::<TransactionReceipt>(r#"{"TransactionId":"t","TransactionId":"t"}"#).is_err());
+}
+
+#[test]
+fn d60_a_field_set_among_the_others_is_not_written_twice() {
+    let mut record = TransactionRecord::new("t".parse().unwrap());
+    record.other.insert("Amount", RawJson::parse("1").unwrap());
+    assert_eq!(serde_json::to_string(&record).unwrap(), r#"{"TransactionId":"t"}"#);
+}
+
+#[test]
+fn d60_records_of_100_000_unknown_or_repeated_fields_are_read_in_linear_time() {
+    let unknown: Vec<String> = (0..100_000).map(|index| format!(r#""x{index}":{{"y":1}}"#)).collect();
+    let record: TransactionRecord = serde_json::from_str(&format!(r#"{{"TransactionId":"t",{}}}"#, unknown.join(","))).unwrap();
+    assert_eq!(record.other.len(), 100_000);
+    let repeated = r#""Amount":1,"Status":"2","#.repeat(100_000);
+    let record: TransactionRecord = serde_json::from_str(&format!(r#"{{{repeated}"TransactionId":"t"}}"#)).unwrap();
+    assert!(matches!(record.amount, Field::Unreadable(_)));
+}
+
+#[test]
+fn d60_deeply_nested_fields_do_not_overflow_the_stack() {
+    let deep = format!("{}1{}", r#"{"Cvv":["#.repeat(100_000), "]}".repeat(100_000));
+    let record: TransactionRecord = serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{deep},"x":{deep}}}"#)).unwrap();
+    assert!(matches!(record.amount, Field::Unreadable(_)));
+    assert_eq!(record.other.get("x").unwrap().text(), r#"{"Cvv":"[redacted]"}"#);
+}
+
+#[test]
+fn d61_numbers_as_texts_and_texts_as_numbers_for_identifiers_codes_and_amounts() {
+    let record = transaction(&json!({
+        "TransactionId": 17, "Amount": "10.50", "BaseAmount": "1e1", "TransactionType": "2", "Status": 3, "BillingCountry": "840",
+        "BillingPostalCode": 94105, "BillingCountryCode": 1, "CardNumber": 4242,
+    }));
+    assert_eq!(record.transaction_id.as_str(), "17");
+    assert_eq!(record.amount.value().unwrap().to_string(), "10.50");
+    assert_eq!(record.base_amount.value().unwrap().to_string(), "10");
+    assert_eq!(record.transaction_type, Field::Value(TransactionTypeCode::AUTH));
+    assert_eq!(record.status, Field::Value("3".to_owned()));
+    assert_eq!(record.billing_country, Field::Value(840));
+    assert_eq!(record.billing_postal_code, Field::Value("94105".to_owned()));
+    assert_eq!(record.billing_country_code, Field::Value("1".to_owned()));
+    assert_eq!(record.card_number, Field::Value(MaskedCard::new("4242")));
+    let customer: CustomerRecord =
+        serde_json::from_str(r#"{"CustomerId":5,"CountryId":"840","StateId":"-1","PostalCode":1}"#).unwrap();
+    assert_eq!(customer.customer_id.value().unwrap().as_str(), "5");
+    assert_eq!((customer.country_id, customer.state_id), (Field::Value(840), Field::Value(-1)));
+}
+
+#[test]
+fn d61_the_transaction_type_is_an_open_integer() {
+    for (raw, expected) in [("1", Some(1)), ("2", Some(2)), ("99", Some(99)), ("-5", Some(-5)), ("1.0", None), ("\"01\"", None), ("\"Sale\"", None), ("99999999999999999999", None)] {
+        let record: TransactionRecord = serde_json::from_str(&format!(r#"{{"TransactionId":"t","TransactionType":{raw}}}"#)).unwrap();
+        assert_eq!(record.transaction_type.value().map(|code| code.value()), expected, "{raw}");
+    }
+    assert_eq!((TransactionTypeCode::SALE.value(), TransactionTypeCode::AUTH.value()), (1, 2));
+}
+
+#[test]
+fn d61_a_long_numeric_identifier_is_kept_digit_by_digit() {
+    for (raw, expected) in [("12345678901234567890123", Some("12345678901234567890123")), ("0", Some("0")), ("1.0", None), ("1e3", None), ("true", None), ("\"\"", None), ("\" \"", None), ("null", None), ("{}", None)] {
+        let receipt = serde_json::from_str::<TransactionReceipt>(&format!(r#"{{"TransactionId":{raw}}}"#)).ok();
+        assert_eq!(receipt.as_ref().map(|receipt| receipt.transaction_id.as_str()), expected, "{raw}");
+    }
+}
+
+#[test]
+fn d62_a_full_card_number_in_a_record_is_masked_at_once() {
+    for (raw, shown) in [
+        (json!("4242424242424242"), "************4242"),
+        (json!("4242 4242 4242 4242"), "**** **** **** 4242"),
+        (json!(4_242_424_242_424_242_i64), "************4242"),
+        (json!("XXXXXXXXXXXX4242"), "XXXXXXXXXXXX4242"),
+        (json!("424242******4242"), "************4242"),
+        (json!("４２４２４２４２"), "****４２４２"),
+    ] {
+        let record = transaction(&json!({ "TransactionId": "t", "CardNumber": raw }));
+        assert_eq!(record.card_number.value().unwrap().as_str(), shown);
+    }
+    for odd in [json!(["4242424242424242"]), json!({ "number": "4242424242424242" })] {
+        let record = transaction(&json!({ "TransactionId": "t", "CardNumber": odd }));
+        assert!(!serde_json::to_string(&record).unwrap().contains("4242"));
+    }
+    let repeated = r#"{"TransactionId":"t","CardNumber":"4242424242424242","CardNumber":"4242424242424242"}"#;
+    let record: TransactionRecord = serde_json::from_str(repeated).unwrap();
+    assert!(!serde_json::to_string(&record).unwrap().contains("4242"));
+}
+
+#[test]
+fn d62_the_last_four_digits_if_present() {
+    for (text, last_four) in [("************4242", Some("4242")), ("4242", Some("4242")), ("", None), ("242", None), ("****", None), ("x4242 ", None), ("äöü4", None), ("ä4242", Some("4242"))] {
+        assert_eq!(MaskedCard::new(text).last_four(), last_four, "{text}");
+    }
+}
+
+#[test]
+fn d62_the_masked_card_number_is_another_type() {
+    let number = payments_model::CardNumber::new("4242424242424242").unwrap();
+    assert_eq!(number.masked(), MaskedCard::new("4242424242424242"));
+    assert_eq!(number.masked().to_string(), "************4242");
+    static_assertions::assert_not_impl_any!(MaskedCard: Into<payments_model::CardNumber>);
+}
+
+#[test]
+fn records_can_be_made_and_read_through_any_of_serde_jsons_ways() {
+    let mut record = TransactionRecord::new("t".parse().unwrap());
+    record.amount = payments_model::Amount::from_cents(10_50).into();
+    let text = serde_json::to_string(&record).unwrap();
+    assert_eq!(text, r#"{"TransactionId":"t","Amount":10.50}"#);
+    assert_eq!(serde_json::from_slice::<TransactionRecord>(text.as_bytes()).unwrap(), record);
+    assert_eq!(serde_json::from_reader::<_, TransactionRecord>(text.as_bytes()).unwrap(), record);
+    let value = serde_json::to_value(&record).unwrap();
+    assert_eq!(serde_json::from_value::<TransactionRecord>(value).unwrap(), record);
+    assert_eq!(record.clone().amount.into_value().unwrap().to_cents(), Some(10_50));
+}
+
+fn any_json() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        any::<i64>().prop_map(|number| number.to_string()),
+        "-?(0|[1-9][0-9]{0,20})(\\.[0-9]{1,5})?([eE][+-]?[0-9]{1,3})?",
+        any::<String>().prop_map(|text| Value::from(text).to_string()),
+        "[0-9*]{0,19}".prop_map(|text| Value::from(text).to_string()),
+        Just(r#""\ud800""#.to_owned()),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(|items| format!("[{}]", items.join(","))),
+            proptest::collection::vec((name(), inner), 0..4).prop_map(|members| object(&members)),
+        ]
+    })
+}
+
+fn name() -> impl Strategy<Value = String> {
+    let known = TRANSACTION_RECORD.iter().chain(&CUSTOMER_RECORD).map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
+    prop_oneof![
+        4 => proptest::sample::select(known),
+        1 => any::<String>(),
+        1 => proptest::sample::select(vec!["Cvv".to_owned(), "cvc".to_owned(), "account_number".to_owned()]),
+    ]
+}
+
+fn object(members: &[(String, String)]) -> String {
+    let members: Vec<String> = members.iter().map(|(name, value)| format!("{}:{value}", Value::from(name.as_str()))).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+proptest! {
+    #[test]
+    fn d60_any_record_round_trips(members in proptest::collection::vec((name(), any_json()), 0..12)) {
+        let text = object(&members);
+        if let Ok(record) = serde_json::from_str::<TransactionRecord>(&text) {
+            let written = serde_json::to_string(&record).unwrap();
+            prop_assert_eq!(serde_json::from_str::<TransactionRecord>(&written).unwrap(), record, "{}", written);
+        }
+        if let Ok(receipt) = serde_json::from_str::<TransactionReceipt>(&text) {
+            let written = serde_json::to_string(&receipt).unwrap();
+            prop_assert_eq!(serde_json::from_str::<TransactionReceipt>(&written).unwrap(), receipt, "{}", written);
+        }
+        let record: CustomerRecord = serde_json::from_str(&text).unwrap();
+        let written = serde_json::to_string(&record).unwrap();
+        prop_assert_eq!(serde_json::from_str::<CustomerRecord>(&written).unwrap(), record, "{}", written);
+    }
+
+    #[test]
+    fn d62_no_text_leaves_more_than_four_digits_legible(text in any::<String>(), digits in "[0-9 *-]{0,40}") {
+        for text in [text, digits] {
+            let masked = MaskedCard::new(&text);
+            prop_assert!(masked.as_str().chars().filter(|character| character.is_numeric()).count() <= 4);
+            prop_assert_eq!(MaskedCard::new(masked.as_str()), masked);
+        }
+    }
+}

@@ -1,0 +1,635 @@
+//! What is sent is strict.
+
+use payments_model::{
+    AchTransaction, Amount, Brand, Card, CardNumber, CardTransaction, ConvenienceFee, CustomerId, Cvv,
+    DialPrefix, Email, Expiry, GatewayCustomerId, Payer, Shipping, SuggestedMode, TokenTransaction,
+    TransactionId, TransactionRequest, TransactionType, Void, is_valid_routing_number,
+};
+use serde_json::{Value, json};
+use static_assertions::assert_not_impl_any;
+
+use crate::fixtures::{CARD, PAYER, ach, card_document, fields, sale, violations, with, with_repeated};
+use crate::tables::{CARD_TRANSACTION, Kind, TOKEN_TRANSACTION, VOID};
+
+fn sent(request: &CardTransaction) -> Value {
+    serde_json::from_slice(request.encode().as_ref()).unwrap()
+}
+
+#[test]
+fn d26_sale_or_authorise_is_always_said_and_leaving_it_out_is_explicit() {
+    let amount = Amount::from_cents(1);
+    for (transaction_type, wire) in [
+        (TransactionType::Sale, json!("1")),
+        (TransactionType::Auth, json!("2")),
+        (TransactionType::GatewayDefault, Value::Null),
+    ] {
+        let request =
+            CardTransaction::builder(amount, transaction_type, ConvenienceFee::Inactive, CARD, PAYER)
+                .build()
+                .unwrap();
+        assert_eq!(sent(&request)["TransactionType"], wire);
+        assert_eq!(sent(&request).get("TransactionType").is_none(), wire.is_null());
+    }
+    for wrong in [json!("3"), json!(""), json!("Sale"), json!(1), Value::Null] {
+        let document = with(card_document(), "TransactionType", wrong);
+        assert_eq!(fields(CardTransaction::from_json(&document)), ["TransactionType"]);
+    }
+}
+
+#[test]
+fn d27_the_convenience_fee_has_no_default() {
+    let mut document = card_document();
+    document.as_object_mut().unwrap().remove("ConvenienceFeeActive");
+    let result = CardTransaction::from_json(document.to_string().as_bytes());
+    assert_eq!(violations(result), ["ConvenienceFeeActive: is required"]);
+    for (fee, wire) in [(ConvenienceFee::Active, true), (ConvenienceFee::Inactive, false)] {
+        let request = TokenTransaction::builder("tok_1", Amount::from_cents(1), fee).build().unwrap();
+        let value: Value = serde_json::from_slice(request.encode().as_ref()).unwrap();
+        assert_eq!(value["ConvenienceFeeActive"], json!(wire));
+    }
+}
+
+#[test]
+fn d28_transaction_for_is_the_constant_void() {
+    let void = Void::new(TransactionId::new("t").unwrap());
+    assert_eq!(void.encode().as_ref(), br#"{"TransactionId":"t","TransactionFor":"Void"}"#);
+    assert_eq!(Void::from_json(br#"{"TransactionId":"t"}"#).unwrap(), void);
+    for wrong in [r#""void""#, r#""Refund""#, r#""""#, "null"] {
+        let document = format!(r#"{{"TransactionId":"t","TransactionFor":{wrong}}}"#);
+        assert_eq!(fields(Void::from_json(document.as_bytes())), ["TransactionFor"]);
+    }
+}
+
+#[test]
+fn d29_payment_tokenization_is_left_out_unless_set() {
+    assert!(sent(&sale(CARD, PAYER).build().unwrap()).get("PaymentTokenization").is_none());
+    let request = sale(CARD, PAYER).payment_tokenization(false).build().unwrap();
+    assert_eq!(sent(&request)["PaymentTokenization"], json!(false));
+}
+
+#[test]
+fn d30_unset_fields_are_left_out_and_never_null() {
+    let request = sale(CARD, PAYER).build().unwrap();
+    let value = sent(&request);
+    let mut names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    let mut expected: Vec<&str> = CARD_TRANSACTION
+        .iter()
+        .filter(|row| row.required || row.name == "TransactionType")
+        .map(|row| row.name)
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+    assert!(value.as_object().unwrap().values().all(|member| !member.is_null()));
+}
+
+#[test]
+fn d30_every_required_field_is_required_and_must_not_be_blank() {
+    for row in CARD_TRANSACTION.iter().filter(|row| row.required) {
+        let mut document = card_document();
+        document.as_object_mut().unwrap().remove(row.name);
+        let result = CardTransaction::from_json(document.to_string().as_bytes());
+        assert_eq!(violations(result), [format!("{}: is required", row.name)]);
+        if row.kind == Kind::Text {
+            for blank in ["", " \t\u{a0}"] {
+                let document = with(card_document(), row.name, json!(blank));
+                assert_eq!(fields(CardTransaction::from_json(&document)), [row.name]);
+            }
+        }
+    }
+}
+
+#[test]
+fn d30_a_wrong_json_type_is_a_violation_of_that_field() {
+    for row in &CARD_TRANSACTION {
+        for wrong in [json!(null), json!([]), json!({}), json!(1.5), json!("x"), json!(true), json!("10.50")]
+        {
+            if row.kind.fits(&wrong) {
+                continue;
+            }
+            let document = with(card_document(), row.name, wrong);
+            assert_eq!(fields(CardTransaction::from_json(&document)), [row.name]);
+        }
+    }
+}
+
+#[test]
+fn d30_a_repeated_key_is_a_violation_even_if_both_say_the_same() {
+    for row in &CARD_TRANSACTION {
+        let document = card_document();
+        let value = document.get(row.name).cloned().unwrap_or_else(|| match row.kind {
+            Kind::Flag => json!(true),
+            _ => json!("1"),
+        });
+        let member = format!("{:?}:{value}", row.name);
+        let repeated = format!("{member},{member}");
+        let mut rest = document;
+        rest.as_object_mut().unwrap().remove(row.name);
+        let result = CardTransaction::from_json(&with_repeated(&rest, &repeated));
+        assert_eq!(violations(result), [format!("{}: appears more than once", row.name)]);
+    }
+}
+
+#[test]
+fn d30_an_unknown_field_is_a_violation_so_that_a_misspelt_one_does_not_vanish() {
+    let document = with(card_document(), "PaymentTokenisation", json!(true));
+    let result = CardTransaction::from_json(&document);
+    assert_eq!(violations(result), ["PaymentTokenisation: is not a field of this request"]);
+    assert_eq!(
+        fields(TokenTransaction::from_json(
+            br#"{"TokenId":"t","Amount":1,"ConvenienceFeeActive":true,"x":1}"#
+        )),
+        ["x"]
+    );
+    assert_eq!(fields(Void::from_json(br#"{"TransactionId":"t","reason":""}"#)), ["reason"]);
+}
+
+#[test]
+fn d30_an_unknown_name_that_could_be_a_card_number_is_not_repeated() {
+    for name in ["4242424242424242", "a b", "", "Größe", "x1234567 8", &"a".repeat(65)] {
+        let document = with(card_document(), name, json!(1));
+        assert_eq!(fields(CardTransaction::from_json(&document)), ["(unprintable field name)"]);
+    }
+}
+
+#[test]
+fn d30_all_violations_come_at_once_in_the_order_of_the_table_and_alike_from_builder_and_json() {
+    let payer = Payer {
+        customer_name: " ",
+        email: "no",
+        country_code: "US",
+        phone_number: "",
+        country: "",
+        postal_code: "",
+        ip_address: "localhost",
+    };
+    let built = CardTransaction::builder(
+        Amount::from_cents(0),
+        TransactionType::Sale,
+        ConvenienceFee::Active,
+        Card { number: "1", cvv: "1", expiry: "1330" },
+        payer,
+    )
+    .suggested_mode("ach")
+    .build();
+    let document = json!({
+        "Amount": 0, "BillingCustomerName": " ", "BillingEmail": "no", "BillingCountryCode": "US", "BillingPhoneNumber": "",
+        "BillingCountry": "", "BillingPostalCode": "", "IpAddress": "localhost", "CardNumber": "1", "Cvv": "1",
+        "ExpiryDate": "1330", "SuggestedMode": "ach", "ConvenienceFeeActive": true, "TransactionType": "1",
+    });
+    let parsed = CardTransaction::from_json(document.to_string().as_bytes());
+    assert_eq!(built, parsed);
+    let expected: Vec<&str> = CARD_TRANSACTION
+        .iter()
+        .filter(|row| row.required && row.name != "ConvenienceFeeActive")
+        .map(|row| row.name)
+        .collect();
+    assert_eq!(fields(built), expected);
+}
+
+#[test]
+fn d30_the_texts_of_all_rules_are_pinned() {
+    let nothing = CardTransaction::from_json(b"{}").unwrap_err().to_string();
+    assert!(
+        nothing.starts_with("13 fields are invalid: Amount: is required; BillingCountry: is required; "),
+        "{nothing}"
+    );
+    let one = violations(Void::from_json(br#"{"TransactionId":" "}"#));
+    assert_eq!(one, ["TransactionId: must not be blank"]);
+    assert_eq!(
+        Void::from_json(br#"{"TransactionId":""}"#).unwrap_err().to_string(),
+        "1 field is invalid: TransactionId: must not be blank"
+    );
+    for (name, value, rule) in [
+        ("Amount", json!(0), "must be above zero"),
+        ("Amount", json!(1.005), "must have at most two decimals"),
+        ("Amount", json!("1"), "must be a JSON number, not a text"),
+        ("BillingEmail", json!("x"), "must be an e-mail address such as name@example.com"),
+        (
+            "BillingCountryCode",
+            json!("US"),
+            "must be a dialling prefix such as +1, not a country code such as US",
+        ),
+        ("BillingCity", json!(1), "must be a string"),
+        ("ShippingSameAsBilling", json!("true"), "must be true or false"),
+        ("CardNumber", json!("42"), "must be 12 to 19 digits"),
+        ("CardNumber", json!("000000000000"), "must not be all zeros"),
+        ("CardNumber", json!("4242424242424241"), "must pass the Luhn check; one of its digits is wrong"),
+        ("Cvv", json!("12"), "must be 3 or 4 digits"),
+        ("Cvv", json!("1234"), "must be 3 digits for this card"),
+        ("ExpiryDate", json!("0030"), "must be MMYY or MM/YY with a month 01 to 12"),
+        ("SuggestedMode", json!("ACH"), "must not be ACH for a card transaction"),
+        ("TransactionType", json!("0"), "must be 1 for a sale or 2 for an authorisation"),
+        ("IpAddress", json!("1.2.3"), "must be an IPv4 or IPv6 address"),
+    ] {
+        let document = with(card_document(), name, value);
+        assert_eq!(violations(CardTransaction::from_json(&document)), [format!("{name}: {rule}")]);
+    }
+}
+
+#[test]
+fn d30_a_document_that_is_no_json_object_is_a_violation_of_body_without_its_text() {
+    for (document, rule) in [
+        (&b""[..], "body: must be JSON; it stops being so at line 1, column 0"),
+        (b"4242424242424242", "body: must be a JSON object"),
+        (b"[]", "body: must be a JSON object"),
+        (b"null", "body: must be a JSON object"),
+        (b"{\n\"CardNumber\": 4242x}", "body: must be JSON; it stops being so at line 2, column 19"),
+        (b"{} {}", "body: must be JSON; it stops being so at line 1, column 4"),
+        (b"{\"a\":\"\xff\"}", "body: must be UTF-8"),
+    ] {
+        assert_eq!(violations(CardTransaction::from_json(document)), [rule]);
+        assert_eq!(violations(AchTransaction::from_json(document)), [rule]);
+        assert_eq!(violations(TokenTransaction::from_json(document)), [rule]);
+        assert_eq!(violations(Void::from_json(document)), [rule]);
+        assert_eq!(violations(TransactionRequest::from_json(document)), [rule]);
+    }
+}
+
+#[test]
+fn d30_hostile_documents_neither_overflow_the_stack_nor_take_quadratic_time() {
+    let deep = format!(r#"{{"Amount":{}1{}}}"#, "[".repeat(300_000), "]".repeat(300_000));
+    assert!(CardTransaction::from_json(deep.as_bytes()).is_err());
+    assert!(AchTransaction::from_json(deep.as_bytes()).is_err());
+    let deep_account = deep.replace("Amount", "x");
+    assert!(AchTransaction::from_json(deep_account.as_bytes()).is_err());
+    let wide: Vec<String> = (0..100_000).map(|index| format!(r#""x{index}":1"#)).collect();
+    let wide = format!("{{{}}}", wide.join(","));
+    assert!(CardTransaction::from_json(wide.as_bytes()).is_err());
+    assert!(AchTransaction::from_json(wide.as_bytes()).is_err());
+}
+
+#[test]
+fn d31_card_number_luhn_required_except_62() {
+    for valid in [
+        "4242424242424242",
+        "4111111111111111",
+        "4012888888881881",
+        "4000056655665556",
+        "4007000000027",
+        "5555555555554444",
+        "5200828282828210",
+        "2223000010309703",
+        "378282246310005",
+        "371449635398431",
+        "6011111111111117",
+        "30569309025904",
+        "38520000023237",
+        "3530111333300000",
+        "6200000000000000001",
+        "4242 4242-4242 4242",
+    ] {
+        assert!(CardNumber::new(valid).is_ok(), "{valid}");
+    }
+    for invalid in [
+        "4242424242424241",
+        "",
+        "42424242424",
+        "42424242424242424242",
+        "0000000000000000",
+        "424242424242424x",
+        "４２４２４２４２４２４２４２４２",
+        "4242\t4242 4242 4242",
+        "4242.4242.4242.4242",
+        "00000000000000000000",
+        "620000000000x",
+    ] {
+        assert!(CardNumber::new(invalid).is_err(), "{invalid}");
+        assert!(
+            invalid == "4242424242424241" || CardNumber::without_luhn_check(invalid).is_err(),
+            "{invalid}"
+        );
+    }
+}
+
+#[test]
+fn d31_an_explicit_constructor_skips_luhn_and_nothing_else() {
+    assert!(CardNumber::without_luhn_check("4242424242424241").is_ok());
+    assert!(CardNumber::without_luhn_check("000000000000").is_err());
+    let card = Card { number: "4242424242424241", ..CARD };
+    assert_eq!(fields(sale(card, PAYER).build()), ["CardNumber"]);
+    assert!(sale(card, PAYER).skip_luhn_check().build().is_ok());
+}
+
+#[test]
+fn d31_spaces_and_hyphens_are_not_sent() {
+    let request = sale(Card { number: " 4242 4242-4242 4242 ", ..CARD }, PAYER).build().unwrap();
+    assert_eq!(sent(&request)["CardNumber"], json!("4242424242424242"));
+}
+
+#[test]
+fn the_brand_is_a_hint_from_the_first_digits() {
+    for (number, brand) in [
+        ("4242424242424242", Brand::Visa),
+        ("5555555555554444", Brand::Mastercard),
+        ("2223000010309703", Brand::Mastercard),
+        ("378282246310005", Brand::AmericanExpress),
+        ("371449635398431", Brand::AmericanExpress),
+        ("6011111111111117", Brand::Discover),
+        ("30569309025904", Brand::DinersClub),
+        ("38520000023237", Brand::DinersClub),
+        ("3530111333300000", Brand::Jcb),
+        ("6200000000000000001", Brand::UnionPay),
+        ("9000000000000000001", Brand::Unknown),
+        ("2220990000000000", Brand::Unknown),
+        ("2721000000000000", Brand::Unknown),
+        ("6430000000000000", Brand::Unknown),
+        ("6440000000000000", Brand::Discover),
+        ("3527000000000000", Brand::Unknown),
+        ("3590000000000000", Brand::Unknown),
+        ("5000000000000000", Brand::Unknown),
+        ("5600000000000000", Brand::Unknown),
+        ("3060000000000000", Brand::Unknown),
+    ] {
+        assert_eq!(CardNumber::without_luhn_check(number).unwrap().brand(), brand, "{number}");
+    }
+}
+
+#[test]
+fn d32_cvv_is_3_or_4_ascii_digits_and_keeps_its_zeros() {
+    assert_eq!(Cvv::new("007").unwrap().expose_secret(), "007");
+    for invalid in ["", "12", "12345", "12a", " 123", "１２３", "-12", "1.2"] {
+        assert!(Cvv::new(invalid).is_err(), "{invalid}");
+    }
+}
+
+#[test]
+fn d32_cvv_has_4_digits_for_american_express_and_3_otherwise() {
+    let amex = "378282246310005";
+    for (number, cvv, fits) in
+        [(amex, "1234", true), (amex, "123", false), (CARD.number, "123", true), (CARD.number, "1234", false)]
+    {
+        let result = sale(Card { number, cvv, ..CARD }, PAYER).build();
+        assert_eq!(fields(result), if fits { vec![] } else { vec!["Cvv"] });
+    }
+    // With a card number that is itself wrong, only what is wrong with the code alone is said.
+    assert_eq!(fields(sale(Card { number: "1", cvv: "1234", ..CARD }, PAYER).build()), ["CardNumber"]);
+}
+
+#[test]
+fn d33_expiry_is_mmyy_on_the_wire_and_mm_yy_from_callers() {
+    for (text, month, year) in [("1230", 12, 2030), ("01/00", 1, 2000), ("0999", 9, 2099)] {
+        let expiry: Expiry = text.parse().unwrap();
+        assert_eq!((expiry.month(), expiry.year()), (month, year));
+        assert_eq!(expiry, Expiry::new(month, year).unwrap());
+    }
+    let request = sale(Card { expiry: "01/31", ..CARD }, PAYER).build().unwrap();
+    assert_eq!(sent(&request)["ExpiryDate"], json!("0131"));
+    for invalid in [
+        "",
+        "0030",
+        "1330",
+        "2030",
+        "12-30",
+        "1/30",
+        "12/2030",
+        "122030",
+        "12 30",
+        "１２３０",
+        "/1230",
+        "1230/",
+        "+130",
+    ] {
+        assert!(invalid.parse::<Expiry>().is_err(), "{invalid}");
+    }
+    for (month, year) in [(0, 2030), (13, 2030), (12, 30), (12, 1999), (12, 2100)] {
+        assert!(Expiry::new(month, year).is_err());
+    }
+}
+
+#[test]
+fn d33_a_past_expiry_is_valid_and_asked_for_separately() {
+    let expiry: Expiry = "0220".parse().unwrap();
+    assert!(sale(Card { expiry: "0220", ..CARD }, PAYER).build().is_ok());
+    for (year, month, expired) in
+        [(2020, 1, false), (2020, 2, false), (2020, 3, true), (2019, 12, false), (2021, 1, true)]
+    {
+        assert_eq!(expiry.is_expired_on(year, month), expired);
+    }
+}
+
+#[test]
+fn d34_the_country_code_is_a_dialling_prefix() {
+    for valid in ["+1", "+44", "+351", "+1684"] {
+        assert!(DialPrefix::new(valid).is_ok(), "{valid}");
+    }
+    for invalid in ["", "+", "1", "+0", "+01", "+12345", "US", "+1a", "+ 1", "＋1", "++1", "+-1"] {
+        let error = DialPrefix::new(invalid).unwrap_err();
+        assert!(error.to_string().contains("not a country code such as US"), "{invalid}");
+    }
+}
+
+#[test]
+fn d35_the_country_is_sent_as_it_is() {
+    for country in ["us", "United States", " Côte d'Ivoire ", "840"] {
+        let request = sale(CARD, Payer { country, ..PAYER }).build().unwrap();
+        assert_eq!(sent(&request)["BillingCountry"], json!(country));
+    }
+}
+
+#[test]
+fn d36_email_has_one_at_sign_no_gaps_and_limits() {
+    let long_local = format!("{}@x", "a".repeat(65));
+    let longest = format!("a@{}", "d".repeat(252));
+    let too_long = format!("a@{}", "d".repeat(253));
+    for valid in ["a@b", "first.last+tag@sub.example.com", "ü@example.com", &longest] {
+        assert!(Email::new(valid).is_ok(), "{valid}");
+    }
+    for invalid in
+        ["", "a", "@b", "a@", "a@b@c", "a b@c", "a@b\n", "a@\u{0}b", "a@b\u{a0}", &long_local, &too_long]
+    {
+        assert!(Email::new(invalid).is_err(), "{invalid}");
+    }
+}
+
+#[test]
+fn d36_any_ip_address_and_any_phone_number() {
+    for ip_address in ["203.0.113.7", "10.0.0.1", "127.0.0.1", "::1", "2001:db8::1"] {
+        let request = sale(CARD, Payer { ip_address, ..PAYER }).build().unwrap();
+        assert_eq!(request.ip_address().to_string(), ip_address);
+        assert_eq!(sent(&request)["IpAddress"], json!(ip_address));
+    }
+    for ip_address in ["", "localhost", "203.0.113.256", "203.0.113.7:80", "fe80::1%eth0"] {
+        assert_eq!(fields(sale(CARD, Payer { ip_address, ..PAYER }).build()), ["IpAddress"]);
+    }
+    let request = sale(CARD, Payer { phone_number: "ext. 5-55 ", ..PAYER }).build().unwrap();
+    assert_eq!(sent(&request)["BillingPhoneNumber"], json!("ext. 5-55 "));
+}
+
+#[test]
+fn d37_the_only_bound_is_64_kib_of_body() {
+    let encoded_without = sale(CARD, PAYER).billing_address("").build().unwrap().encode().len();
+    let room = 64 * 1024 - encoded_without;
+    let request = sale(CARD, PAYER).billing_address("a".repeat(room)).build().unwrap();
+    assert_eq!(request.encode().len(), 64 * 1024);
+    let too_large = sale(CARD, PAYER).billing_address("a".repeat(room + 1)).build();
+    assert_eq!(violations(too_large), ["body: must be at most 65536 bytes of JSON"]);
+    let document = with(card_document(), "BillingAddress", json!("a".repeat(70_000)));
+    assert_eq!(fields(CardTransaction::from_json(&document)), ["body"]);
+    let document = json!({ "TransactionId": "t", "Reason": "a".repeat(70_000) }).to_string();
+    assert_eq!(fields(Void::from_json(document.as_bytes())), ["body"]);
+    let token = TokenTransaction::builder("t", Amount::from_cents(1), ConvenienceFee::Active)
+        .description("a".repeat(70_000));
+    assert_eq!(fields(token.build()), ["body"]);
+    assert_eq!(fields(ach().account_field("x", &"a".repeat(70_000)).build()), ["body"]);
+}
+
+#[test]
+fn d38_the_suggested_mode_is_open_with_two_inferred_constants() {
+    assert_eq!(SuggestedMode::card().as_str(), "Card");
+    assert_eq!(SuggestedMode::ach().as_str(), "ACH");
+    assert_eq!(sent(&sale(CARD, PAYER).build().unwrap())["SuggestedMode"], json!("Card"));
+    let request = sale(CARD, PAYER).suggested_mode("CreditCard").build().unwrap();
+    assert_eq!(sent(&request)["SuggestedMode"], json!("CreditCard"));
+    assert!(SuggestedMode::new(" ").is_err());
+}
+
+#[test]
+fn d39_a_request_is_ach_exactly_when_its_mode_is_ach_in_any_case() {
+    for (mode, is_ach) in
+        [("ACH", true), ("ach", true), ("Ach", true), ("Card", false), ("ACH ", false), ("eCheck", false)]
+    {
+        assert_eq!(SuggestedMode::new(mode).unwrap().is_ach(), is_ach);
+        let request = TransactionRequest::from_json(&with(card_document(), "SuggestedMode", json!(mode)));
+        assert_eq!(request.is_ok(), !is_ach, "{mode}");
+    }
+    let mut document = card_document();
+    for name in ["CardNumber", "Cvv", "ExpiryDate"] {
+        document.as_object_mut().unwrap().remove(name);
+    }
+    let request = TransactionRequest::from_json(&with(document, "SuggestedMode", json!("aCh"))).unwrap();
+    assert!(
+        matches!(request, TransactionRequest::Ach(request) if request.suggested_mode().as_str() == "aCh")
+    );
+}
+
+#[test]
+fn d39_account_fields_are_named_by_the_caller_and_sent_verbatim() {
+    let request = ach().account_field("Konto \"1\"", "00\n12").account_field("x", "").build().unwrap();
+    let value: Value = serde_json::from_slice(request.encode().as_ref()).unwrap();
+    assert_eq!(value["Konto \"1\""], json!("00\n12"));
+    assert_eq!(value["x"], json!(""));
+    assert_eq!(value["SuggestedMode"], json!("ACH"));
+    assert!(value.get("CardNumber").is_none());
+
+    let mut document = value.clone();
+    document["Nested"] = json!({ "routing": "021000021", "accounts": [12345, null] });
+    let request = AchTransaction::from_json(document.to_string().as_bytes()).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(request.encode().as_ref()).unwrap(), document);
+    assert!(ach().build().is_ok(), "no account field is known to be required");
+}
+
+#[test]
+fn d39_account_fields_must_not_collide_with_the_interface() {
+    for row in &CARD_TRANSACTION {
+        for name in [row.name.to_owned(), row.name.to_ascii_uppercase()] {
+            let result = ach().account_field(&*name, "1").build();
+            assert_eq!(
+                violations(result),
+                [format!("{name}: is a field of the interface, not an account field")]
+            );
+        }
+    }
+    assert_eq!(fields(ach().account_field("Konto", "1").account_field("Konto", "1").build()), ["Konto"]);
+    assert_eq!(fields(ach().account_field(" ", "1").build()), ["(unprintable field name)"]);
+
+    let document = with(card_document(), "SuggestedMode", json!("ACH"));
+    assert_eq!(fields(AchTransaction::from_json(&document)), ["CardNumber", "Cvv", "ExpiryDate"]);
+    assert_eq!(
+        fields(AchTransaction::from_json(&with(card_document(), "CardNumber", json!("1")))),
+        ["SuggestedMode", "CardNumber", "Cvv", "ExpiryDate"]
+    );
+    let text =
+        String::from_utf8(ach().account_field("Konto", "1").build().unwrap().encode().as_ref().to_vec())
+            .unwrap();
+    let repeated = text.replacen('{', r#"{"Konto":"1","#, 1);
+    assert_eq!(violations(AchTransaction::from_json(repeated.as_bytes())), ["Konto: appears more than once"]);
+}
+
+#[test]
+fn d39_routing_numbers_have_nine_digits_and_a_check_digit() {
+    for valid in ["021000021", "011401533", "091000019", "122105155"] {
+        assert!(is_valid_routing_number(valid), "{valid}");
+    }
+    for invalid in
+        ["", "02100002", "0210000210", "021000022", "02100002x", "000000000", "０21000021", " 021000021"]
+    {
+        assert!(!is_valid_routing_number(invalid), "{invalid}");
+    }
+}
+
+#[test]
+fn d40_a_token_payment_needs_token_amount_and_fee_decision() {
+    let result = TokenTransaction::from_json(b"{}");
+    let required: Vec<&str> =
+        TOKEN_TRANSACTION.iter().filter(|row| row.required).map(|row| row.name).collect();
+    assert_eq!(fields(result), required);
+    let builder = || TokenTransaction::builder(" ", Amount::from_cents(-1), ConvenienceFee::Active);
+    assert_eq!(fields(builder().gateway_customer_id("").build()), ["TokenId", "GatewayCustomerId", "Amount"]);
+    assert!(
+        TokenTransaction::from_json(br#"{"TokenId":"t","Amount":1,"ConvenienceFeeActive":true}"#).is_ok()
+    );
+}
+
+#[test]
+fn d40_the_two_customer_identifiers_do_not_convert() {
+    assert_not_impl_any!(CustomerId: From<GatewayCustomerId>, Into<GatewayCustomerId>);
+    assert_not_impl_any!(GatewayCustomerId: From<CustomerId>, Into<CustomerId>);
+}
+
+#[test]
+fn d41_path_ids_are_allow_listed() {
+    let longest = "a".repeat(256);
+    for valid in ["1", "txn_1", "a-b.c_d~e", "a:b@c+d=e,f", "...", ".a", &longest] {
+        assert_eq!(TransactionId::new(valid).unwrap().path_segment().unwrap(), valid);
+        assert_eq!(CustomerId::new(valid).unwrap().path_segment().unwrap(), valid);
+    }
+    let too_long = "a".repeat(257);
+    for invalid in [
+        "", ".", "..", "a/b", "a\\b", "a b", "a%2e", "%2e%2e", "a?b", "a#b", "a\0", "a\n", "ä", "a;b", "a&b",
+        "a|b", &too_long,
+    ] {
+        assert!(TransactionId::new(invalid).is_err(), "{invalid}");
+        assert!(CustomerId::new(invalid).is_err(), "{invalid}");
+        if let Some(id) = TransactionId::from_answer(invalid) {
+            assert_eq!(id.as_str(), invalid, "an answer's identifier is kept as it came");
+            assert!(id.path_segment().is_err(), "{invalid}");
+        }
+    }
+    assert!(TransactionId::from_answer(" ").is_none());
+}
+
+#[test]
+fn a_void_can_be_sent_for_whatever_identifier_an_answer_gave() {
+    let void = Void::new(TransactionId::from_answer("a/b \"c\"").unwrap()).reason("r");
+    assert_eq!(Void::from_json(void.encode().as_ref()).unwrap(), void);
+    assert_eq!(fields(Void::from_json(b"{}")), [VOID[0].name]);
+}
+
+#[test]
+fn accessors_give_back_what_was_set() {
+    let request = sale(CARD, PAYER)
+        .billing_address("1 Main St")
+        .billing_city("Springfield")
+        .billing_state("OR")
+        .shipping_same_as_billing(false)
+        .shipping(Shipping::default().customer_name("B").postal_code("1"))
+        .build()
+        .unwrap();
+    let billing = request.billing();
+    assert_eq!(
+        (billing.address(), billing.city(), billing.state()),
+        (Some("1 Main St"), Some("Springfield"), Some("OR"))
+    );
+    assert_eq!((billing.customer_name(), billing.email().as_str()), (PAYER.customer_name, PAYER.email));
+    assert_eq!((billing.country(), billing.country_code().as_str()), ("US", "+1"));
+    assert_eq!((billing.phone_number(), billing.postal_code()), ("555-0100", "94105"));
+    assert_eq!(request.shipping(), &Shipping::default().customer_name("B").postal_code("1"));
+    assert_eq!(request.shipping_same_as_billing(), Some(false));
+    assert_eq!((request.cvv().expose_secret(), request.expiry().expose_secret()), ("123", "1230"));
+    assert_eq!(
+        (request.amount(), request.convenience_fee()),
+        (Amount::from_cents(10_50), ConvenienceFee::Inactive)
+    );
+    assert_eq!(request.transaction_type(), TransactionType::Sale);
+}

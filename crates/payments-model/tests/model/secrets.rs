@@ -1,0 +1,180 @@
+//! Secrets cannot be printed or serialized by accident.
+
+use std::fmt::{Debug, Display};
+
+use payments_model::{
+    AchTransaction, Amount, Answer, Body, CardNumber, CardTransaction, ConvenienceFee, Cvv, Expiry, OtherFields,
+    RawJson, SecretBytes, Shipping, TokenTransaction, TransactionRecord, TransactionRequest, Void,
+};
+use serde::Serialize;
+use serde_json::json;
+use static_assertions::assert_not_impl_any;
+
+use crate::fixtures::{CARD, PAYER, ach, card_document, sale, with};
+
+assert_not_impl_any!(CardNumber: Display, Serialize, Copy);
+assert_not_impl_any!(Cvv: Display, Serialize, Copy);
+assert_not_impl_any!(Expiry: Display, Serialize, Copy);
+assert_not_impl_any!(SecretBytes: Display, Serialize, Clone);
+assert_not_impl_any!(CardTransaction: Display, Serialize, Copy);
+assert_not_impl_any!(AchTransaction: Display, Serialize, Copy);
+assert_not_impl_any!(TokenTransaction: Display, Serialize, Copy);
+assert_not_impl_any!(TransactionRequest: Display, Serialize, Copy);
+assert_not_impl_any!(Void: Display, Serialize, Copy);
+assert_not_impl_any!(payments_model::Card<'static>: Display, Serialize);
+assert_not_impl_any!(payments_model::Payer<'static>: Display, Serialize);
+assert_not_impl_any!(payments_model::Email: Display, Serialize);
+assert_not_impl_any!(RawJson: Display, Serialize);
+assert_not_impl_any!(Body<'static>: Display, Serialize);
+assert_not_impl_any!(Answer<'static>: Display, Serialize);
+
+/// What must not be seen of the fixtures, in either form of `Debug`.
+#[track_caller]
+fn assert_hidden(value: &dyn Debug, hidden: &[&str]) {
+    for shown in [format!("{value:?}"), format!("{value:#?}")] {
+        for text in hidden {
+            assert!(!shown.contains(text), "{text} can be seen in {shown}");
+        }
+    }
+}
+
+const PERSONAL: [&str; 7] = ["Payer,", "A. Payer", "payer@", "555-0100", "94105", "203.0.113.7", "Springfield"];
+
+#[test]
+fn s5_debug_of_a_card_request_shows_brand_and_last_four_and_no_secret() {
+    let builder = sale(CARD, PAYER).billing_city("Springfield").shipping(Shipping::default().city("Springfield"));
+    assert_hidden(&builder, &["4242", "123", "1230"]);
+    let request = builder.build().unwrap();
+    assert_hidden(&request, &["42424", "\"123\"", "1230", "12, "]);
+    assert_hidden(&request, &PERSONAL);
+    assert!(format!("{request:?}").contains("CardNumber(visa ending 4242)"));
+    assert_hidden(request.card_number(), &["42424"]);
+    assert_hidden(request.cvv(), &["123"]);
+    assert_hidden(request.expiry(), &["12", "30"]);
+    assert_hidden(&request.encode(), &["4242", "Amount", "123,"]);
+    assert_hidden(&CARD, &["4242", "123"]);
+    assert_hidden(&PAYER, &PERSONAL);
+    assert_hidden(request.billing(), &PERSONAL);
+    assert_hidden(request.shipping(), &PERSONAL);
+}
+
+#[test]
+fn s5_debug_of_an_ach_request_shows_names_and_no_value() {
+    let request =
+        ach().account_field("AccountNumber", "000123456789").account_field("4242424242424242", "x").build().unwrap();
+    assert_hidden(&request, &["000123", "42424242"]);
+    assert_hidden(&request, &PERSONAL);
+    assert!(format!("{request:?}").contains("AccountNumber: [redacted]"));
+}
+
+#[test]
+fn s5_debug_of_token_and_void_requests_hides_the_token_and_free_text() {
+    let token = TokenTransaction::builder("tok_secret", Amount::from_cents(1), ConvenienceFee::Active)
+        .description("for A. Payer")
+        .reference_no("ref A. Payer")
+        .build()
+        .unwrap();
+    assert_hidden(&token, &["tok_secret", "A. Payer"]);
+    let void = Void::new("t_1".parse().unwrap()).reason("A. Payer asked");
+    assert_hidden(&void, &["A. Payer"]);
+    assert!(format!("{void:?}").contains("t_1"));
+}
+
+#[test]
+fn s5_errors_hold_no_input() {
+    let secret = "4242424242424241";
+    let mut shown = Vec::new();
+    for row in &crate::tables::CARD_TRANSACTION {
+        for wrong in [json!(secret), json!([secret]), json!({ secret: secret }), json!(4_242_424_242_424_241_i64)] {
+            if let Err(error) = CardTransaction::from_json(&with(card_document(), row.name, wrong)) {
+                shown.push(format!("{error} {error:?}"));
+            }
+        }
+    }
+    for document in [format!("{{\"CardNumber\":{secret}x}}"), secret.to_owned(), format!("{{\"{secret}\":1}}"), format!("\"{secret}")] {
+        let error = CardTransaction::from_json(document.as_bytes()).unwrap_err();
+        shown.push(format!("{error} {error:?}"));
+        let error = serde_json::from_str::<TransactionRecord>(&format!("{{\"TransactionId\":[{document}]}}")).unwrap_err();
+        shown.push(format!("{error} {error:?}"));
+    }
+    shown.push(format!("{:?}", secret.parse::<CardNumber>().unwrap_err()));
+    shown.push(format!("{:?}", secret.parse::<Cvv>().unwrap_err()));
+    shown.push(format!("{:?}", secret.parse::<Expiry>().unwrap_err()));
+    shown.push(format!("{:?}", format!("{secret}x").parse::<Amount>().unwrap_err()));
+    assert!(shown.len() > 50);
+    for text in shown {
+        assert!(!text.contains("4242"), "{text}");
+    }
+}
+
+#[test]
+fn s5_secrets_of_a_request_are_listed_for_scrubbing() {
+    assert_eq!(sale(CARD, PAYER).build().unwrap().secrets(), ["4242424242424242", "123", "1230"]);
+    let document = json!({ "SuggestedMode": "ACH", "x": { "routing": "021000021", "accounts": [12345, null, "a b"] } });
+    let mut request = card_document();
+    for name in ["CardNumber", "Cvv", "ExpiryDate"] {
+        request.as_object_mut().unwrap().remove(name);
+    }
+    request.as_object_mut().unwrap().extend(document.as_object().unwrap().clone());
+    let request = AchTransaction::from_json(request.to_string().as_bytes()).unwrap();
+    let mut secrets = request.secrets();
+    secrets.sort_unstable();
+    assert_eq!(secrets, ["021000021", "12345", "a b"]);
+}
+
+#[test]
+fn s5_request_bytes_fill_a_buffer_of_exactly_their_size() {
+    let request = sale(CARD, PAYER).billing_address("\u{1}\"\\\n ünï").build().unwrap();
+    let bytes = request.encode();
+    assert!(!bytes.is_empty());
+    assert_eq!(bytes.len(), bytes.as_ref().len());
+    assert_eq!(format!("{bytes:?}"), format!("SecretBytes({} bytes)", bytes.len()));
+}
+
+#[test]
+fn s5_debug_of_bodies_and_records_shows_nothing_personal() {
+    let body = json!({
+        "status": "success", "status_code": 100, "message": "for A. Payer",
+        "data": { "TransactionId": "t_1", "CardNumber": "4242424242424242", "BillingEmail": "payer@example.com",
+            "BillingCustomerName": "A. Payer", "BillingPhoneNumber": "555-0100", "BillingPostalCode": "94105",
+            "BillingCity": "Springfield", "BillingAddress": ["Springfield"], "Status": "4242424242424242", "Note": "A. Payer",
+            "Cvv": "123" }
+    })
+    .to_string();
+    let body = Body::read(body.as_bytes());
+    assert_hidden(&body, &PERSONAL);
+    assert_hidden(&body, &["4242"]);
+    let Body::Object(answer) = body else { panic!("an object") };
+    let record = answer.transaction_record().unwrap();
+    assert_hidden(&record, &PERSONAL);
+    assert_hidden(&record, &["42424", "\"123\""]);
+    let shown = format!("{record:?}");
+    assert!(shown.contains("t_1") && shown.contains("************4242") && shown.contains("Note"), "{shown}");
+    let customer = json!({ "CustomerId": "cus_1", "CustomerName": "A. Payer", "Email": "payer@example.com", "PhoneNumber": "555-0100",
+        "Address": "Springfield", "City": "Springfield", "PostalCode": "94105", "CountryId": 840 });
+    let customer: payments_model::CustomerRecord = serde_json::from_str(&customer.to_string()).unwrap();
+    assert_hidden(&customer, &PERSONAL);
+    assert!(format!("{customer:?}").contains("cus_1"));
+}
+
+#[test]
+fn d62_values_under_secret_names_never_get_into_a_record() {
+    for name in ["Cvv", "cvv2", "CVC", "ExpiryDate", "expiry_date", "AccountNumber", "account-number", "RoutingNumber", "pan", "card_number"] {
+        let document = json!({ "TransactionId": "t", name: "987", "Nested": { "list": [{ name: { "deep": ["987"] } }, 1], "kept": 2 } });
+        let record: TransactionRecord = serde_json::from_str(&document.to_string()).unwrap();
+        assert_eq!(record.other.get(name).unwrap().text(), "\"[redacted]\"");
+        let written = serde_json::to_string(&record).unwrap();
+        assert!(!written.contains("987") && written.contains("\"kept\":2"), "{written}");
+    }
+    let mut other = OtherFields::default();
+    other.insert("Cvv", RawJson::parse("123").unwrap());
+    assert_eq!(other.get("Cvv").unwrap().text(), "\"[redacted]\"");
+}
+
+#[test]
+fn d62_an_escaped_secret_name_is_a_secret_name() {
+    let record: TransactionRecord =
+        serde_json::from_str(r#"{"TransactionId":"t","C\u0076v":"987","x":{"\u0043vv":987}}"#).unwrap();
+    let written = serde_json::to_string(&record).unwrap();
+    assert!(!written.contains("987"), "{written}");
+}
