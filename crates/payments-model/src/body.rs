@@ -84,7 +84,9 @@ fn complete_value(after_name: &[u8]) -> Option<TransactionId> {
         };
         value.iter().skip(1).position(closing_quote)? + 2
     } else {
-        value.iter().position(|byte| matches!(byte, b',' | b'}' | b' ' | b'\t' | b'\r' | b'\n'))?
+        let length = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        // A number at the very end may have lost digits.
+        value.get(length).filter(|next| b",} \t\r\n".contains(next)).map(|_| length)?
     };
     let value: &serde_json::value::RawValue = serde_json::from_slice(&value[..length]).ok()?;
     TransactionId::from_answer(crate::json_object::text_or_integer(value)?)

@@ -1,5 +1,8 @@
 //! What the crate promises, seen from outside. Tests named `dNN_…` stand for a numbered design decision.
 
+// A helper of tests may panic like a test does.
+#![allow(clippy::unwrap_used)]
+
 mod answers;
 mod fixtures;
 mod money;

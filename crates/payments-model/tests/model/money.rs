@@ -46,7 +46,8 @@ impl TextDecimal {
     }
 
     fn compare(&self, other: &Self) -> Ordering {
-        let sign = |decimal: &Self| i8::from(!decimal.digits.is_empty()) * if decimal.negative { -1 } else { 1 };
+        let sign =
+            |decimal: &Self| i8::from(!decimal.digits.is_empty()) * if decimal.negative { -1 } else { 1 };
         let size = |decimal: &Self| i64::try_from(decimal.digits.len()).unwrap() + decimal.exponent;
         sign(self).cmp(&sign(other)).then_with(|| {
             // Texts of digits compare like the fractions 0.digits.
@@ -59,8 +60,10 @@ impl TextDecimal {
 fn number() -> impl Strategy<Value = String> {
     let integer = prop_oneof![Just("0".to_owned()), "[1-9][0-9]{0,6}", "[1-9][0-9]{0,24}", "[1-9]0{10,80}"];
     let fraction = prop_oneof![Just(String::new()), "\\.[0-9]{1,3}", "\\.[0-9]{1,24}", "\\.0{1,70}[0-9]"];
-    let exponent = prop_oneof![4 => Just(String::new()), 1 => "[eE][+-]?[0-9]{1,2}", 1 => "[eE]-?0{1,3}[0-9]"];
-    ("-?", integer, fraction, exponent).prop_map(|(sign, integer, fraction, exponent)| sign + &integer + &fraction + &exponent)
+    let exponent =
+        prop_oneof![4 => Just(String::new()), 1 => "[eE][+-]?[0-9]{1,2}", 1 => "[eE]-?0{1,3}[0-9]"];
+    ("-?", integer, fraction, exponent)
+        .prop_map(|(sign, integer, fraction, exponent)| sign + &integer + &fraction + &exponent)
 }
 
 fn ordinary_number() -> impl Strategy<Value = String> {
@@ -134,26 +137,50 @@ proptest! {
 #[test]
 fn s3_only_the_json_grammar_is_a_number() {
     for text in [
-        "", "-", "+1", " 1", "1 ", "01", "-01", "00", ".5", "1.", "1e", "1e+", "e1", "1.e1", "0x1", "1_000", "1,5", "--1", "NaN", "inf",
-        "١", "1e1.5", "1.5.5",
+        "", "-", "+1", " 1", "1 ", "01", "-01", "00", ".5", "1.", "1e", "1e+", "e1", "1.e1", "0x1", "1_000",
+        "1,5", "--1", "NaN", "inf", "١", "1e1.5", "1.5.5",
     ] {
         let error = text.parse::<Amount>().unwrap_err();
         assert_eq!(error.to_string(), "must be a number such as 10.50", "{text}");
     }
-    for (text, shown) in [("1e2", "100"), ("1E+2", "100"), ("1.50e1", "15.0"), ("-0", "0"), ("0e9", "0"), ("0.00", "0.00"), ("-0.5", "-0.5")] {
+    for (text, shown) in [
+        ("1e2", "100"),
+        ("1E+2", "100"),
+        ("1.50e1", "15.0"),
+        ("-0", "0"),
+        ("0e9", "0"),
+        ("0.00", "0.00"),
+        ("-0.5", "-0.5"),
+    ] {
         assert_eq!(text.parse::<Amount>().unwrap().to_string(), shown);
     }
 }
 
 #[test]
 fn s3_up_to_18_significant_digits_always_fit_and_nothing_saturates() {
-    for text in ["999999999999999999", "0.999999999999999999", "-999999999.999999999", "9223372036854775807", "-9223372036854775808"] {
+    for text in [
+        "999999999999999999",
+        "0.999999999999999999",
+        "-999999999.999999999",
+        "9223372036854775807",
+        "-9223372036854775808",
+    ] {
         assert_eq!(text.parse::<Amount>().unwrap().to_string(), text);
     }
     assert_eq!("12345678901234567.0000".parse::<Amount>().unwrap().to_string(), "12345678901234567.00");
-    for text in ["9223372036854775808", "-9223372036854775809", "1.0000000000000000001", "1e99999999999999999999", "1e-99999999999999999999"] {
+    for text in [
+        "9223372036854775808",
+        "-9223372036854775809",
+        "1.0000000000000000001",
+        "1e99999999999999999999",
+        "1e-99999999999999999999",
+    ] {
         let error = text.parse::<Amount>().unwrap_err();
-        assert_eq!(error.to_string(), "must have at most 18 significant digits and a moderate exponent", "{text}");
+        assert_eq!(
+            error.to_string(),
+            "must have at most 18 significant digits and a moderate exponent",
+            "{text}"
+        );
     }
     let long = format!("1.{}e5", "0".repeat(1_000_000));
     assert_eq!(long.parse::<Amount>().unwrap(), "100000".parse().unwrap());
@@ -174,21 +201,35 @@ fn s3_sums_that_cannot_be_kept_are_none() {
 #[test]
 fn s3_decimal_places_and_cents_are_those_of_the_value() {
     for (text, places, cents) in [
-        ("45.00", 0, Some(4500)), ("45.10", 1, Some(4510)), ("0.125", 3, None), ("1e3", 0, Some(100_000)), ("0", 0, Some(0)),
-        ("0.000", 0, Some(0)), ("1e60", 0, None), ("92233720368547758.07", 2, Some(i64::MAX)), ("922337203685477581", 0, None), ("-0.01", 2, Some(-1)),
+        ("45.00", 0, Some(4500)),
+        ("45.10", 1, Some(4510)),
+        ("0.125", 3, None),
+        ("1e3", 0, Some(100_000)),
+        ("0", 0, Some(0)),
+        ("0.000", 0, Some(0)),
+        ("1e60", 0, None),
+        ("92233720368547758.07", 2, Some(i64::MAX)),
+        ("922337203685477581", 0, None),
+        ("-0.01", 2, Some(-1)),
     ] {
         let amount = text.parse::<Amount>().unwrap();
         assert_eq!((amount.decimal_places(), amount.to_cents()), (places, cents), "{text}");
     }
     assert_eq!(format!("{:?}", Amount::from_cents(10_50)), "Amount(10.50)");
-    assert_eq!(format!("{:>8}|{:<8}|", Amount::from_cents(-10_50), Amount::from_cents(5)), "  -10.50|0.05    |");
+    assert_eq!(
+        format!("{:>8}|{:<8}|", Amount::from_cents(-10_50), Amount::from_cents(5)),
+        "  -10.50|0.05    |"
+    );
 }
 
 #[test]
 fn s3_request_amounts_are_above_zero_with_at_most_two_decimals() {
     for (text, rule) in [
-        ("0", "must be above zero"), ("0.00", "must be above zero"), ("-1", "must be above zero"),
-        ("0.001", "must have at most two decimals"), ("10.505", "must have at most two decimals"),
+        ("0", "must be above zero"),
+        ("0.00", "must be above zero"),
+        ("-1", "must be above zero"),
+        ("0.001", "must have at most two decimals"),
+        ("10.505", "must have at most two decimals"),
         ("1e400", "must have at most 18 significant digits and a moderate exponent"),
         ("12345678901234567890.5", "must have at most 18 significant digits and a moderate exponent"),
     ] {
@@ -200,16 +241,30 @@ fn s3_request_amounts_are_above_zero_with_at_most_two_decimals() {
         let request = CardTransaction::from_json(document.as_bytes()).unwrap();
         let encoded = request.encode();
         let body = str::from_utf8(encoded.as_ref()).unwrap();
-        assert!(body.starts_with(&format!("{{\"Amount\":{sent},")), "a plain number, no exponent and no text");
+        assert!(
+            body.starts_with(&format!("{{\"Amount\":{sent},")),
+            "a plain number, no exponent and no text"
+        );
     }
-    assert_eq!(fields(CardTransaction::from_json(&with(card_document(), "Amount", json!("10.50")))), ["Amount"]);
+    assert_eq!(
+        fields(CardTransaction::from_json(&with(card_document(), "Amount", json!("10.50")))),
+        ["Amount"]
+    );
 }
 
 #[test]
 fn s3_what_floats_get_wrong_is_right() {
-    for (text, cents) in [("19.99", 1999), ("1.15", 115), ("0.29", 29), ("4.35", 435), ("9999999999999.99", 999_999_999_999_999)] {
-        let record: TransactionRecord =
-            serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{text},"BaseAmount":"{text}"}}"#)).unwrap();
+    for (text, cents) in [
+        ("19.99", 1999),
+        ("1.15", 115),
+        ("0.29", 29),
+        ("4.35", 435),
+        ("9999999999999.99", 999_999_999_999_999),
+    ] {
+        let record: TransactionRecord = serde_json::from_str(&format!(
+            r#"{{"TransactionId":"t","Amount":{text},"BaseAmount":"{text}"}}"#
+        ))
+        .unwrap();
         for amount in [&record.amount, &record.base_amount] {
             assert_eq!(amount.value().unwrap().to_cents(), Some(cents));
         }
@@ -220,8 +275,12 @@ fn s3_what_floats_get_wrong_is_right() {
 #[test]
 fn s3_an_unreadable_amount_is_a_state_of_its_own_and_never_zero() {
     for wrong in ["true", r#""""#, r#""1,50""#, "[1]", "1e400", "12345678901234567890.5", r#"" 1""#] {
-        let record: TransactionRecord = serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{wrong}}}"#)).unwrap();
-        assert!(matches!(&record.amount, payments_model::Field::Unreadable(raw) if raw.text() == wrong), "{wrong}");
+        let record: TransactionRecord =
+            serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{wrong}}}"#)).unwrap();
+        assert!(
+            matches!(&record.amount, payments_model::Field::Unreadable(raw) if raw.text() == wrong),
+            "{wrong}"
+        );
         assert_eq!(record.amount.value(), None);
     }
 }

@@ -1,6 +1,8 @@
 //! What is read is lenient, and nothing gets lost.
 
-use payments_model::{CustomerRecord, Field, MaskedCard, RawJson, TransactionReceipt, TransactionRecord, TransactionTypeCode};
+use payments_model::{
+    CustomerRecord, Field, MaskedCard, RawJson, TransactionReceipt, TransactionRecord, TransactionTypeCode,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -63,7 +65,8 @@ fn d60_a_wrong_type_in_one_field_is_kept_raw_and_costs_no_other() {
         }
         assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), expected);
     }
-    let record = transaction(&json!({ "TransactionId": "t", "BillingEmail": 5, "BillingCity": true, "Status": [1] }));
+    let record =
+        transaction(&json!({ "TransactionId": "t", "BillingEmail": 5, "BillingCity": true, "Status": [1] }));
     for field in [record.billing_email, record.billing_city, record.status] {
         assert!(matches!(field, Field::Unreadable(_)));
     }
@@ -75,7 +78,10 @@ fn d60_absent_null_and_empty_stay_distinct() {
     assert_eq!(record.billing_state, Field::Null);
     assert_eq!(record.billing_city, Field::Value(String::new()));
     assert!(record.billing_address.is_absent() && !record.billing_state.is_absent());
-    assert_eq!(serde_json::to_string(&record).unwrap(), r#"{"TransactionId":"t","BillingCity":"","BillingState":null}"#);
+    assert_eq!(
+        serde_json::to_string(&record).unwrap(),
+        r#"{"TransactionId":"t","BillingCity":"","BillingState":null}"#
+    );
 }
 
 #[test]
@@ -96,11 +102,16 @@ fn d60_unknown_fields_are_kept_verbatim_in_order_and_reachable() {
 #[test]
 fn d60_a_repeated_field_is_unreadable_and_a_repeated_identifier_is_none() {
     let record: TransactionRecord =
-        serde_json::from_str(r#"{"TransactionId":"t","Amount":1,"Status":"1","Amount":2.50,"Amount":null}"#).unwrap();
+        serde_json::from_str(r#"{"TransactionId":"t","Amount":1,"Status":"1","Amount":2.50,"Amount":null}"#)
+            .unwrap();
     assert_eq!(record.amount, Field::Unreadable(RawJson::parse("[1,2.50,null]").unwrap()));
     assert_eq!(record.status, Field::Value("1".to_owned()));
-    assert!(serde_json::from_str::<TransactionRecord>(r#"{"TransactionId":"t","TransactionId":"t"}"#).is_err());
-    assert!(serde_json::from_str::<TransactionReceipt>(r#"{"TransactionId":"t","TransactionId":"t"}"#).is_err());
+    assert!(
+        serde_json::from_str::<TransactionRecord>(r#"{"TransactionId":"t","TransactionId":"t"}"#).is_err()
+    );
+    assert!(
+        serde_json::from_str::<TransactionReceipt>(r#"{"TransactionId":"t","TransactionId":"t"}"#).is_err()
+    );
 }
 
 #[test]
@@ -113,17 +124,20 @@ fn d60_a_field_set_among_the_others_is_not_written_twice() {
 #[test]
 fn d60_records_of_100_000_unknown_or_repeated_fields_are_read_in_linear_time() {
     let unknown: Vec<String> = (0..100_000).map(|index| format!(r#""x{index}":{{"y":1}}"#)).collect();
-    let record: TransactionRecord = serde_json::from_str(&format!(r#"{{"TransactionId":"t",{}}}"#, unknown.join(","))).unwrap();
+    let record: TransactionRecord =
+        serde_json::from_str(&format!(r#"{{"TransactionId":"t",{}}}"#, unknown.join(","))).unwrap();
     assert_eq!(record.other.len(), 100_000);
     let repeated = r#""Amount":1,"Status":"2","#.repeat(100_000);
-    let record: TransactionRecord = serde_json::from_str(&format!(r#"{{{repeated}"TransactionId":"t"}}"#)).unwrap();
+    let record: TransactionRecord =
+        serde_json::from_str(&format!(r#"{{{repeated}"TransactionId":"t"}}"#)).unwrap();
     assert!(matches!(record.amount, Field::Unreadable(_)));
 }
 
 #[test]
 fn d60_deeply_nested_fields_do_not_overflow_the_stack() {
     let deep = format!("{}1{}", r#"{"Cvv":["#.repeat(100_000), "]}".repeat(100_000));
-    let record: TransactionRecord = serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{deep},"x":{deep}}}"#)).unwrap();
+    let record: TransactionRecord =
+        serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{deep},"x":{deep}}}"#)).unwrap();
     assert!(matches!(record.amount, Field::Unreadable(_)));
     assert_eq!(record.other.get("x").unwrap().text(), r#"{"Cvv":"[redacted]"}"#);
 }
@@ -151,8 +165,18 @@ fn d61_numbers_as_texts_and_texts_as_numbers_for_identifiers_codes_and_amounts()
 
 #[test]
 fn d61_the_transaction_type_is_an_open_integer() {
-    for (raw, expected) in [("1", Some(1)), ("2", Some(2)), ("99", Some(99)), ("-5", Some(-5)), ("1.0", None), ("\"01\"", None), ("\"Sale\"", None), ("99999999999999999999", None)] {
-        let record: TransactionRecord = serde_json::from_str(&format!(r#"{{"TransactionId":"t","TransactionType":{raw}}}"#)).unwrap();
+    for (raw, expected) in [
+        ("1", Some(1)),
+        ("2", Some(2)),
+        ("99", Some(99)),
+        ("-5", Some(-5)),
+        ("1.0", None),
+        ("\"01\"", None),
+        ("\"Sale\"", None),
+        ("99999999999999999999", None),
+    ] {
+        let record: TransactionRecord =
+            serde_json::from_str(&format!(r#"{{"TransactionId":"t","TransactionType":{raw}}}"#)).unwrap();
         assert_eq!(record.transaction_type.value().map(|code| code.value()), expected, "{raw}");
     }
     assert_eq!((TransactionTypeCode::SALE.value(), TransactionTypeCode::AUTH.value()), (1, 2));
@@ -160,8 +184,19 @@ fn d61_the_transaction_type_is_an_open_integer() {
 
 #[test]
 fn d61_a_long_numeric_identifier_is_kept_digit_by_digit() {
-    for (raw, expected) in [("12345678901234567890123", Some("12345678901234567890123")), ("0", Some("0")), ("1.0", None), ("1e3", None), ("true", None), ("\"\"", None), ("\" \"", None), ("null", None), ("{}", None)] {
-        let receipt = serde_json::from_str::<TransactionReceipt>(&format!(r#"{{"TransactionId":{raw}}}"#)).ok();
+    for (raw, expected) in [
+        ("12345678901234567890123", Some("12345678901234567890123")),
+        ("0", Some("0")),
+        ("1.0", None),
+        ("1e3", None),
+        ("true", None),
+        ("\"\"", None),
+        ("\" \"", None),
+        ("null", None),
+        ("{}", None),
+    ] {
+        let receipt =
+            serde_json::from_str::<TransactionReceipt>(&format!(r#"{{"TransactionId":{raw}}}"#)).ok();
         assert_eq!(receipt.as_ref().map(|receipt| receipt.transaction_id.as_str()), expected, "{raw}");
     }
 }
@@ -190,7 +225,16 @@ fn d62_a_full_card_number_in_a_record_is_masked_at_once() {
 
 #[test]
 fn d62_the_last_four_digits_if_present() {
-    for (text, last_four) in [("************4242", Some("4242")), ("4242", Some("4242")), ("", None), ("242", None), ("****", None), ("x4242 ", None), ("äöü4", None), ("ä4242", Some("4242"))] {
+    for (text, last_four) in [
+        ("************4242", Some("4242")),
+        ("4242", Some("4242")),
+        ("", None),
+        ("242", None),
+        ("****", None),
+        ("x4242 ", None),
+        ("äöü4", None),
+        ("ä4242", Some("4242")),
+    ] {
         assert_eq!(MaskedCard::new(text).last_four(), last_four, "{text}");
     }
 }
@@ -213,7 +257,7 @@ fn records_can_be_made_and_read_through_any_of_serde_jsons_ways() {
     assert_eq!(serde_json::from_reader::<_, TransactionRecord>(text.as_bytes()).unwrap(), record);
     let value = serde_json::to_value(&record).unwrap();
     assert_eq!(serde_json::from_value::<TransactionRecord>(value).unwrap(), record);
-    assert_eq!(record.clone().amount.into_value().unwrap().to_cents(), Some(10_50));
+    assert_eq!(record.amount.into_value().unwrap().to_cents(), Some(10_50));
 }
 
 fn any_json() -> impl Strategy<Value = String> {
@@ -235,7 +279,11 @@ fn any_json() -> impl Strategy<Value = String> {
 }
 
 fn name() -> impl Strategy<Value = String> {
-    let known = TRANSACTION_RECORD.iter().chain(&CUSTOMER_RECORD).map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
+    let known = TRANSACTION_RECORD
+        .iter()
+        .chain(&CUSTOMER_RECORD)
+        .map(|(name, _)| (*name).to_owned())
+        .collect::<Vec<_>>();
     prop_oneof![
         4 => proptest::sample::select(known),
         1 => any::<String>(),
@@ -244,7 +292,8 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn object(members: &[(String, String)]) -> String {
-    let members: Vec<String> = members.iter().map(|(name, value)| format!("{}:{value}", Value::from(name.as_str()))).collect();
+    let members: Vec<String> =
+        members.iter().map(|(name, value)| format!("{}:{value}", Value::from(name.as_str()))).collect();
     format!("{{{}}}", members.join(","))
 }
 

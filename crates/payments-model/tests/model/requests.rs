@@ -512,7 +512,7 @@ fn d39_account_fields_are_named_by_the_caller_and_sent_verbatim() {
     assert_eq!(value["SuggestedMode"], json!("ACH"));
     assert!(value.get("CardNumber").is_none());
 
-    let mut document = value.clone();
+    let mut document = value;
     document["Nested"] = json!({ "routing": "021000021", "accounts": [12345, null] });
     let request = AchTransaction::from_json(document.to_string().as_bytes()).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(request.encode().as_ref()).unwrap(), document);

@@ -3,8 +3,9 @@
 use std::fmt::{Debug, Display};
 
 use payments_model::{
-    AchTransaction, Amount, Answer, Body, CardNumber, CardTransaction, ConvenienceFee, Cvv, Expiry, OtherFields,
-    RawJson, SecretBytes, Shipping, TokenTransaction, TransactionRecord, TransactionRequest, Void,
+    AchTransaction, Amount, Answer, Body, CardNumber, CardTransaction, ConvenienceFee, Cvv, Expiry,
+    OtherFields, RawJson, SecretBytes, Shipping, TokenTransaction, TransactionRecord, TransactionRequest,
+    Void,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -38,11 +39,13 @@ fn assert_hidden(value: &dyn Debug, hidden: &[&str]) {
     }
 }
 
-const PERSONAL: [&str; 7] = ["Payer,", "A. Payer", "payer@", "555-0100", "94105", "203.0.113.7", "Springfield"];
+const PERSONAL: [&str; 7] =
+    ["Payer,", "A. Payer", "payer@", "555-0100", "94105", "203.0.113.7", "Springfield"];
 
 #[test]
 fn s5_debug_of_a_card_request_shows_brand_and_last_four_and_no_secret() {
-    let builder = sale(CARD, PAYER).billing_city("Springfield").shipping(Shipping::default().city("Springfield"));
+    let builder =
+        sale(CARD, PAYER).billing_city("Springfield").shipping(Shipping::default().city("Springfield"));
     assert_hidden(&builder, &["4242", "123", "1230"]);
     let request = builder.build().unwrap();
     assert_hidden(&request, &["42424", "\"123\"", "1230", "12, "]);
@@ -60,8 +63,11 @@ fn s5_debug_of_a_card_request_shows_brand_and_last_four_and_no_secret() {
 
 #[test]
 fn s5_debug_of_an_ach_request_shows_names_and_no_value() {
-    let request =
-        ach().account_field("AccountNumber", "000123456789").account_field("4242424242424242", "x").build().unwrap();
+    let request = ach()
+        .account_field("AccountNumber", "000123456789")
+        .account_field("4242424242424242", "x")
+        .build()
+        .unwrap();
     assert_hidden(&request, &["000123", "42424242"]);
     assert_hidden(&request, &PERSONAL);
     assert!(format!("{request:?}").contains("AccountNumber: [redacted]"));
@@ -85,16 +91,24 @@ fn s5_errors_hold_no_input() {
     let secret = "4242424242424241";
     let mut shown = Vec::new();
     for row in &crate::tables::CARD_TRANSACTION {
-        for wrong in [json!(secret), json!([secret]), json!({ secret: secret }), json!(4_242_424_242_424_241_i64)] {
+        for wrong in
+            [json!(secret), json!([secret]), json!({ secret: secret }), json!(4_242_424_242_424_241_i64)]
+        {
             if let Err(error) = CardTransaction::from_json(&with(card_document(), row.name, wrong)) {
                 shown.push(format!("{error} {error:?}"));
             }
         }
     }
-    for document in [format!("{{\"CardNumber\":{secret}x}}"), secret.to_owned(), format!("{{\"{secret}\":1}}"), format!("\"{secret}")] {
+    for document in [
+        format!("{{\"CardNumber\":{secret}x}}"),
+        secret.to_owned(),
+        format!("{{\"{secret}\":1}}"),
+        format!("\"{secret}"),
+    ] {
         let error = CardTransaction::from_json(document.as_bytes()).unwrap_err();
         shown.push(format!("{error} {error:?}"));
-        let error = serde_json::from_str::<TransactionRecord>(&format!("{{\"TransactionId\":[{document}]}}")).unwrap_err();
+        let error = serde_json::from_str::<TransactionRecord>(&format!("{{\"TransactionId\":[{document}]}}"))
+            .unwrap_err();
         shown.push(format!("{error} {error:?}"));
     }
     shown.push(format!("{:?}", secret.parse::<CardNumber>().unwrap_err()));
@@ -110,7 +124,8 @@ fn s5_errors_hold_no_input() {
 #[test]
 fn s5_secrets_of_a_request_are_listed_for_scrubbing() {
     assert_eq!(sale(CARD, PAYER).build().unwrap().secrets(), ["4242424242424242", "123", "1230"]);
-    let document = json!({ "SuggestedMode": "ACH", "x": { "routing": "021000021", "accounts": [12345, null, "a b"] } });
+    let document =
+        json!({ "SuggestedMode": "ACH", "x": { "routing": "021000021", "accounts": [12345, null, "a b"] } });
     let mut request = card_document();
     for name in ["CardNumber", "Cvv", "ExpiryDate"] {
         request.as_object_mut().unwrap().remove(name);
@@ -159,7 +174,18 @@ fn s5_debug_of_bodies_and_records_shows_nothing_personal() {
 
 #[test]
 fn d62_values_under_secret_names_never_get_into_a_record() {
-    for name in ["Cvv", "cvv2", "CVC", "ExpiryDate", "expiry_date", "AccountNumber", "account-number", "RoutingNumber", "pan", "card_number"] {
+    for name in [
+        "Cvv",
+        "cvv2",
+        "CVC",
+        "ExpiryDate",
+        "expiry_date",
+        "AccountNumber",
+        "account-number",
+        "RoutingNumber",
+        "pan",
+        "card_number",
+    ] {
         let document = json!({ "TransactionId": "t", name: "987", "Nested": { "list": [{ name: { "deep": ["987"] } }, 1], "kept": 2 } });
         let record: TransactionRecord = serde_json::from_str(&document.to_string()).unwrap();
         assert_eq!(record.other.get(name).unwrap().text(), "\"[redacted]\"");
