@@ -1,1 +1,10 @@
-//! One file per question.
+//! Questions about the house as a whole, one file each.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+mod behaviour;
+mod money;
+mod outcomes;
+mod requests;
+mod rig;
+mod secrets;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use bytes::Bytes;
-use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
+use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType};
 use payments_core::{
     ApiKey, Endpoint, Error, GetTransaction, Operation, Outcome, TransportError, TransportErrorKind,
 };
@@ -105,7 +105,7 @@ fn d07_d08_an_unclear_answer_names_the_transaction_to_look_up() {
     );
     let truncated =
         answer(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9","Amou"#);
-    assert_eq!(truncated.transaction_id().map(|id| id.as_str()), Some("t9"));
+    assert_eq!(truncated.transaction_id().map(TransactionId::as_str), Some("t9"));
     let cut_within = answer(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9"#);
     assert_eq!(cut_within.transaction_id(), None);
 }
@@ -118,7 +118,7 @@ fn d06_a_refusal_in_a_200_keeps_what_the_answer_told() {
     );
     assert_eq!(error.outcome(), Outcome::Rejected);
     assert_eq!(error.reason(), Some("card declined"));
-    assert_eq!(error.transaction_id().map(|id| id.as_str()), Some("t7"));
+    assert_eq!(error.transaction_id().map(TransactionId::as_str), Some("t7"));
     assert_eq!(error.record_status(), Some("5"));
     assert_eq!(
         error.record().and_then(|record| record.amount.value().copied()),

@@ -1,0 +1,287 @@
+//! What the client adds to an operation: one attempt for a payment, several for a look-up, deadlines, an observer.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+use std::collections::VecDeque;
+use std::future::{Future, pending};
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Void};
+use payments_core::{
+    ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, Client, ClientBuilder, Deadlines, Endpoint, Jitter,
+    Observer, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+};
+use payments_fake::{ManualClock, block_on};
+
+/// Plays its steps in order and keeps the deadlines it was given.
+#[derive(Clone, Default)]
+struct Script {
+    steps: Arc<Mutex<VecDeque<Step>>>,
+    deadlines: Arc<Mutex<Vec<Deadlines>>>,
+}
+
+enum Step {
+    Answer(http::Response<Bytes>),
+    Fail(TransportError),
+    /// Never ends: a transport that ignores its deadlines.
+    Hang,
+}
+
+impl Script {
+    fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+        Self { steps: Arc::new(Mutex::new(steps.into_iter().collect())), deadlines: Arc::default() }
+    }
+
+    fn sent(&self) -> usize {
+        self.deadlines.lock().unwrap().len()
+    }
+}
+
+impl Transport for Script {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        self.deadlines.lock().unwrap().push(request.deadlines());
+        let step = self.steps.lock().unwrap().pop_front().expect("the script has no further step");
+        match step {
+            Step::Answer(answer) => Ok(answer.into()),
+            Step::Fail(error) => Err(error),
+            Step::Hang => pending().await,
+        }
+    }
+}
+
+struct NoJitter;
+
+impl Jitter for NoJitter {
+    fn next(&self) -> u64 {
+        0
+    }
+}
+
+fn builder(script: &Script, clock: &ManualClock) -> ClientBuilder {
+    let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("key").unwrap()).unwrap();
+    Client::builder(endpoint, script.clone(), clock.clone()).jitter(NoJitter)
+}
+
+fn answer(status: u16, body: &'static str) -> Step {
+    Step::Answer(http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap())
+}
+
+fn found() -> Step {
+    answer(200, r#"{"status_code":200,"message":"m","data":{"TransactionId":"t"}}"#)
+}
+
+fn unavailable(retry_after: &str) -> Step {
+    let answer = http::Response::builder().status(503).header("retry-after", retry_after);
+    Step::Answer(answer.body(Bytes::new()).unwrap())
+}
+
+fn closed() -> Step {
+    Step::Fail(TransportError::unknown(TransportErrorKind::Closed))
+}
+
+fn refused() -> Step {
+    Step::Fail(TransportError::not_processed(TransportErrorKind::Connect))
+}
+
+fn payment() -> TokenTransaction {
+    TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build().unwrap()
+}
+
+fn id() -> TransactionId {
+    "t".parse().unwrap()
+}
+
+#[test]
+fn d20_a_payment_is_sent_once_whatever_comes_back() {
+    let ends: [(fn() -> Step, Outcome); 5] = [
+        (closed, Outcome::Unknown),
+        (refused, Outcome::NotProcessed),
+        (|| unavailable("0"), Outcome::Unknown),
+        (|| answer(429, ""), Outcome::Rejected),
+        (|| answer(307, ""), Outcome::Unknown),
+    ];
+    for (step, outcome) in ends {
+        let script = Script::new([step(), found(), found()]);
+        let client = builder(&script, &ManualClock::auto()).lookup_retries(9).build();
+        assert_eq!(block_on(client.process_token(&payment())).unwrap_err().outcome(), outcome);
+        assert_eq!(script.sent(), 1);
+
+        let script = Script::new([step(), found(), found()]);
+        let client = builder(&script, &ManualClock::auto()).lookup_retries(9).build();
+        assert_eq!(block_on(client.void(&Void::new(id()))).unwrap_err().outcome(), outcome);
+        assert_eq!(script.sent(), 1);
+    }
+}
+
+#[test]
+fn d12_d20_a_lookup_is_repeated_with_growing_pauses() {
+    let script = Script::new([closed(), unavailable(""), found()]);
+    let clock = ManualClock::auto();
+    let record = block_on(builder(&script, &clock).build().transaction(&id())).unwrap();
+    assert_eq!(record.transaction_id, id());
+    assert_eq!(script.sent(), 3);
+    assert_eq!(clock.elapsed(), Duration::from_millis(100 + 200));
+}
+
+#[test]
+fn d12_a_lookup_is_repeated_only_so_often() {
+    let script = Script::new([closed(), closed(), closed(), found()]);
+    let error = block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::NotProcessed);
+    assert_eq!(script.sent(), 3);
+
+    let script = Script::new([closed(), found()]);
+    let client = builder(&script, &ManualClock::auto()).build().with_lookup_retries(0);
+    block_on(client.transaction(&id())).unwrap_err();
+    assert_eq!(script.sent(), 1);
+}
+
+#[test]
+fn d12_an_answer_is_not_asked_for_again() {
+    let failed = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
+    for step in [answer(404, failed), answer(401, failed), answer(200, failed), answer(302, "")] {
+        let script = Script::new([step, found()]);
+        block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap_err();
+        assert_eq!(script.sent(), 1);
+    }
+}
+
+#[test]
+fn d20_retry_after_lengthens_a_lookups_pause_within_the_deadline() {
+    let clock = ManualClock::auto();
+    let script = Script::new([unavailable("7"), found()]);
+    block_on(builder(&script, &clock).build().transaction(&id())).unwrap();
+    assert_eq!(clock.elapsed(), Duration::from_secs(7));
+
+    let clock = ManualClock::auto();
+    let script = Script::new([unavailable("7"), found()]);
+    let client = builder(&script, &clock).total_timeout(Duration::from_secs(5)).build();
+    let error = block_on(client.transaction(&id())).unwrap_err();
+    assert_eq!(error.http_status().map(|status| status.as_u16()), Some(503));
+    assert_eq!((script.sent(), clock.elapsed()), (1, Duration::ZERO));
+}
+
+#[test]
+fn d12_d23_all_attempts_of_a_lookup_share_one_deadline() {
+    let clock = ManualClock::auto();
+    let script = Script::new([unavailable("3"), unavailable("3"), unavailable("3"), found()]);
+    let client = builder(&script, &clock).total_timeout(Duration::from_secs(10)).lookup_retries(9).build();
+    block_on(client.transaction(&id())).unwrap();
+    let totals: Vec<u64> = script.deadlines.lock().unwrap().iter().map(|given| given.total().as_secs()).collect();
+    assert_eq!(totals, [10, 7, 4, 1]);
+}
+
+#[test]
+fn d23_deadlines_always_exist_and_a_call_may_change_its_own() {
+    let script = Script::new([closed(), closed()]);
+    let client = builder(&script, &ManualClock::auto()).build();
+    block_on(client.process_token(&payment())).unwrap_err();
+    block_on(client.with_total_timeout(Duration::from_secs(4)).process_token(&payment())).unwrap_err();
+    let given = script.deadlines.lock().unwrap().clone();
+    assert_eq!((given[0].connect(), given[0].total()), (Duration::from_secs(10), Duration::from_secs(60)));
+    assert_eq!((given[1].connect(), given[1].total()), (Duration::from_secs(4), Duration::from_secs(4)));
+}
+
+#[test]
+fn d03_d23_a_transport_that_ignores_its_deadlines_cannot_hang_a_payment() {
+    let clock = ManualClock::auto();
+    let script = Script::new([Step::Hang]);
+    let error = block_on(builder(&script, &clock).build().process_token(&payment())).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    assert!(error.is_timeout());
+    assert!(clock.elapsed() > Duration::from_secs(60) && clock.elapsed() < Duration::from_millis(60_100));
+}
+
+#[test]
+fn d12_d23_nor_can_it_hang_a_lookup() {
+    let clock = ManualClock::auto();
+    let script = Script::new([Step::Hang]);
+    let error = block_on(builder(&script, &clock).build().transaction(&id())).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::NotProcessed);
+    assert!(error.is_timeout());
+}
+
+/// Writes down what it is told.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn add(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+}
+
+impl Observer for Log {
+    fn attempt_started(&self, event: &AttemptStarted) {
+        self.add(format!("{} {} started", event.operation, event.attempt));
+    }
+
+    fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+        let failure = event.failure.map_or("ok".to_owned(), |failure| format!("{} {}", failure.outcome, failure.kind));
+        let status = event.http_status.map(|status| status.as_u16());
+        self.add(format!("{} {} {failure} {status:?} {:?}", event.operation, event.attempt, event.transaction_id));
+    }
+
+    fn attempt_abandoned(&self, event: &AttemptAbandoned) {
+        self.add(format!("{} {} abandoned after {:?}", event.operation, event.attempt, event.latency));
+    }
+}
+
+#[test]
+fn the_observer_hears_of_every_attempt() {
+    let log = Log::default();
+    let script = Script::new([refused(), found()]);
+    let client = builder(&script, &ManualClock::auto()).observer(log.clone()).build();
+    block_on(client.transaction(&id())).unwrap();
+    assert_eq!(
+        log.lines(),
+        [
+            "get-transaction 1 started",
+            "get-transaction 1 not_processed connect None None",
+            "get-transaction 2 started",
+            "get-transaction 2 ok Some(200) Some(\"t\")",
+        ]
+    );
+}
+
+#[test]
+fn d22_the_observer_hears_of_a_dropped_payment() {
+    let log = Log::default();
+    let clock = ManualClock::new();
+    let client = builder(&Script::new([Step::Hang]), &clock).observer(log.clone()).build();
+    let payment = payment();
+    {
+        let mut call = pin!(client.process_token(&payment));
+        assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        clock.advance(Duration::from_secs(3));
+    }
+    assert_eq!(log.lines(), ["token-transaction 1 started", "token-transaction 1 abandoned after 3s"]);
+}
+
+#[test]
+fn d22_a_call_that_was_never_polled_was_never_sent() {
+    let log = Log::default();
+    let script = Script::new([Step::Hang]);
+    let client = builder(&script, &ManualClock::new()).observer(log.clone()).build();
+    drop(client.process_token(&payment()));
+    assert_eq!((script.sent(), log.lines().len()), (0, 0));
+}
+
+#[test]
+fn clones_share_the_transport() {
+    fn is_cheap_to_share<T: Clone + Send + Sync + 'static>(_: &T) {}
+    let script = Script::new([found(), found()]);
+    let client = builder(&script, &ManualClock::auto()).build();
+    is_cheap_to_share(&client);
+    block_on(client.clone().transaction(&id())).unwrap();
+    block_on(client.transaction(&id())).unwrap();
+    assert_eq!(script.sent(), 2);
+}
