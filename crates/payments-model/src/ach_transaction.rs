@@ -16,8 +16,9 @@ use crate::{
 
 /// A checked request to take a payment from a bank account: `POST /transaction` with the mode `ACH`.
 ///
-/// The interface does not show which fields carry the account details, and this SDK invents no names: the caller
-/// names them, and they are sent verbatim. All of them are treated as secrets: set to zero on drop and never shown.
+/// The interface does not show which fields carry the account details, and this SDK invents no names: the
+/// caller names them, and they are sent verbatim. All of them are treated as secrets: set to zero on drop and
+/// never shown.
 ///
 /// # Examples
 ///
@@ -66,14 +67,14 @@ impl AchTransaction {
         AchTransactionBuilder { draft: AchDraft { payment, account_fields: Vec::new() } }
     }
 
-    /// Reads a request out of a JSON object with the interface's field names. Every field that the interface does not
-    /// name is an account field and is kept verbatim, whatever its JSON type.
+    /// Reads a request out of a JSON object with the interface's field names. Every field that the interface
+    /// does not name is an account field and is kept verbatim, whatever its JSON type.
     ///
     /// # Errors
     ///
-    /// With every rule of the builder that the document breaks, in the same words; and for each of the interface's
-    /// fields that is repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON
-    /// object. Nothing was sent.
+    /// With every rule of the builder that the document breaks, in the same words; and for each of the
+    /// interface's fields that is repeated, `null` or of another JSON type than the interface names. `body`
+    /// if it is no JSON object. Nothing was sent.
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
         let mut draft = AchDraft::default();
         document::read(document, |name, raw| match draft.payment.slot(&name) {
@@ -96,7 +97,8 @@ impl AchTransaction {
         self.account_fields.iter().map(|field| field.name.as_str())
     }
 
-    /// Every secret of this request, for [`scrub`](crate::scrub)bing an answer that may echo the request: the values of the account fields.
+    /// Every secret of this request, for scrubbing an answer that may echo it with [`scrub`](crate::scrub): the
+    /// values of the account fields.
     pub fn secrets(&self) -> Vec<&str> {
         self.account_fields.iter().flat_map(|field| leaf_texts(field.json.as_str())).collect()
     }
@@ -140,8 +142,9 @@ impl<'a> AchTransactionBuilder<'a> {
 
     /// Adds one account field, sent verbatim as a JSON string under the caller's own name.
     ///
-    /// [`build`](Self::build) refuses a name that is blank, is used twice, or is the name of a field of the interface
-    /// in any case: some services read names without regard to case and would take `amount` for `Amount`.
+    /// [`build`](Self::build) refuses a name that is blank, is used twice, or is the name of a field of the
+    /// interface in any case: some services read names without regard to case and would take `amount` for
+    /// `Amount`.
     pub fn account_field(mut self, name: impl Into<String>, text: &str) -> Self {
         self.draft.account_fields.push(AccountField::new(name, quoted(text)));
         self

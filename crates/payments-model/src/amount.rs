@@ -6,14 +6,14 @@ use std::str::FromStr;
 
 /// An exact decimal amount of money, in whatever currency the merchant account has.
 ///
-/// The interface names no currency, so neither does this type: `10.50` is ten and a half of *something*, and two
-/// amounts may be compared or added only if the caller knows that they are of the same kind.
+/// The interface names no currency, so neither does this type: `10.50` is ten and a half of *something*, and
+/// two amounts may be compared or added only if the caller knows that they are of the same kind.
 ///
-/// The value is a whole number times a power of ten, never a binary fraction. Nothing is ever rounded: a text that
-/// cannot be kept exactly is refused. Every number of up to 18 significant digits can be kept.
+/// The value is a whole number times a power of ten, never a binary fraction. Nothing is ever rounded: a text
+/// that cannot be kept exactly is refused. Every number of up to 18 significant digits can be kept.
 ///
-/// `Eq`, `Ord` and `Hash` compare the value (`45` equals `45.00`), while `Display` keeps the decimals as they were
-/// read (`45.00` stays `45.00`) and never writes an exponent (`1e2` becomes `100`).
+/// `Eq`, `Ord` and `Hash` compare the value (`45` equals `45.00`), while `Display` keeps the decimals as they
+/// were read (`45.00` stays `45.00`) and never writes an exponent (`1e2` becomes `100`).
 ///
 /// # Examples
 ///
@@ -56,8 +56,8 @@ impl Amount {
         10_i64.checked_pow(shift)?.checked_mul(coefficient)
     }
 
-    /// The exact sum, or `None` if it cannot be kept exactly. It keeps the longer of the two scales: `1` and `2.50`
-    /// make `3.50`.
+    /// The exact sum, or `None` if it cannot be kept exactly. It keeps the longer of the two scales: `1` and
+    /// `2.50` make `3.50`.
     pub fn checked_add(self, other: Self) -> Option<Self> {
         if self.coefficient == 0 && other.coefficient == 0 {
             return Some(Self { coefficient: 0, exponent: self.exponent.min(other.exponent) });
@@ -80,7 +80,8 @@ impl Amount {
         (coefficient, exponent)
     }
 
-    /// Keeps `coefficient` × 10^`exponent` with the scale as given where possible, exactly in any case, or not at all.
+    /// Keeps `coefficient` × 10^`exponent` with the scale as given where possible, exactly in any case, or
+    /// not at all.
     fn fit(mut coefficient: i128, mut exponent: i64) -> Option<Self> {
         if coefficient == 0 {
             exponent = exponent.clamp(-MAX_EXPONENT, 0);
@@ -106,7 +107,8 @@ impl Amount {
 impl FromStr for Amount {
     type Err = AmountError;
 
-    /// Reads a number written as JSON writes numbers: no leading `+`, no leading zeros, an exponent is accepted.
+    /// Reads a number written as JSON writes numbers: no leading `+`, no leading zeros, an exponent is
+    /// accepted.
     ///
     /// # Errors
     ///
@@ -181,17 +183,6 @@ enum Problem {
     NotExact,
 }
 
-impl fmt::Display for AmountError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Problem::NotANumber => "must be a number such as 10.50",
-            Problem::NotExact => "must have at most 18 significant digits and a moderate exponent",
-        })
-    }
-}
-
-impl Error for AmountError {}
-
 impl AmountError {
     pub(crate) const fn rule(self) -> &'static str {
         match self.0 {
@@ -200,6 +191,14 @@ impl AmountError {
         }
     }
 }
+
+impl fmt::Display for AmountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rule())
+    }
+}
+
+impl Error for AmountError {}
 
 /// The parts of a JSON number; the digits are known to be digits.
 struct JsonNumber<'a> {

@@ -5,10 +5,12 @@ use serde_json::value::RawValue;
 use crate::json_object::{ObjectError, for_each_member, integer, is_null, text, text_or_integer};
 use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 
-/// A response body that is a JSON object: the members of the interface's envelopes, each as far as it can be read.
+/// A response body that is a JSON object: the members of the interface's envelopes, each as far as it can be
+/// read.
 ///
-/// It borrows the body and decides nothing. In particular it does not say whether a payment went through: that needs
-/// the HTTP status as well. What it returns may echo whatever the service chose to send; [`scrub`](crate::scrub) it before showing it.
+/// It borrows the body and decides nothing. In particular it does not say whether a payment went through:
+/// that needs the HTTP status as well. What it returns may echo whatever the service chose to send;
+/// [`scrub`](crate::scrub) it before showing it.
 #[derive(Clone, Copy)]
 pub struct Answer<'a> {
     status: Option<&'a RawValue>,
@@ -20,7 +22,8 @@ pub struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// `None` for an object that has one of the envelope's members twice: readers would differ on what it says.
+    /// `None` for an object that has one of the envelope's members twice: readers would differ on what it
+    /// says.
     pub(crate) fn read(body: &'a str) -> Result<Option<Self>, ObjectError> {
         let mut answer =
             Self { status: None, status_code: None, message: None, msg: None, error: None, data: None };
@@ -146,10 +149,11 @@ pub enum Status {
     Absent,
     /// `success`.
     Success,
-    /// `failed`, `failure`, `error`, `declined` or `rejected`. The interface shows `failed` alone; the others are
-    /// chosen by this SDK.
+    /// `failed`, `failure`, `error`, `declined` or `rejected`. The interface shows `failed` alone; the others
+    /// are chosen by this SDK.
     Failure,
-    /// Anything else, an empty text and a value that is no text included: it may mean that the payment is pending.
+    /// Anything else, an empty text and a value that is no text included: it may mean that the payment is
+    /// pending.
     Other,
 }
 

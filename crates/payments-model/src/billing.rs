@@ -5,7 +5,8 @@ use crate::{DialPrefix, Email};
 
 /// The checked billing details of a payment.
 ///
-/// Made by the builders out of a [`Payer`](crate::Payer) and the optional address fields. Personal data, so `Debug` does not show it.
+/// Made by the builders out of a [`Payer`](crate::Payer) and the optional address fields. Personal data, so
+/// `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Billing {
     pub(crate) address: Option<String>,

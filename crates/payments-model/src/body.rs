@@ -6,8 +6,8 @@ use crate::{Answer, TransactionId};
 
 /// A response body, as far as it can be read.
 ///
-/// Reading never fails: what cannot be read is a kind of its own, because for a charge it is evidence and not an
-/// error. Only [`Object`](Self::Object) can say that a payment went through.
+/// Reading never fails: what cannot be read is a kind of its own, because for a charge it is evidence and not
+/// an error. Only [`Object`](Self::Object) can say that a payment went through.
 #[non_exhaustive]
 #[derive(Clone, Copy)]
 pub enum Body<'a> {
@@ -22,7 +22,8 @@ pub enum Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Reads the bytes. The whole body must be UTF-8, also where nobody looks; one leading byte order mark is skipped.
+    /// Reads the bytes. The whole body must be UTF-8, also where nobody looks; one leading byte order mark is
+    /// skipped.
     pub fn read(bytes: &'a [u8]) -> Self {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let Ok(text) = str::from_utf8(bytes) else {
@@ -50,10 +51,11 @@ impl fmt::Debug for Body<'_> {
     }
 }
 
-/// The transaction identifier in a body that cannot be read otherwise: cut short, wrapped in HTML, or ambiguous.
+/// The transaction identifier in a body that cannot be read otherwise: cut short, wrapped in HTML, or
+/// ambiguous.
 ///
-/// A clue for reconciliation, never proof that a payment went through. It is taken only if it stands complete after
-/// the name `"TransactionId"`; if two different ones do, there is none.
+/// A clue for reconciliation, never proof that a payment went through. It is taken only if it stands complete
+/// after the name `"TransactionId"`; if two different ones do, there is none.
 pub fn salvage_transaction_id(bytes: &[u8]) -> Option<TransactionId> {
     let mut found: Option<TransactionId> = None;
     let mut rest = bytes;

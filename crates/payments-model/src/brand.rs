@@ -2,7 +2,8 @@ use std::fmt;
 
 /// The card network that a number seems to belong to, judged by its first digits.
 ///
-/// A hint for people and for the length of the security code, nothing more: the ranges move, and the service decides.
+/// A hint for people and for the length of the security code, nothing more: the ranges move, and the service
+/// decides.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Brand {

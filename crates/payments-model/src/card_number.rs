@@ -9,8 +9,8 @@ use crate::{Brand, MaskedCard, ValidationError};
 
 /// A full card number, as it is sent in a request.
 ///
-/// It is set to zero on drop, has no `Display` and no serialization, and `Debug` shows the brand and the last four
-/// digits only.
+/// It is set to zero on drop, has no `Display` and no serialization, and `Debug` shows the brand and the last
+/// four digits only.
 ///
 /// ```
 /// use payments_model::CardNumber;
@@ -28,8 +28,8 @@ impl CardNumber {
     ///
     /// # Errors
     ///
-    /// If what remains is not 12 to 19 digits, is all zeros, or fails the Luhn check (numbers that begin with 62 need
-    /// not pass it). These rules are chosen by this SDK; the interface says "card number as digits".
+    /// If what remains is not 12 to 19 digits, is all zeros, or fails the Luhn check (numbers that begin with
+    /// 62 need not pass it). These rules are chosen by this SDK; the interface says "card number as digits".
     pub fn new(text: &str) -> Result<Self, ValidationError> {
         Self::check(text, Luhn::Required).map_err(|rule| ValidationError::one("CardNumber", rule))
     }

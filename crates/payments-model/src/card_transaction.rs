@@ -16,8 +16,8 @@ use crate::{
 
 /// A checked request to charge, or to authorise, a card: the body of `POST /transaction`.
 ///
-/// Making one moves no money and does no I/O. It holds the card's secrets, which are set to zero on drop; `Debug`
-/// shows the amount, the kind of request, the brand and the last four digits.
+/// Making one moves no money and does no I/O. It holds the card's secrets, which are set to zero on drop;
+/// `Debug` shows the amount, the kind of request, the brand and the last four digits.
 ///
 /// # Examples
 ///
@@ -83,8 +83,8 @@ impl CardTransaction {
     /// # Errors
     ///
     /// With every rule of the builder that the document breaks, in the same words; and for each field that is
-    /// unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON object.
-    /// Nothing was sent.
+    /// unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON
+    /// object. Nothing was sent.
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
         let mut draft = CardDraft::default();
         let mut unknown = Vec::new();
@@ -117,7 +117,8 @@ impl CardTransaction {
         &self.expiry
     }
 
-    /// Every secret of this request as it is sent, for [`scrub`](crate::scrub)bing an answer that may echo the request.
+    /// Every secret of this request as it is sent, for scrubbing an answer that may echo it with
+    /// [`scrub`](crate::scrub).
     pub fn secrets(&self) -> Vec<&str> {
         vec![self.card_number.expose_secret(), self.cvv.expose_secret(), self.expiry.expose_secret()]
     }
@@ -139,6 +140,7 @@ impl fmt::Debug for CardTransaction {
             .field("amount", &head.amount)
             .field("transaction_type", &tail.transaction_type)
             .field("convenience_fee", &tail.convenience_fee)
+            // Free text for a card payment: a document may hold anything here.
             .field("suggested_mode", &Redacted)
             .field("card_number", card_number)
             .field("cvv", cvv)
@@ -161,15 +163,15 @@ pub struct CardTransactionBuilder<'a> {
 impl<'a> CardTransactionBuilder<'a> {
     payment_setters!();
 
-    /// Sets `SuggestedMode`, which is `Card` unless set. `Card` is inferred; the interface does not show the allowed
-    /// values. An ACH mode is refused by [`build`](Self::build): that is an [`AchTransaction`](crate::AchTransaction).
+    /// Sets `SuggestedMode`, which is `Card` unless set. `Card` is inferred; the interface does not show the
+    /// allowed values. An ACH mode is refused by [`build`](Self::build): that is an
+    /// [`AchTransaction`](crate::AchTransaction).
     pub fn suggested_mode(mut self, text: impl Into<Cow<'a, str>>) -> Self {
         self.draft.payment.suggested_mode = Entry::text(text);
         self
     }
 
-    /// Takes the card number without looking at its check digit, see
-    /// [`CardNumber::without_luhn_check`].
+    /// Takes the card number without looking at its check digit, see [`CardNumber::without_luhn_check`].
     pub fn skip_luhn_check(mut self) -> Self {
         self.draft.luhn = Luhn::Skipped;
         self
@@ -244,7 +246,8 @@ impl<'a> CardDraft<'a> {
     }
 }
 
-/// Lets `parse` see a text and, where it had to be copied out of escaped JSON, sets that copy to zero afterwards.
+/// Lets `parse` see a text and, where it had to be copied out of escaped JSON, sets that copy to zero
+/// afterwards.
 fn secret<T>(parse: impl FnOnce(&str) -> Result<T, Rule>) -> impl FnOnce(Cow<'_, str>) -> Result<T, Rule> {
     |text| match text {
         Cow::Borrowed(text) => parse(text),

@@ -1,4 +1,5 @@
-//! What a builder or a JSON document hands over before it is checked, and the one place where violations gather.
+//! What a builder or a JSON document hands over before it is checked, and the one place where violations
+//! gather.
 
 use std::borrow::Cow;
 

@@ -11,11 +11,11 @@ use crate::{CustomerId, Field, OtherFields};
 
 /// A customer as the service describes it: the answer to a customer look-up.
 ///
-/// Every field is optional when read, the identifier included: who asked for it knows it. Absent, `null` and empty
-/// stay distinct. It is the same leniency as of a [`TransactionRecord`](crate::TransactionRecord).
+/// Every field is optional when read, the identifier included: who asked for it knows it. Absent, `null` and
+/// empty stay distinct. It is the same leniency as of a [`TransactionRecord`](crate::TransactionRecord).
 ///
-/// Reading needs `serde_json`'s own deserializer and writing its serializer; what was written reads back equal.
-/// `Debug` shows identifiers and nothing personal.
+/// Reading needs `serde_json`'s own deserializer and writing its serializer; what was written reads back
+/// equal. `Debug` shows identifiers and nothing personal.
 #[non_exhaustive]
 #[derive(Clone, PartialEq, Eq)]
 pub struct CustomerRecord {
@@ -87,8 +87,8 @@ impl Default for CustomerRecord {
 }
 
 impl Serialize for CustomerRecord {
-    /// Writes the interface's names in the order of its table. For `serde_json` alone: amounts are written digit by
-    /// digit through its raw values.
+    /// Writes the interface's names in the order of its table. For `serde_json` alone: amounts are written
+    /// digit by digit through its raw values.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self {
             customer_id,

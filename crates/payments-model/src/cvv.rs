@@ -8,14 +8,14 @@ use crate::{Brand, ValidationError};
 
 /// The security code printed on a card: three digits, four on American Express.
 ///
-/// Text, not a number: a leading zero counts. It is set to zero on drop, has no `Display` and no serialization, and
-/// `Debug` shows nothing of it.
+/// Text, not a number: a leading zero counts. It is set to zero on drop, has no `Display` and no
+/// serialization, and `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Cvv(SecretText);
 
 impl Cvv {
-    /// A security code of three or four digits. Which of the two is right depends on the card and is checked when the
-    /// request is built.
+    /// A security code of three or four digits. Which of the two is right depends on the card and is checked
+    /// when the request is built.
     ///
     /// # Errors
     ///

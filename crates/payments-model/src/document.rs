@@ -45,7 +45,8 @@ pub(crate) fn read<'a>(
     })
 }
 
-/// The violation for a field that the interface does not have: a misspelt optional field must not vanish silently.
+/// The violation for a field that the interface does not have: a misspelt optional field must not vanish
+/// silently.
 pub(crate) fn unknown_field(name: &str) -> Violation {
     Violation::of_named(name, "is not a field of this request")
 }

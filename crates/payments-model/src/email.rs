@@ -5,8 +5,8 @@ use crate::ValidationError;
 use crate::check::Rule;
 use crate::redact::Redacted;
 
-/// An e-mail address that could exist: one `@` with something on both sides, no whitespace, no control characters,
-/// at most 64 bytes before the `@` and 254 in all.
+/// An e-mail address that could exist: one `@` with something on both sides, no whitespace, no control
+/// characters, at most 64 bytes before the `@` and 254 in all.
 ///
 /// Whether anybody reads mail there is not checked. It is personal data, so `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq, Hash)]

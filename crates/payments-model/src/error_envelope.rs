@@ -3,8 +3,8 @@ use crate::json_writer::encode_plain;
 /// What the `msg` of a 400 answer begins with, in the interface's own words. What follows is the reason.
 pub const BAD_REQUEST_PREFIX: &str = "bad request error: ";
 
-/// The body of an error answer, for those who play the service: `status` `failed`, `status_code` the HTTP status, and
-/// `msg`.
+/// The body of an error answer, for those who play the service: `status` `failed`, `status_code` the HTTP
+/// status, and `msg`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorEnvelope {
     status_code: u16,

@@ -10,10 +10,12 @@ use crate::secret::SecretText;
 
 /// The month in which a card expires, sent as the four digits `MMYY`.
 ///
-/// The interface says "four digits" and no more; month before year is inferred by this SDK from what is usual on
-/// cards. It is set to zero on drop, has no `Display` and no serialization, and `Debug` shows nothing of it.
+/// The interface says "four digits" and no more; month before year is inferred by this SDK from what is usual
+/// on cards. It is set to zero on drop, has no `Display` and no serialization, and `Debug` shows nothing of
+/// it.
 ///
-/// A date in the past is a valid `Expiry`: reading one involves no clock. Ask [`is_expired_on`](Self::is_expired_on).
+/// A date in the past is a valid `Expiry`: reading one involves no clock. Ask
+/// [`is_expired_on`](Self::is_expired_on).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Expiry(SecretText);
 

@@ -2,8 +2,9 @@ use crate::RawJson;
 
 /// One field of a record, as far as it could be read.
 ///
-/// A completed payment must not turn into an error because one cosmetic field has an odd shape, and an amount that
-/// could not be read must never look like zero. So the four things that can happen to a field stay apart.
+/// A completed payment must not turn into an error because one cosmetic field has an odd shape, and an amount
+/// that could not be read must never look like zero. So the four things that can happen to a field stay
+/// apart.
 ///
 /// The enum is complete: a field is not there, is `null`, is readable, or is none of these.
 #[expect(clippy::exhaustive_enums, reason = "complete: JSON leaves no fifth state")]
@@ -17,8 +18,8 @@ pub enum Field<T> {
     /// The field holds a value of the kind that the interface names, possibly a number carried as text or the
     /// other way round.
     Value(T),
-    /// The field holds something else, or appears more than once. The JSON is kept: the value itself, or for a
-    /// repeated field an array of all its values in order.
+    /// The field holds something else, or appears more than once. The JSON is kept: the value itself, or for
+    /// a repeated field an array of all its values in order.
     Unreadable(RawJson),
 }
 
@@ -48,5 +49,24 @@ impl<T> Field<T> {
 impl<T> From<T> for Field<T> {
     fn from(value: T) -> Self {
         Self::Value(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Field, RawJson};
+
+    #[test]
+    fn only_a_value_has_a_value() {
+        let unreadable = || Field::Unreadable(RawJson::parse("[\"secret\"]").unwrap());
+        assert_eq!(Field::from(5).into_value(), Some(5));
+        for field in [Field::<i64>::default(), Field::Null, unreadable()] {
+            assert_eq!((field.value(), field.is_absent()), (None, matches!(field, Field::Absent)));
+            assert_eq!(field.into_value(), None);
+        }
+        assert_eq!(
+            format!("{:?}", Field::<i64>::Unreadable(RawJson::parse("[1]").unwrap())),
+            "Unreadable(RawJson(3 bytes))"
+        );
     }
 }

@@ -4,8 +4,8 @@ use crate::ids::identifier;
 
 /// The identifier of the customer that owns a stored token.
 ///
-/// The interface shows neither how one is made nor what it looks like, so any text that is not blank is taken and sent
-/// verbatim. It is not a [`CustomerId`](crate::CustomerId), and neither is made from the other.
+/// The interface shows neither how one is made nor what it looks like, so any text that is not blank is taken
+/// and sent verbatim. It is not a [`CustomerId`](crate::CustomerId), and neither is made from the other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GatewayCustomerId(String);
 

@@ -51,8 +51,8 @@ macro_rules! identifier {
 }
 pub(crate) use identifier;
 
-/// The rule for an identifier that becomes one segment of a URL path. An allow-list, because percent-encoding cannot
-/// save `..`: URL parsers read `%2e%2e` as `..` too.
+/// The rule for an identifier that becomes one segment of a URL path. An allow-list, because percent-encoding
+/// cannot save `..`: URL parsers read `%2e%2e` as `..` too.
 pub(crate) fn check_path_segment(text: &str) -> Result<(), Rule> {
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@+=,".contains(&byte);
     match text {

@@ -1,8 +1,8 @@
 //! Reading JSON without ever making a number of a number: every value stays the text that it was.
 //!
-//! `serde_json::Value` and `f64` would be shorter and wrong. They lose digits, and what they yield changes when
-//! another crate of the build turns on `arbitrary_precision` or `float_roundtrip`. Values are skipped without
-//! recursion, so that deep nesting cannot overflow the stack.
+//! `serde_json::Value` and `f64` would be shorter and wrong. They lose digits, and what they yield changes
+//! when another crate of the build turns on `arbitrary_precision` or `float_roundtrip`. Values are skipped
+//! without recursion, so that deep nesting cannot overflow the stack.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Why a text is not a JSON object. Of `serde_json`'s own error only the place survives: its text quotes the input.
+/// Why a text is not a JSON object. Of `serde_json`'s own error only the place survives: its text quotes the
+/// input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectError {
     NotJson { line: usize, column: usize },
@@ -32,7 +33,8 @@ pub(crate) fn for_each_member<'a>(
     Members(member).deserialize(&mut deserializer).and_then(|()| deserializer.end()).map_err(not_json)
 }
 
-/// The text that a JSON string stands for; `None` if the value is no string, or one that is not Unicode (`"\ud800"`).
+/// The text that a JSON string stands for; `None` if the value is no string, or one that is not Unicode
+/// (`"\ud800"`).
 pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
     if inner.contains('\\') {
@@ -138,5 +140,65 @@ impl<'de> Visitor<'de> for Name {
 
     fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
         Ok(Cow::Owned(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::{ObjectError, flag, for_each_member, integer, number, text, text_or_integer};
+
+    fn raw(json: &str) -> &RawValue {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn members_come_in_order_with_repeats_and_borrowed_where_possible() {
+        let mut seen = Vec::new();
+        for_each_member(r#" {"b":1 ,"a": [ ] ,"b":"x","\u0061":null} "#, |name, raw| {
+            seen.push((matches!(name, std::borrow::Cow::Borrowed(_)), format!("{name}={}", raw.get())));
+        })
+        .unwrap();
+        let expected = [(true, "b=1"), (true, "a=[ ]"), (true, "b=\"x\""), (false, "a=null")];
+        assert_eq!(seen, expected.map(|(borrowed, text)| (borrowed, text.to_owned())));
+    }
+
+    #[test]
+    fn what_is_no_object_is_told_apart_from_what_is_no_json() {
+        let read = |text| for_each_member(text, |_, _| ());
+        for text in ["null", " []", "\"{}\"", "1"] {
+            assert_eq!(read(text), Err(ObjectError::NotAnObject));
+        }
+        assert_eq!(read("{\n}}"), Err(ObjectError::NotJson { line: 2, column: 2 }));
+        assert!(matches!(read(""), Err(ObjectError::NotJson { .. })));
+        assert!(matches!(read("\u{a0}{}"), Err(ObjectError::NotJson { .. })));
+    }
+
+    #[test]
+    fn values_are_read_as_what_they_are() {
+        assert_eq!(text(raw(r#""a\n\u00e4\ud83d\ude00""#)).as_deref(), Some("a\nä😀"));
+        assert_eq!(text(raw(r#""\ud800""#)), None);
+        assert_eq!(text(raw("1")), None);
+        assert_eq!(
+            (number(raw("-1.50e3")), number(raw("\"1\"")), number(raw("true"))),
+            (Some("-1.50e3"), None, None)
+        );
+        assert_eq!(
+            (flag(raw("true")), flag(raw("false")), flag(raw("\"true\""))),
+            (Some(true), Some(false), None)
+        );
+        assert_eq!(text_or_integer(raw("007e0".trim_start_matches("00"))), None);
+        for (json, expected) in [
+            ("0", Some(0)),
+            ("-0", None),
+            ("\"0\"", Some(0)),
+            ("\"00\"", None),
+            ("\"-7\"", Some(-7)),
+            ("\"\"", None),
+            ("\"-\"", None),
+        ] {
+            assert_eq!(integer(raw(json)), expected, "{json}");
+        }
     }
 }

@@ -95,3 +95,33 @@ fn is_secret_member(quoted: &str) -> bool {
     let unescaped: Option<String> = serde_json::from_str(quoted).ok();
     unescaped.is_some_and(|name| is_secret_name(&name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{leaf_texts, redact_nested};
+
+    #[test]
+    fn leaves_are_texts_and_numbers_but_not_names() {
+        let json = r#"{"a": "x\"y", "b": [1.5, true, null, {"c":"-"}], "": ""}"#;
+        assert_eq!(leaf_texts(json), ["x\\\"y", "1.5", "-", ""]);
+        assert_eq!(leaf_texts("\"a:b\""), ["a:b"]);
+        assert_eq!(leaf_texts("12"), ["12"]);
+    }
+
+    #[test]
+    fn d62_values_under_secret_names_are_replaced_and_the_rest_is_left_as_it_is() {
+        for (json, redacted) in [
+            (r#"{"Cvv" : "1"}"#, Some(r#"{"Cvv" : "[redacted]"}"#)),
+            (r#"[{"Cvv":{"Cvv":["}"]}, "b":1}]"#, Some(r#"[{"Cvv":"[redacted]", "b":1}]"#)),
+            (
+                r#"{"a":"Cvv","Cvv":1,"pan":null}"#,
+                Some(r#"{"a":"Cvv","Cvv":"[redacted]","pan":"[redacted]"}"#),
+            ),
+            (r#"{"a":"\"Cvv\":1"}"#, None),
+            (r#"["Cvv",1]"#, None),
+            (r#""Cvv""#, None),
+        ] {
+            assert_eq!(redact_nested(json).as_deref(), redacted);
+        }
+    }
+}

@@ -1,4 +1,5 @@
-//! Writing JSON objects by hand, so that a request's secrets are written once into a buffer of exactly their size.
+//! Writing JSON objects by hand, so that a request's secrets are written once into a buffer of exactly their
+//! size.
 
 use std::fmt::{self, Display, Write};
 
@@ -7,8 +8,8 @@ use zeroize::Zeroizing;
 use crate::secret::SecretText;
 use crate::{Amount, SecretBytes};
 
-/// Writes the members of an object that `members` names, in two passes: one that counts, one that writes into a
-/// buffer which never has to grow. Growing would leave a copy of the card number behind.
+/// Writes the members of an object that `members` names, in two passes: one that counts, one that writes into
+/// a buffer which never has to grow. Growing would leave a copy of the card number behind.
 pub(crate) fn encode(members: impl Fn(&mut ObjectWriter<'_>)) -> SecretBytes {
     let mut buffer = Zeroizing::new(Vec::with_capacity(encoded_len(&members)));
     write_object(&mut *buffer, members);
@@ -142,7 +143,8 @@ fn put_text(sink: &mut dyn Sink, text: &str) {
     sink.put("\"");
 }
 
-/// Writes one of the characters that JSON does not allow in a string as they are; all of them are one byte long.
+/// Writes one of the characters that JSON does not allow in a string as they are; all of them are one byte
+/// long.
 fn put_escape(sink: &mut dyn Sink, special: &str) {
     match special {
         "\n" => sink.put("\\n"),
@@ -164,4 +166,41 @@ pub(crate) fn quoted(text: &str) -> SecretText {
     let mut buffer = Zeroizing::new(String::with_capacity(length.0));
     put_text(&mut *buffer, text);
     SecretText::from(buffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{encode, encode_plain, encoded_len, quoted};
+
+    #[test]
+    fn s5_the_buffer_is_reserved_once_and_filled_exactly() {
+        let write = |out: &mut super::ObjectWriter<'_>| {
+            out.text("text", "\u{0}\"\\\n ü 4242424242424242");
+            out.amount("amount", crate::Amount::from_cents(-10_50));
+            out.optional_flag("flag", Some(true));
+            out.optional_text("absent", None);
+        };
+        let encoded = encode(write);
+        assert_eq!(encoded.len(), encoded_len(write));
+        assert_eq!(encoded.capacity(), encoded.len(), "the buffer has grown");
+        assert_eq!(encoded.as_ref(), encode_plain(write));
+    }
+
+    #[test]
+    fn texts_are_escaped_as_json_demands_and_no_further() {
+        for (text, json) in [
+            ("", r#""""#),
+            ("a/ü\u{2028}\u{7f}", "\"a/ü\u{2028}\u{7f}\""),
+            ("\"\\", r#""\"\\""#),
+            ("\n\r\t", r#""\n\r\t""#),
+            ("\u{0}\u{1f}\u{8}", r#""\u0000\u001f\u0008""#),
+        ] {
+            assert_eq!(quoted(text).as_str(), json);
+        }
+    }
+
+    #[test]
+    fn an_object_without_members_is_empty() {
+        assert_eq!(encode_plain(|_| ()), b"{}");
+    }
 }

@@ -1,16 +1,17 @@
-//! The nouns of a JSON-over-HTTP payment service: requests that are right before they are sent, answers read without
-//! losing anything, and money that is exact.
+//! The nouns of a JSON-over-HTTP payment service: requests that are right before they are sent, answers read
+//! without losing anything, and money that is exact.
 //!
 //! The service takes card and ACH payments, payments with a stored token and voids, and answers look-ups of
-//! transactions and customers. This crate has one type for each thing that goes over its wire. It is strict in what
-//! is sent, lenient in what is read, and never guesses about money.
+//! transactions and customers. This crate has one type for each thing that goes over its wire. It is strict
+//! in what is sent, lenient in what is read, and never guesses about money.
 //!
 //! # Requests
 //!
-//! [`CardTransaction`], [`AchTransaction`], [`TokenTransaction`] and [`Void`] are the four bodies that are sent. A
-//! builder takes the required fields first, so that none can be forgotten, and reports **all** violations at once;
-//! `from_json` reads the same request out of a document with the interface's field names and reports the same
-//! violations in the same words. `encode` writes it into bytes that are set to zero on drop.
+//! [`CardTransaction`], [`AchTransaction`], [`TokenTransaction`] and [`Void`] are the four bodies that are
+//! sent. A builder takes the required fields first, so that none can be forgotten, and reports **all**
+//! violations at once; `from_json` reads the same request out of a document with the interface's field names
+//! and reports the same violations in the same words. `encode` writes it into bytes that are set to zero on
+//! drop.
 //!
 //! ```
 //! use payments_model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
@@ -41,31 +42,32 @@
 //!
 //! # Answers
 //!
-//! [`Body::read`] takes whatever bytes came and never fails: an empty, cut or foreign body is evidence about a charge,
-//! not an error. An [`Answer`] gives the members of the interface's envelopes, and out of `data` a
-//! [`TransactionRecord`], a [`TransactionReceipt`] or a [`CustomerRecord`]. Each field of a record is a [`Field`]: absent, `null`,
-//! a value, or kept as [`RawJson`]; one odd field never costs the others. Fields that the interface does not have
-//! stay reachable in [`OtherFields`].
+//! [`Body::read`] takes whatever bytes came and never fails: an empty, cut or foreign body is evidence about
+//! a charge, not an error. An [`Answer`] gives the members of the interface's envelopes, and out of `data` a
+//! [`TransactionRecord`], a [`TransactionReceipt`] or a [`CustomerRecord`]. Each field of a record is a
+//! [`Field`]: absent, `null`, a value, or kept as [`RawJson`]; one odd field never costs the others. Fields
+//! that the interface does not have stay reachable in [`OtherFields`].
 //!
 //! [`SuccessEnvelope`] and [`ErrorEnvelope`] write the same answers, for those who play the service.
 //!
 //! # Money
 //!
-//! An [`Amount`] is an exact decimal. No binary fraction is anywhere in this crate, nothing is rounded, and what is
-//! read does not depend on the features that other crates of the build turn on in `serde_json`.
+//! An [`Amount`] is an exact decimal. No binary fraction is anywhere in this crate, nothing is rounded, and
+//! what is read does not depend on the features that other crates of the build turn on in `serde_json`.
 //!
 //! # Secrets
 //!
 //! Card number, security code, expiry and account fields are set to zero on drop, have no `Display` and no
-//! serialization, and `Debug` shows at most a brand and the last four digits. Zeroing is best effort: what the caller
-//! holds, what the JSON reader unescapes and what a transport copies is out of reach. No error text of this crate
-//! holds input. [`scrub`] cleans the texts of others.
+//! serialization, and `Debug` shows at most a brand and the last four digits. Zeroing is best effort: what
+//! the caller holds, what the JSON reader unescapes and what a transport copies is out of reach. No error
+//! text of this crate holds input. [`scrub`] cleans the texts of others.
 //!
 //! # What it does not do
 //!
-//! No I/O, no HTTP, no clock, no global state. It does not decide whether a payment went through: that takes the HTTP
-//! status and the transport's evidence, and is the work of `payments-core`. It computes no fees, converts no
-//! currencies and has no list of countries, states or status codes, because the interface shows none.
+//! No I/O, no HTTP, no clock, no global state. It does not decide whether a payment went through: that takes
+//! the HTTP status and the transport's evidence, and is the work of `payments-core`. It computes no fees,
+//! converts no currencies and has no list of countries, states or status codes, because the interface shows
+//! none.
 
 #![deny(clippy::float_arithmetic)]
 

@@ -2,8 +2,9 @@ use std::fmt;
 
 /// A card number as the service returns it: only the last four digits can be seen.
 ///
-/// Another type than [`CardNumber`](crate::CardNumber), because it cannot be charged and may be shown. Should a service return a full
-/// number all the same, every digit but the last four is replaced by `*` here, so that nothing downstream can leak it.
+/// Another type than [`CardNumber`](crate::CardNumber), because it cannot be charged and may be shown. Should
+/// a service return a full number all the same, every digit but the last four is replaced by `*` here, so
+/// that nothing downstream can leak it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MaskedCard(String);
 

@@ -7,9 +7,9 @@ use crate::violation::printable_name;
 
 /// The fields of a record that the interface does not have, kept as they came and in their order.
 ///
-/// A value whose name says that it holds card or account data (`Cvv`, `ExpiryDate`, `AccountNumber` and the like, in
-/// any spelling and at any depth) is replaced by `"[redacted]"` on the way in, so that nothing downstream can leak it.
-/// `Debug` shows names only.
+/// A value whose name says that it holds card or account data (`Cvv`, `ExpiryDate`, `AccountNumber` and the
+/// like, in any spelling and at any depth) is replaced by `"[redacted]"` on the way in, so that nothing
+/// downstream can leak it. `Debug` shows names only.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct OtherFields(Vec<(String, RawJson)>);
 

@@ -4,8 +4,8 @@ use crate::redact::Redacted;
 
 /// The payer's required details, as typed. They are checked when the request is built.
 ///
-/// Exhaustive on purpose: these are all the billing fields that the interface requires, and naming each of them is
-/// the point. Personal data, so `Debug` does not show it.
+/// Exhaustive on purpose: these are all the billing fields that the interface requires, and naming each of
+/// them is the point. Personal data, so `Debug` does not show it.
 #[expect(
     clippy::exhaustive_structs,
     reason = "a required field added by the interface must be a compile error"

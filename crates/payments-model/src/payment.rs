@@ -1,4 +1,5 @@
-//! What a card and an ACH payment have in common: every field of the transaction table but the three card fields.
+//! What a card and an ACH payment have in common: every field of the transaction table but the three card
+//! fields.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -357,8 +358,8 @@ macro_rules! payment_setters {
             self
         }
 
-        /// Sets `PaymentTokenization`, which asks the service to store the payment method. The interface promises no
-        /// token in the answer. Left out unless set.
+        /// Sets `PaymentTokenization`, which asks the service to store the payment method. The interface
+        /// promises no token in the answer. Left out unless set.
         pub fn payment_tokenization(mut self, tokenize: bool) -> Self {
             self.draft.payment.payment_tokenization = Entry::Given(tokenize);
             self

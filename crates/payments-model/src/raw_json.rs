@@ -6,8 +6,8 @@ use crate::redact::REDACTED;
 
 /// A JSON value kept exactly as the service sent it, because this crate has no type for it.
 ///
-/// Nothing in it was checked beyond being JSON: it may be of any size and hold anything, so its `Debug` shows only
-/// its length and the text has to be asked for by name.
+/// Nothing in it was checked beyond being JSON: it may be of any size and hold anything, so its `Debug` shows
+/// only its length and the text has to be asked for by name.
 #[derive(Clone)]
 pub struct RawJson(Box<RawValue>);
 
@@ -54,3 +54,20 @@ impl PartialEq for RawJson {
 }
 
 impl Eq for RawJson {}
+
+#[cfg(test)]
+mod tests {
+    use super::RawJson;
+
+    #[test]
+    fn one_json_value_is_kept_verbatim_and_not_shown() {
+        let raw = RawJson::parse(" {\"a\" : 4242} ").unwrap();
+        assert_eq!(raw.text(), "{\"a\" : 4242}");
+        assert_eq!(format!("{raw:?}"), "RawJson(12 bytes)");
+        assert_eq!(raw, raw.clone());
+        assert_ne!(raw, RawJson::parse("{\"a\" : 4243}").unwrap());
+        for text in ["", "1 2", "{", "x"] {
+            assert!(RawJson::parse(text).is_none(), "{text}");
+        }
+    }
+}

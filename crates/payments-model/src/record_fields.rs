@@ -5,7 +5,7 @@ use std::fmt;
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use crate::json_object::{for_each_member, integer, is_null, number, text, text_or_integer, text_or_number};
+use crate::json_object::{for_each_member, integer, is_null, text, text_or_integer, text_or_number};
 use crate::redact::{REDACTED, Redacted};
 use crate::{
     Amount, CustomerId, Field, MaskedCard, OtherFields, RawJson, TransactionId, TransactionTypeCode, scrub,
@@ -97,7 +97,7 @@ pub(crate) fn read_amount(raw: &RawValue) -> Option<Amount> {
 }
 
 pub(crate) fn read_text(raw: &RawValue) -> Option<String> {
-    if number(raw).is_some() { None } else { text(raw).map(Into::into) }
+    text(raw).map(Into::into)
 }
 
 /// Codes are texts that some services send as numbers.

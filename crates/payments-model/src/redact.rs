@@ -14,7 +14,8 @@ impl fmt::Debug for Redacted {
     }
 }
 
-/// Whether a field of this name holds card or account data, whoever spelled it: case and punctuation do not count.
+/// Whether a field of this name holds card or account data, whoever spelled it: case and punctuation do not
+/// count.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let mut folded = [0_u8; LONGEST_NAME];
     let mut length = 0;
@@ -75,3 +76,29 @@ const SECRET_NAMES: [&str; 42] = [
     "track1",
     "track2",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_NAME, SECRET_NAMES, is_secret_name};
+
+    #[test]
+    fn d62_secret_names_are_known_in_any_spelling() {
+        for name in
+            ["Cvv", "CVV2", "card_number", "Card-Number", "expiry date", "AccountNumber", "PAN", "i.b.a.n"]
+        {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in
+            ["", "Amount", "TransactionId", "AccountName", "panel", "x", "cvvcvvcvvcvvcvvcvvcvvcvvcvvcvv"]
+        {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_secret_name_can_be_recognized() {
+        for name in SECRET_NAMES {
+            assert!(name.len() <= LONGEST_NAME && is_secret_name(name), "{name}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 /// Whether a text is a plausible ABA routing number: nine digits with a correct check digit.
 ///
-/// Offered for forms that ask a payer for bank details. No request uses it by itself, because the interface does not
-/// show which field carries a routing number.
+/// Offered for forms that ask a payer for bank details. No request uses it by itself, because the interface
+/// does not show which field carries a routing number.
 ///
 /// ```
 /// assert!(payments_model::is_valid_routing_number("021000021"));

@@ -1,18 +1,19 @@
 use crate::card_number::passes_luhn;
 use crate::redact::{REDACTED, is_secret_name};
 
-/// The text without what must not be shown, for messages and snippets that a service may have filled with anything.
+/// The text without what must not be shown, for messages and snippets that a service may have filled with
+/// anything.
 ///
 /// - Values after a name that stands for card or account data (`"Cvv":"123"`, `card_number=…`) are replaced.
-/// - Each of `secrets` is replaced where it stands as a whole word; those of a request come from its `secrets()`.
-///   Secrets shorter than three characters are ignored.
-/// - In every run of 12 to 19 digits, spaces and hyphens between them allowed, that passes the Luhn check or is one
-///   of `secrets`, all but the last four digits become `*`.
+/// - Each of `secrets` is replaced where it stands as a whole word; those of a request come from its
+///   `secrets()`. Secrets shorter than three characters are ignored.
+/// - In every run of 12 to 19 digits, spaces and hyphens between them allowed, that passes the Luhn check or
+///   is one of `secrets`, all but the last four digits become `*`.
 /// - Control characters become spaces, so that the text stays one line of a log.
 ///
-/// It works on any text, JSON or not, complete or cut short. It is a safety net, not a proof: a secret that is
-/// spelled in a way nobody foresaw passes through. Scrub before cutting a text to length, because half a card number
-/// looks like none.
+/// It works on any text, JSON or not, complete or cut short. It is a safety net, not a proof: a secret that
+/// is spelled in a way nobody foresaw passes through. Scrub before cutting a text to length, because half a
+/// card number looks like none.
 ///
 /// ```
 /// let message = "card 4242-4242-4242-4242 refused,\ncvv=123";
@@ -35,8 +36,8 @@ fn is_unprintable(character: char) -> bool {
     character.is_control() || rearranges.contains(&character) || isolates.contains(&character)
 }
 
-/// Replaces the values after secret names. It does not follow quotes from the start of the text, because the text may
-/// begin in the middle of one.
+/// Replaces the values after secret names. It does not follow quotes from the start of the text, because the
+/// text may begin in the middle of one.
 fn mask_named_values(text: &str) -> String {
     let mut output = String::with_capacity(text.len());
     let mut rest = text;
@@ -174,7 +175,8 @@ fn digit_groups(text: &str) -> Vec<(usize, usize)> {
     groups
 }
 
-/// The longest card number that begins with the first group: the index of its last group, and where its digits are.
+/// The longest card number that begins with the first group: the index of its last group, and where its
+/// digits are.
 fn longest_card_number(
     text: &str,
     groups: &[(usize, usize)],

@@ -7,13 +7,19 @@ use crate::redact::REDACTED;
 /// The bytes of an encoded request, which hold a card or account number.
 ///
 /// They are written once into a buffer of exactly their size, so that no copy stays behind in memory that was
-/// outgrown, and are set to zero on drop. That is best effort: a transport, the operating system or a core dump may
-/// still keep copies. There is no `Clone`, no `Display` and no serialization; `Debug` shows only the length.
+/// outgrown, and are set to zero on drop. That is best effort: a transport, the operating system or a core
+/// dump may still keep copies. There is no `Clone`, no `Display` and no serialization; `Debug` shows only the
+/// length.
 pub struct SecretBytes(Zeroizing<Vec<u8>>);
 
 impl SecretBytes {
     pub(crate) const fn new(bytes: Zeroizing<Vec<u8>>) -> Self {
         Self(bytes)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.0.capacity()
     }
 
     /// The number of bytes.
@@ -63,5 +69,27 @@ impl From<Zeroizing<String>> for SecretText {
 impl fmt::Debug for SecretText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(REDACTED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zeroize::{ZeroizeOnDrop, Zeroizing};
+
+    use super::{SecretBytes, SecretText};
+
+    #[test]
+    fn s5_secrets_are_set_to_zero_on_drop() {
+        fn is_zeroed_on_drop(_: &impl ZeroizeOnDrop) {}
+        let SecretText(text) = SecretText::new("4242".to_owned());
+        let SecretBytes(bytes) = SecretBytes::new(Zeroizing::new(vec![1]));
+        is_zeroed_on_drop(&text);
+        is_zeroed_on_drop(&bytes);
+    }
+
+    #[test]
+    fn s5_debug_shows_nothing() {
+        assert_eq!(format!("{:?}", SecretText::new("4242".to_owned())), "[redacted]");
+        assert_eq!(format!("{:?}", SecretBytes::new(Zeroizing::new(vec![1, 2]))), "SecretBytes(2 bytes)");
     }
 }

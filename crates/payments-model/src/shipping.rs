@@ -4,8 +4,8 @@ use crate::redact::Redacted;
 
 /// Where goods go. Every field is optional and any text is taken: the interface shows no rule for them.
 ///
-/// Fields left `None` are not sent. Each has a setter of its own name, so that a value reads as one expression.
-/// Personal data, so `Debug` does not show it.
+/// Fields left `None` are not sent. Each has a setter of its own name, so that a value reads as one
+/// expression. Personal data, so `Debug` does not show it.
 ///
 /// ```
 /// use payments_model::Shipping;

@@ -4,8 +4,8 @@ use crate::json_writer::{ObjectWriter, encode_plain};
 
 /// The body of a successful answer, for those who play the service.
 ///
-/// There are two shapes, and a client must not take one for the other: the POST operations answer with `status`
-/// `success` and `status_code` 100, the GET operations with `status_code` 200 and no `status`.
+/// There are two shapes, and a client must not take one for the other: the POST operations answer with
+/// `status` `success` and `status_code` 100, the GET operations with `status_code` 200 and no `status`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct SuccessEnvelope;

@@ -5,8 +5,8 @@ use crate::check::Rule;
 
 /// The payment mode that a request asks for.
 ///
-/// The interface does not show the allowed values, so this is an open text. `Card` and `ACH` are inferred by this SDK
-/// from the interface's words "card or ACH".
+/// The interface does not show the allowed values, so this is an open text. `Card` and `ACH` are inferred by
+/// this SDK from the interface's words "card or ACH".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuggestedMode(String);
 

@@ -4,8 +4,8 @@ use crate::ids::identifier;
 
 /// The service's identifier of a stored payment token.
 ///
-/// The interface shows neither how one is made nor what it looks like, so any text that is not blank is taken and sent
-/// verbatim.
+/// The interface shows neither how one is made nor what it looks like, so any text that is not blank is taken
+/// and sent verbatim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenId(String);
 

@@ -10,8 +10,8 @@ use crate::{Amount, ConvenienceFee, GatewayCustomerId, SecretBytes, TokenId, Val
 
 /// A checked request to charge a stored payment token: the body of `POST /token-transaction`.
 ///
-/// The interface does not show which fields are required. This SDK requires the token, the amount and the decision
-/// about the convenience fee, without which nobody could say what will be charged.
+/// The interface does not show which fields are required. This SDK requires the token, the amount and the
+/// decision about the convenience fee, without which nobody could say what will be charged.
 ///
 /// A token is worth money to whoever also has the API key, so `Debug` does not show it.
 ///
@@ -60,8 +60,8 @@ impl TokenTransaction {
     /// # Errors
     ///
     /// With every rule of the builder that the document breaks, in the same words; and for each field that is
-    /// unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON object.
-    /// Nothing was sent.
+    /// unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON
+    /// object. Nothing was sent.
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
         let mut draft = TokenDraft::default();
         let mut unknown = Vec::new();
@@ -102,13 +102,14 @@ impl TokenTransaction {
         self.description.as_deref()
     }
 
-    /// `ReferenceNo`, the caller's own reference, if set. The interface does not say that the service refuses a second
-    /// payment with the same one.
+    /// `ReferenceNo`, the caller's own reference, if set. The interface does not say that the service refuses
+    /// a second payment with the same one.
     pub fn reference_no(&self) -> Option<&str> {
         self.reference_no.as_deref()
     }
 
-    /// Every secret of this request, for [`scrub`](crate::scrub)bing an answer that may echo the request: the token.
+    /// Every secret of this request, for scrubbing an answer that may echo it with [`scrub`](crate::scrub): the
+    /// token.
     pub fn secrets(&self) -> Vec<&str> {
         vec![self.token_id.as_str()]
     }

@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 use crate::record_fields::{RecordMembers, RecordWriter};
 use crate::{OtherFields, TransactionId};
 
-/// The answer to a token payment and to a void: the identifier of a transaction and, as the interface has it, no more.
+/// The answer to a token payment and to a void: the identifier of a transaction and, as the interface has it,
+/// no more.
 ///
 /// A void may answer with an identifier of its own; it need not be the one that was voided.
 #[non_exhaustive]

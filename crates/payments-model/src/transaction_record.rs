@@ -12,12 +12,12 @@ use crate::{Amount, Field, MaskedCard, OtherFields, TransactionId, TransactionTy
 
 /// A transaction as the service describes it: the answer to a card or ACH payment and to a look-up.
 ///
-/// Everything but the identifier is optional when read, because a payment that went through must not become an error
-/// over an odd field. Numbers carried as texts and texts carried as numbers are understood where the field is an
-/// identifier, a code or an amount. Absent, `null` and empty stay distinct.
+/// Everything but the identifier is optional when read, because a payment that went through must not become
+/// an error over an odd field. Numbers carried as texts and texts carried as numbers are understood where the
+/// field is an identifier, a code or an amount. Absent, `null` and empty stay distinct.
 ///
-/// Reading needs `serde_json`'s own deserializer and writing its serializer; what was written reads back equal.
-/// `Debug` shows identifiers, amounts, codes and the masked card, and nothing personal.
+/// Reading needs `serde_json`'s own deserializer and writing its serializer; what was written reads back
+/// equal. `Debug` shows identifiers, amounts, codes and the masked card, and nothing personal.
 #[non_exhaustive]
 #[derive(Clone, PartialEq, Eq)]
 pub struct TransactionRecord {
@@ -41,7 +41,8 @@ pub struct TransactionRecord {
     pub billing_state: Field<String>,
     /// `BillingPostalCode`. May be empty.
     pub billing_postal_code: Field<String>,
-    /// `BillingCountry`. A numeric identifier, where a request has a text. What the numbers mean the interface does not show.
+    /// `BillingCountry`. A numeric identifier, where a request has a text. What the numbers mean the
+    /// interface does not show.
     pub billing_country: Field<i64>,
     /// `BillingCountryCode`.
     pub billing_country_code: Field<String>,
@@ -49,7 +50,8 @@ pub struct TransactionRecord {
     pub billing_phone_number: Field<String>,
     /// `TransactionType`. 1 is a sale, 2 an authorisation; other numbers may come.
     pub transaction_type: Field<TransactionTypeCode>,
-    /// `Status`. A code whose meaning the interface does not show: it never decides whether a payment succeeded.
+    /// `Status`. A code whose meaning the interface does not show: it never decides whether a payment
+    /// succeeded.
     pub status: Field<String>,
     /// Fields that the interface does not have.
     pub other: OtherFields,
@@ -103,8 +105,8 @@ impl TransactionRecord {
 }
 
 impl Serialize for TransactionRecord {
-    /// Writes the interface's names in the order of its table. For `serde_json` alone: amounts are written digit by
-    /// digit through its raw values.
+    /// Writes the interface's names in the order of its table. For `serde_json` alone: amounts are written
+    /// digit by digit through its raw values.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self {
             transaction_id,

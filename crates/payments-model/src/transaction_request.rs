@@ -15,7 +15,8 @@ pub enum TransactionRequest {
 }
 
 impl TransactionRequest {
-    /// Reads a request out of a JSON object with the interface's field names; `SuggestedMode` decides its kind.
+    /// Reads a request out of a JSON object with the interface's field names; `SuggestedMode` decides its
+    /// kind.
     ///
     /// # Errors
     ///
@@ -39,6 +40,13 @@ impl TransactionRequest {
         match self {
             Self::Card(request) => request.encode(),
             Self::Ach(request) => request.encode(),
+        }
+    }
+    /// Every secret of this request, for scrubbing an answer that may echo it with [`scrub`](crate::scrub).
+    pub fn secrets(&self) -> Vec<&str> {
+        match self {
+            Self::Card(request) => request.secrets(),
+            Self::Ach(request) => request.secrets(),
         }
     }
 }

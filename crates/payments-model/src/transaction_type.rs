@@ -4,8 +4,8 @@ use crate::check::Rule;
 
 /// What a payment request asks for: money now, or a promise of money.
 ///
-/// It is an argument of every payment builder and has no default, because the interface does not show what the
-/// service does when the field is left out.
+/// It is an argument of every payment builder and has no default, because the interface does not show what
+/// the service does when the field is left out.
 ///
 /// The enum is complete: the interface names two values, and leaving the field out is the third possibility.
 #[expect(
@@ -16,11 +16,11 @@ use crate::check::Rule;
 pub enum TransactionType {
     /// Charge the payer. Sent as `"1"`.
     Sale,
-    /// Reserve the amount without charging it. Sent as `"2"`. The interface has no operation that captures it later;
-    /// it can only be voided.
+    /// Reserve the amount without charging it. Sent as `"2"`. The interface has no operation that captures it
+    /// later; it can only be voided.
     Auth,
-    /// Leave the choice to the service by sending no `TransactionType` at all. What it then does is not documented:
-    /// it may charge.
+    /// Leave the choice to the service by sending no `TransactionType` at all. What it then does is not
+    /// documented: it may charge.
     GatewayDefault,
 }
 
@@ -43,7 +43,8 @@ impl TransactionType {
     }
 }
 
-/// The transaction type that a record carries: a number, open because other values than the documented two may come.
+/// The transaction type that a record carries: a number, open because other values than the documented two
+/// may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransactionTypeCode(i64);
 

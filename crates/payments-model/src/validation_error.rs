@@ -5,8 +5,8 @@ use crate::Violation;
 
 /// A value or request that breaks the rules, with **every** broken rule at once.
 ///
-/// Nothing was sent: no money can have moved, and the same call may be made again with the fields put right. The
-/// error holds field names and rules and never a value, so it is safe to print and to log.
+/// Nothing was sent: no money can have moved, and the same call may be made again with the fields put right.
+/// The error holds field names and rules and never a value, so it is safe to print and to log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidationError {
     violations: Vec<Violation>,
@@ -21,8 +21,8 @@ impl ValidationError {
         Self { violations }
     }
 
-    /// The broken rules, never empty: the interface's fields in the order of its tables, then fields that it does
-    /// not have.
+    /// The broken rules, never empty: the interface's fields in the order of its tables, then fields that it
+    /// does not have.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }

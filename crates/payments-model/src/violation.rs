@@ -3,8 +3,8 @@ use std::fmt;
 
 /// One rule that one field breaks.
 ///
-/// It names the field by the interface's own word (`BillingEmail`; `body` for the document as a whole) and says the
-/// rule. It never holds the value, so it is safe to print and to log.
+/// It names the field by the interface's own word (`BillingEmail`; `body` for the document as a whole) and
+/// says the rule. It never holds the value, so it is safe to print and to log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     field: Cow<'static, str>,
@@ -21,8 +21,8 @@ impl Violation {
         Self { field: Cow::Owned(printable_name(field).to_owned()), rule: Cow::Borrowed(rule) }
     }
 
-    /// The field's name in the interface, or `body`. A name that is not the interface's is shown only if it looks
-    /// like a name and could not be a card number.
+    /// The field's name in the interface, or `body`. A name that is not the interface's is shown only if it
+    /// looks like a name and could not be a card number.
     pub fn field(&self) -> &str {
         &self.field
     }
@@ -44,4 +44,26 @@ pub(crate) fn printable_name(name: &str) -> &str {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     if is_plain && (1..=64).contains(&name.len()) && digits < 8 { name } else { "(unprintable field name)" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Violation, printable_name};
+
+    #[test]
+    fn a_name_is_shown_only_if_it_could_not_be_a_secret() {
+        for name in ["a", "Billing_Email-2.x", "x1234567"] {
+            assert_eq!(printable_name(name), name);
+        }
+        for name in ["", " ", "a b", "ä", "x12345678", "1-2-3-4-5-6-7-8", "a\n", &"a".repeat(65)] {
+            assert_eq!(printable_name(name), "(unprintable field name)", "{name}");
+        }
+    }
+
+    #[test]
+    fn a_violation_reads_as_a_sentence() {
+        let violation = Violation::new("Cvv", "must be 3 or 4 digits");
+        assert_eq!(violation.to_string(), "Cvv: must be 3 or 4 digits");
+        assert_eq!((violation.field(), violation.rule()), ("Cvv", "must be 3 or 4 digits"));
+    }
 }

@@ -39,13 +39,14 @@ impl Void {
         self
     }
 
-    /// Reads a request out of a JSON object with the interface's field names. `TransactionFor` may be left out.
+    /// Reads a request out of a JSON object with the interface's field names. `TransactionFor` may be left
+    /// out.
     ///
     /// # Errors
     ///
-    /// If `TransactionId` is missing or blank, if `TransactionFor` is anything but `Void`; and for each field that is
-    /// unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON object or
-    /// too large. Nothing was sent.
+    /// If `TransactionId` is missing or blank, if `TransactionFor` is anything but `Void`; and for each field
+    /// that is unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no
+    /// JSON object or too large. Nothing was sent.
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
         let mut draft = VoidDraft::default();
         let mut unknown = Vec::new();

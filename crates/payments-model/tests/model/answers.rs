@@ -285,7 +285,8 @@ fn deep_or_wide_answers_are_read_in_linear_time_and_without_recursion() {
     assert_eq!(kind(format!("{{{}}}", wide.join(",")).as_bytes()), "object");
 }
 
-/// Checks an answer against `serde_json::Value`, which shares nothing with how answers are read but the grammar.
+/// Checks an answer against `serde_json::Value`, which shares nothing with how answers are read but the
+/// grammar.
 fn assert_agrees(bytes: &[u8]) {
     let oracle = serde_json::from_slice::<Value>(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
     match (Body::read(bytes), oracle) {
@@ -351,22 +352,29 @@ fn assert_answer_agrees(answer: &Answer<'_>, members: &serde_json::Map<String, V
 /// Valid answers of every shape that the interface shows.
 fn valid_answer() -> impl Strategy<Value = Vec<u8>> {
     let id = "[A-Za-z0-9_]{1,12}";
-    (id, any::<String>(), -1_000_000_i64..1_000_000, "[0-9]{1,4}", 0..6_u8).prop_map(|(id, text, cents, status, shape)| {
-        let mut record = TransactionRecord::new(id.parse().unwrap());
-        record.amount = payments_model::Amount::from_cents(cents).into();
-        record.billing_customer_name = text.clone().into();
-        record.billing_state = payments_model::Field::Null;
-        record.status = status.into();
-        record.other.insert(text.clone(), RawJson::parse("[1,{}]").unwrap());
-        match shape {
-            0 => SuccessEnvelope::post(&text, &record),
-            1 => SuccessEnvelope::post(&text, &TransactionReceipt::new(record.transaction_id)),
-            2 => SuccessEnvelope::get(&text, &record),
-            3 => ErrorEnvelope::new(404, text).encode(),
-            4 => json!({ "status": "declined", "status_code": "200", "error": { "message": text }, "data": record }).to_string().into_bytes(),
-            _ => [b"\xef\xbb\xbf".to_vec(), SuccessEnvelope::post(&text, &record)].concat(),
-        }
-    })
+    (id, any::<String>(), -1_000_000_i64..1_000_000, "[0-9]{1,4}", 0..6_u8).prop_map(
+        |(id, text, cents, status, shape)| {
+            let mut record = TransactionRecord::new(id.parse().unwrap());
+            record.amount = payments_model::Amount::from_cents(cents).into();
+            record.billing_customer_name = text.clone().into();
+            record.billing_state = payments_model::Field::Null;
+            record.status = status.into();
+            record.other.insert(text.clone(), RawJson::parse("[1,{}]").unwrap());
+            match shape {
+                0 => SuccessEnvelope::post(&text, &record),
+                1 => SuccessEnvelope::post(&text, &TransactionReceipt::new(record.transaction_id)),
+                2 => SuccessEnvelope::get(&text, &record),
+                3 => ErrorEnvelope::new(404, text).encode(),
+                4 => {
+                    let error = json!({ "message": text });
+                    let body =
+                        json!({ "status": "declined", "status_code": "200", "error": error, "data": record });
+                    body.to_string().into_bytes()
+                }
+                _ => [b"\xef\xbb\xbf".to_vec(), SuccessEnvelope::post(&text, &record)].concat(),
+            }
+        },
+    )
 }
 
 proptest! {
@@ -388,7 +396,10 @@ proptest! {
     }
 
     #[test]
-    fn d08_no_mutation_of_a_byte_panics_or_says_what_the_bytes_do_not(body in valid_answer(), seeds in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40)) {
+    fn d08_no_mutation_of_a_byte_panics_or_says_what_the_bytes_do_not(
+        body in valid_answer(),
+        seeds in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
+    ) {
         for (place, byte) in seeds {
             let mut mutated = body.clone();
             *place.get_mut(&mut mutated) = byte;
@@ -400,7 +411,10 @@ proptest! {
     }
 
     #[test]
-    fn d08_whatever_the_bytes_nothing_panics(bytes in proptest::collection::vec(any::<u8>(), 0..60), like in "[{}\\[\\]\":,\\\\a-u0-9 ]{0,40}") {
+    fn d08_whatever_the_bytes_nothing_panics(
+        bytes in proptest::collection::vec(any::<u8>(), 0..60),
+        like in "[{}\\[\\]\":,\\\\a-u0-9 ]{0,40}",
+    ) {
         assert_agrees(&bytes);
         assert_agrees(like.as_bytes());
         let _ = salvage_transaction_id(&bytes);
@@ -408,8 +422,14 @@ proptest! {
     }
 
     #[test]
-    fn d64_scrubbed_text_shows_no_card_number(text in any::<String>(), before in "[a-z \"]{0,5}", after in "[a-z \"]{0,5}", group in 1_usize..17) {
-        let number = "4242424242424242".as_bytes().chunks(group).map(|chunk| str::from_utf8(chunk).unwrap()).collect::<Vec<_>>().join("-");
+    fn d64_scrubbed_text_shows_no_card_number(
+        text in any::<String>(),
+        before in "[a-z \"]{0,5}",
+        after in "[a-z \"]{0,5}",
+        group in 1_usize..17,
+    ) {
+        let groups = "4242424242424242".as_bytes().chunks(group).map(|chunk| str::from_utf8(chunk).unwrap());
+        let number = groups.collect::<Vec<_>>().join("-");
         let scrubbed = payments_model::scrub(&format!("{text}{before}x{number}x{after}"), &[]);
         prop_assert!(!scrubbed.replace('-', "").contains("42424"), "{}", scrubbed);
         prop_assert!(!scrubbed.contains(char::is_control));

@@ -107,7 +107,8 @@ pub(crate) const CUSTOMER_RECORD: [(&str, Kind); 10] = [
     ("StateId", Number),
 ];
 
-/// Every member of the document is in the table, with its type and in its order, and nothing required is missing.
+/// Every member of the document is in the table, with its type and in its order, and nothing required is
+/// missing.
 pub(crate) fn assert_follows(document: &[u8], table: &[Row]) {
     let value: Value = serde_json::from_slice(document).unwrap();
     let members = value.as_object().unwrap();
@@ -122,7 +123,8 @@ pub(crate) fn assert_follows(document: &[u8], table: &[Row]) {
     assert_in_order(document, table.iter().map(|row| row.name));
 }
 
-/// The names that are in the document come in this order. Quotes inside texts are escaped, so `"Name":` is a member.
+/// The names that are in the document come in this order. Quotes inside texts are escaped, so `"Name":` is a
+/// member.
 pub(crate) fn assert_in_order<'a>(document: &[u8], names: impl Iterator<Item = &'a str>) {
     let text = str::from_utf8(document).unwrap();
     let places: Vec<usize> = names.filter_map(|name| text.find(&format!("\"{name}\":"))).collect();
