@@ -79,7 +79,7 @@ impl CardNumber {
         if digits.bytes().all(|digit| digit == b'0') {
             return Err("must not be all zeros");
         }
-        if luhn == Luhn::Required && !digits.starts_with("62") && !passes_luhn(digits.bytes()) {
+        if luhn == Luhn::Required && !digits.starts_with("62") && !passes_luhn(&digits) {
             return Err("must pass the Luhn check; one of its digits is wrong");
         }
         Ok(Self(SecretText::from(digits)))
@@ -110,16 +110,18 @@ pub(crate) enum Luhn {
 }
 
 /// The check that the last digit of a card number makes the weighted sum a multiple of ten (ISO/IEC 7812-1).
-pub(crate) fn passes_luhn(digits: impl DoubleEndedIterator<Item = u8>) -> bool {
-    let weigh = |(index, digit): (usize, u8)| {
-        let value = u32::from(digit - b'0');
-        match (index % 2, value) {
-            (0, value) => value,
-            (_, 0..=4) => value * 2,
-            _ => value * 2 - 9,
-        }
-    };
-    digits.rev().enumerate().map(weigh).sum::<u32>().is_multiple_of(10)
+fn passes_luhn(digits: &str) -> bool {
+    let values = digits.bytes().rev().enumerate().map(|(index, digit)| luhn_value(digit, index % 2 == 1));
+    values.sum::<u32>().is_multiple_of(10)
+}
+
+/// What an ASCII digit adds to the Luhn sum; every second one counts double, and of 10 or more the digits are added.
+pub(crate) fn luhn_value(digit: u8, counts_double: bool) -> u32 {
+    match (u32::from(digit.saturating_sub(b'0')), counts_double) {
+        (value, false) => value,
+        (value @ 0..=4, true) => value * 2,
+        (value, true) => value * 2 - 9,
+    }
 }
 
 const MIN_DIGITS: usize = 12;
