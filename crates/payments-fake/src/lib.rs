@@ -1,1 +1,45 @@
-//! payments-fake
+//! The payment service as a pure state machine, for tests.
+
+mod answer;
+mod armed_fault;
+mod block_on;
+mod choices;
+mod decision;
+mod decline_shape;
+mod fault;
+mod gate;
+mod gateway;
+mod gateway_builder;
+mod ledger;
+mod manual_clock;
+mod randomness;
+mod record;
+mod recorded_request;
+mod reply;
+mod responder;
+mod route;
+mod scripted_transport;
+mod seeded_customer;
+mod service;
+mod store;
+mod stored_token;
+pub mod test_values;
+mod transport;
+
+pub use armed_fault::{ArmedFault, FaultId};
+pub use block_on::block_on;
+pub use choices::{Choices, StatusCodes, UnlistedCards, VoidAnswer};
+pub use decline_shape::{DeclineShape, UnknownDeclineShape};
+pub use fault::{Fault, FaultKind, FaultMoment, FaultTarget, Phase};
+pub use gate::Gate;
+pub use gateway::FakeGateway;
+pub use gateway_builder::FakeGatewayBuilder;
+pub use ledger::{EntryKind, EntryState, Ledger, LedgerEntry, PaymentSource};
+pub use manual_clock::ManualClock;
+pub use recorded_request::RecordedRequest;
+pub use reply::Reply;
+pub use responder::Responder;
+pub use scripted_transport::ScriptedTransport;
+pub use service::HeldRequest;
+pub use stored_token::StoredToken;
+pub use transport::FakeTransport;

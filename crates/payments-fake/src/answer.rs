@@ -1,0 +1,94 @@
+//! Every answer the fake can give, as bytes. The envelopes are the model's; this file adds HTTP around them.
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Response, StatusCode};
+use payments_model::{ErrorEnvelope, SuccessEnvelope};
+use serde::Serialize;
+
+use crate::DeclineShape;
+
+/// HTTP 200 in the envelope of the POST operations.
+pub(crate) fn post(message: &str, data: &impl Serialize) -> Response<Bytes> {
+    json(StatusCode::OK, SuccessEnvelope::post(message, data))
+}
+
+/// HTTP 200 in the envelope of the GET operations.
+pub(crate) fn get(message: &str, data: &impl Serialize) -> Response<Bytes> {
+    json(StatusCode::OK, SuccessEnvelope::get(message, data))
+}
+
+/// The error body, whose `status_code` is the HTTP status.
+pub(crate) fn error(status: StatusCode, msg: impl Into<String>) -> Response<Bytes> {
+    json(status, ErrorEnvelope::new(status.as_u16(), msg).encode())
+}
+
+/// HTTP 400 with the interface's prefix before the reason.
+pub(crate) fn bad_request(reason: &str) -> Response<Bytes> {
+    json(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(reason).encode())
+}
+
+/// HTTP 405, naming the one method that the path has.
+pub(crate) fn method_not_allowed(allow: &'static str) -> Response<Bytes> {
+    let mut answer = error(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed");
+    answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+    answer
+}
+
+/// A decline; `data` is what the operation answers when it succeeds.
+pub(crate) fn declined(shape: DeclineShape, reason: &str, data: &impl Serialize) -> Response<Bytes> {
+    let ok = |status: &str| {
+        let message = serde_json::to_string(reason).expect("a text is JSON");
+        let data = serde_json::to_string(data).expect("a record is JSON");
+        let body = format!(r#"{{"status":"{status}","status_code":200,"message":{message},"data":{data}}}"#);
+        json(StatusCode::OK, body.into_bytes())
+    };
+    match shape {
+        DeclineShape::OkFailed => ok("failed"),
+        DeclineShape::OkError => ok("error"),
+        DeclineShape::BadRequest => bad_request(reason),
+        DeclineShape::PaymentRequired => error(StatusCode::PAYMENT_REQUIRED, reason),
+    }
+}
+
+/// What a proxy shows people.
+pub(crate) fn html(status: StatusCode, retry_after: Option<&HeaderValue>) -> Response<Bytes> {
+    let page = format!(
+        "<!DOCTYPE html>\n<html><head><title>{status}</title></head><body><h1>{status}</h1></body></html>\n"
+    );
+    with_retry_after(with_body(status, "text/html; charset=utf-8", page.into_bytes()), retry_after)
+}
+
+/// The error body under any final status.
+pub(crate) fn status(status: StatusCode, retry_after: Option<&HeaderValue>) -> Response<Bytes> {
+    let mut answer = error(status, status.canonical_reason().unwrap_or("Error"));
+    if matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED) {
+        // These have no body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5), and an HTTP server would not send one.
+        answer.headers_mut().remove(CONTENT_TYPE);
+        *answer.body_mut() = Bytes::new();
+    }
+    with_retry_after(answer, retry_after)
+}
+
+/// Good JSON of another interface.
+pub(crate) fn wrong_shape() -> Response<Bytes> {
+    json(StatusCode::OK, br#"{"result":"ok"}"#.to_vec())
+}
+
+fn json(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {
+    with_body(status, "application/json", body)
+}
+
+fn with_body(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response<Bytes> {
+    let mut answer = Response::new(Bytes::from(body));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
+}
+
+fn with_retry_after(mut answer: Response<Bytes>, retry_after: Option<&HeaderValue>) -> Response<Bytes> {
+    if let Some(value) = retry_after {
+        answer.headers_mut().insert(RETRY_AFTER, value.clone());
+    }
+    answer
+}

@@ -1,0 +1,241 @@
+use std::fmt;
+use std::sync::{Arc, MutexGuard};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::Request;
+use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName};
+use payments_model::CustomerRecord;
+
+use crate::fault::Phase;
+use crate::gateway_builder::UnfiredFaults;
+use crate::randomness::{Randomness, SeededJitter};
+use crate::recorded_request::RequestLog;
+use crate::service::{HeldRequest, Service};
+use crate::store::Store;
+use crate::{
+    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Gate, Ledger, ManualClock,
+    RecordedRequest, Reply, Responder, StoredToken,
+};
+
+/// The payment service as a state machine, for the tests of programs that take payments.
+///
+/// Each gateway is a world of its own: no port, no runtime, no global state. Cloning gives another handle to the same
+/// one. See the [crate's documentation](crate) for how it is used.
+///
+/// # An armed fault that never fires fails the test
+///
+/// A fault that did not strike tested nothing, and its test would be green for the wrong reason. So when the last
+/// `FakeGateway` of a gateway is dropped and an armed fault never fired, the drop panics and names the fault. It does
+/// not if the thread is already panicking. Transports, clients and servers do not count: they may end on other threads,
+/// where a panic is lost, so keep a handle until the end of the test.
+/// [`assert_all_faults_fired`](Self::assert_all_faults_fired) asks earlier, and a fault that was not needed after all
+/// can be [disarmed](Self::disarm).
+#[derive(Clone)]
+pub struct FakeGateway {
+    responder: Responder,
+    /// Only its drop matters, when the last handle goes.
+    _sentinel: Arc<Sentinel>,
+}
+
+impl FakeGateway {
+    /// The key that is accepted unless the builder is told another.
+    pub const API_KEY: &'static str = "test_key_of_the_fake_gateway";
+
+    /// An address for clients that only ever meet a [`FakeTransport`]. The domain `invalid` is reserved for names that
+    /// do not exist, so that a test that goes to the network by mistake reaches nobody.
+    pub const BASE_URL: &'static str = "https://payments.invalid/api/v1/public";
+
+    /// A gateway with an empty ledger, the seeded customer and the [test values](crate::test_values).
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// A gateway that differs from [`new`](Self::new).
+    pub fn builder() -> FakeGatewayBuilder {
+        FakeGatewayBuilder::new()
+    }
+
+    pub(crate) fn from_builder(builder: FakeGatewayBuilder) -> Self {
+        let service = Service {
+            api_key: builder.api_key,
+            choices: builder.choices,
+            randomness: Randomness::new(builder.seed),
+            store: Store::default(),
+            faults: crate::armed_fault::ArmedFaults::default(),
+            gates: crate::gate::Gates::default(),
+            requests: RequestLog::new(builder.recorded_requests),
+            late: Vec::new(),
+        };
+        let responder = Responder::new(service, builder.clock, builder.system_wall_clock);
+        let sentinel = Sentinel { responder: responder.clone(), unfired_faults: builder.unfired_faults };
+        Self { responder, _sentinel: Arc::new(sentinel) }
+    }
+
+    /// A client of this gateway, ready to be called: its [endpoint](Self::endpoint), its
+    /// [transport](Self::transport) and its [clock](Self::clock).
+    pub fn client(&self) -> Client {
+        self.client_builder().build()
+    }
+
+    /// The same before it is built, for other deadlines or an observer.
+    pub fn client_builder(&self) -> ClientBuilder {
+        Client::builder(self.endpoint(), self.transport(), self.clock().clone()).jitter(SeededJitter::new(0))
+    }
+
+    /// A transport that carries requests to this gateway.
+    pub fn transport(&self) -> FakeTransport {
+        FakeTransport::new(self.responder())
+    }
+
+    /// [`BASE_URL`](Self::BASE_URL) and the [key](Self::api_key).
+    #[allow(clippy::missing_panics_doc, reason = "neither can fail: the builder checked the key")]
+    pub fn endpoint(&self) -> Endpoint {
+        let api_key = ApiKey::new(&self.api_key()).expect("the builder checked the key");
+        Endpoint::new(Self::BASE_URL, api_key).expect("a constant https address")
+    }
+
+    /// The key that this gateway accepts.
+    pub fn api_key(&self) -> String {
+        self.service().api_key.clone()
+    }
+
+    /// The clock that this gateway's transports and clients wait by.
+    pub fn clock(&self) -> &ManualClock {
+        self.responder.clock()
+    }
+
+    /// Plans a failure; see [`Fault`]. Of several that could strike a request, the one armed first does.
+    pub fn arm(&self, fault: Fault) -> FaultId {
+        self.service().faults.arm(fault)
+    }
+
+    /// Takes a fault back, fired or not; says whether it was there.
+    pub fn disarm(&self, id: FaultId) -> bool {
+        self.service().faults.disarm(id)
+    }
+
+    /// Takes every fault back.
+    pub fn disarm_all(&self) {
+        self.service().faults.disarm_all();
+    }
+
+    /// Every armed fault with how often it fired, in the order in which they were armed; spent ones included.
+    pub fn faults(&self) -> Vec<ArmedFault> {
+        self.service().faults.all().to_vec()
+    }
+
+    /// Every armed fault struck at least once.
+    ///
+    /// # Panics
+    ///
+    /// If one never did.
+    #[track_caller]
+    pub fn assert_all_faults_fired(&self) {
+        let unfired = self.service().faults.unfired();
+        if let Some(message) = unfired {
+            panic!("{message}");
+        }
+    }
+
+    /// Commits everything that a fault in [`Phase::Late`](crate::Phase::Late) held back, in the order in which it came;
+    /// says how many.
+    pub fn deliver_late(&self) -> usize {
+        self.service().deliver_late()
+    }
+
+    /// Holds every request of the operation before it is processed; see [`Gate`].
+    pub fn gate(&self, operation: OperationName) -> Gate {
+        self.service().gates.close(operation, Phase::BeforeCommit)
+    }
+
+    /// Holds the answer to every request of the operation after it was processed; see [`Gate`].
+    pub fn gate_after_commit(&self, operation: OperationName) -> Gate {
+        self.service().gates.close(operation, Phase::AfterCommit)
+    }
+
+    /// What the service did so far.
+    pub fn ledger(&self) -> Ledger {
+        Ledger::new(self.service().store.transactions().to_vec())
+    }
+
+    /// The tokens that payments made so far, oldest first; the named ones of the test values are not among them.
+    pub fn tokens(&self) -> Vec<StoredToken> {
+        self.service().store.tokens().to_vec()
+    }
+
+    /// Adds a customer that can be looked up, or replaces the one of the same id.
+    ///
+    /// # Panics
+    ///
+    /// If the record has no `CustomerId`.
+    #[track_caller]
+    pub fn add_customer(&self, customer: CustomerRecord) {
+        let id =
+            customer.customer_id.value().cloned().expect("a customer needs a CustomerId to be looked up by");
+        self.service().store.add_customer(id, customer);
+    }
+
+    /// The newest requests, as they were received and without their secrets, newest last.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.service().requests.all()
+    }
+
+    /// Forgets the requests that were received so far. The ledger stays.
+    pub fn clear_requests(&self) {
+        self.service().requests.clear();
+    }
+
+    /// The pure core: what the network would carry back for this request at this time of day.
+    ///
+    /// It neither waits nor looks at a clock. The path decides the operation; scheme and host are not looked at.
+    pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
+        self.responder.handle(now, request)
+    }
+
+    /// Processes a request that a fault had [held](Reply::Held).
+    pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
+        self.responder.resume(now, request)
+    }
+
+    /// The side of this gateway that a transport or a server needs.
+    pub fn responder(&self) -> Responder {
+        self.responder.clone()
+    }
+
+    fn service(&self) -> MutexGuard<'_, Service> {
+        self.responder.service()
+    }
+}
+
+impl Default for FakeGateway {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for FakeGateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { responder, _sentinel: _ } = self;
+        f.debug_struct("FakeGateway").field("clock", responder.clock()).finish_non_exhaustive()
+    }
+}
+
+/// Fails the test at its end if an armed fault never fired.
+struct Sentinel {
+    responder: Responder,
+    unfired_faults: UnfiredFaults,
+}
+
+impl Drop for Sentinel {
+    fn drop(&mut self) {
+        // A second panic would abort the process and hide the first.
+        if self.unfired_faults == UnfiredFaults::Ignore || std::thread::panicking() {
+            return;
+        }
+        let unfired = self.responder.service().faults.unfired();
+        if let Some(message) = unfired {
+            panic!("{message}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+use std::fmt;
+use std::time::SystemTime;
+
+use payments_core::OperationName;
+use payments_model::{Amount, Field, MaskedCard, TokenId, TransactionId, TransactionRecord};
+
+/// What the service did, as it was at the moment of [`FakeGateway::ledger`](crate::FakeGateway::ledger): the truth that a
+/// client's belief is measured against.
+///
+/// The assertions name what they expected and print the whole ledger, and blame the line of the test that called them.
+/// A payment counts as **charged** if it was approved and not voided, be it a sale or an authorisation: in both cases
+/// the payer cannot use the money.
+///
+/// ```
+/// use payments_fake::FakeGateway;
+///
+/// let gateway = FakeGateway::new();
+/// gateway.ledger().assert_nothing_charged();
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ledger {
+    entries: Vec<LedgerEntry>,
+}
+
+/// One line of the ledger.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LedgerEntry {
+    /// The operation that made it.
+    pub operation: OperationName,
+    /// What it is.
+    pub kind: EntryKind,
+    /// What became of it.
+    pub state: EntryState,
+    /// What the payer is charged: the requested amount and the fee, if there is one.
+    pub amount: Amount,
+    /// What was charged.
+    pub source: PaymentSource,
+    /// The caller's reference, which only a token payment has.
+    pub reference_no: Option<String>,
+    /// The description, which only a token payment has.
+    pub description: Option<String>,
+    /// The reason of a void, as it was given.
+    pub void_reason: Option<String>,
+    /// When the service decided it, by the gateway's wall clock.
+    pub at: SystemTime,
+    /// What a look-up shows. It holds a masked card and never a number.
+    pub record: TransactionRecord,
+}
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntryKind {
+    /// Money taken.
+    Sale,
+    /// Money held.
+    Authorisation,
+    /// The void of an authorisation, if [voids have ids of their own](crate::VoidAnswer::NewTransactionId).
+    Void,
+}
+
+impl EntryKind {
+    /// `sale`, `authorisation` or `void`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sale => "sale",
+            Self::Authorisation => "authorisation",
+            Self::Void => "void",
+        }
+    }
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntryState {
+    /// Done.
+    Approved,
+    /// Refused: nothing was taken.
+    Declined,
+    /// Done, and undone by a void.
+    Voided,
+}
+
+impl EntryState {
+    /// `approved`, `declined` or `voided`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Declined => "declined",
+            Self::Voided => "voided",
+        }
+    }
+}
+
+/// What was charged, as far as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PaymentSource {
+    /// A card, masked.
+    Card(MaskedCard),
+    /// A stored token.
+    Token(TokenId),
+    /// A bank account. Nothing of it is kept.
+    Account,
+}
+
+impl fmt::Display for PaymentSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Card(card) => write!(f, "card {card}"),
+            Self::Token(token) => write!(f, "token {token}"),
+            Self::Account => f.write_str("bank account"),
+        }
+    }
+}
+
+impl LedgerEntry {
+    /// The id under which it can be looked up.
+    pub fn transaction_id(&self) -> &TransactionId {
+        &self.record.transaction_id
+    }
+
+    /// Whether the payer cannot use the money: approved and not voided.
+    pub fn is_charged(&self) -> bool {
+        self.kind != EntryKind::Void && self.state == EntryState::Approved
+    }
+
+    pub(crate) fn void(&mut self, status: String, reason: Option<String>) {
+        self.state = EntryState::Voided;
+        self.void_reason = reason;
+        self.record.status = Field::Value(status);
+    }
+}
+
+/// One line, such as `txn_1 transaction sale 10.50 approved, card ************4242`.
+impl fmt::Display for LedgerEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, state) = (self.kind.as_str(), self.state.as_str());
+        let Self { operation, amount, source, .. } = self;
+        write!(f, "{} {operation} {kind} {amount} {state}, {source}", self.transaction_id())?;
+        match &self.reference_no {
+            Some(reference) => write!(f, ", reference {reference}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Ledger {
+    pub(crate) fn new(entries: Vec<LedgerEntry>) -> Self {
+        Self { entries }
+    }
+
+    /// Every transaction in the order in which it was committed, declined and voided ones included.
+    pub fn entries(&self) -> &[LedgerEntry] {
+        &self.entries
+    }
+
+    /// The transaction with this id.
+    pub fn entry(&self, id: &TransactionId) -> Option<&LedgerEntry> {
+        self.entries.iter().find(|entry| entry.transaction_id() == id)
+    }
+
+    /// Those that [count as charged](Self).
+    pub fn charged(&self) -> impl Iterator<Item = &LedgerEntry> {
+        self.entries.iter().filter(|entry| entry.is_charged())
+    }
+
+    /// The sum of what is charged, or `None` if it is too large for an [`Amount`].
+    pub fn charged_total(&self) -> Option<Amount> {
+        self.charged().try_fold(Amount::from_cents(0), |sum, entry| sum.checked_add(entry.amount))
+    }
+
+    /// Exactly one payment is charged, and it is of this amount. Gives it back for further questions.
+    ///
+    /// # Panics
+    ///
+    /// If none is, or more than one, or one of another amount.
+    #[track_caller]
+    pub fn assert_charged_once(&self, amount: Amount) -> &LedgerEntry {
+        let mut charged = self.charged();
+        match (charged.next(), charged.next()) {
+            (Some(entry), None) if entry.amount == amount => entry,
+            _ => panic!("expected one charge of {amount} and no other; {self}"),
+        }
+    }
+
+    /// No payment is charged. Declined and voided ones may be there.
+    ///
+    /// # Panics
+    ///
+    /// If one is.
+    #[track_caller]
+    pub fn assert_nothing_charged(&self) {
+        assert!(self.charged().next().is_none(), "expected nothing to be charged; {self}");
+    }
+
+    /// What is charged adds up to this, over any number of payments.
+    ///
+    /// # Panics
+    ///
+    /// If it does not.
+    #[track_caller]
+    pub fn assert_charged_total(&self, total: Amount) {
+        assert!(self.charged_total() == Some(total), "expected charges of {total} in all; {self}");
+    }
+
+    /// The transaction was voided. Gives it back for further questions.
+    ///
+    /// # Panics
+    ///
+    /// If it was not, or is not there.
+    #[track_caller]
+    pub fn assert_voided(&self, id: &TransactionId) -> &LedgerEntry {
+        match self.entry(id) {
+            Some(entry) if entry.state == EntryState::Voided => entry,
+            Some(_) => panic!("expected {id} to be voided; {self}"),
+            None => panic!("expected {id} to be voided, but it is not there; {self}"),
+        }
+    }
+}
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.entries.is_empty() {
+            return f.write_str("the ledger is empty");
+        }
+        f.write_str("the ledger:")?;
+        self.entries.iter().try_for_each(|entry| write!(f, "\n  {entry}"))
+    }
+}

@@ -1,0 +1,307 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant, SystemTime};
+
+use payments_core::{Sleep, Timer};
+
+/// Time that only a test moves: no sleep waits for the real clock, and no runtime is needed.
+///
+/// Cloning shares the clock. There are two kinds:
+///
+/// - [`ManualClock::new`] stands still until [`advance`](Self::advance) is called, which wakes every sleeper whose time
+///   has come.
+/// - [`ManualClock::auto`] moves by itself: as soon as somebody waits for a sleep, the clock jumps to the earliest end
+///   of any pending sleep. A deadline of a minute then passes at once, and always in the right order. While a
+///   [`Gate`](crate::Gate) of the same gateway holds a request the clock stands still, because the test is about to do
+///   something. It suits tests in which one call happens at a time; with several, each one's waiting moves the time of
+///   all.
+///
+/// ```
+/// use std::time::Duration;
+/// use payments_core::Timer;
+/// use payments_fake::{ManualClock, block_on};
+///
+/// let clock = ManualClock::auto();
+/// block_on(clock.sleep(Duration::from_secs(3600)));
+/// assert_eq!(clock.elapsed(), Duration::from_secs(3600));
+/// ```
+#[derive(Clone)]
+pub struct ManualClock(Arc<Shared>);
+
+struct Shared {
+    start: Instant,
+    auto: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    elapsed: Duration,
+    /// Pending sleeps by the time they end, then by age. Empty until the first poll.
+    sleeps: BTreeMap<SleepKey, Option<Waker>>,
+    next_age: u64,
+    /// How many holders ask the automatic clock to stand still.
+    standstills: usize,
+    /// Who waits for somebody to be asleep.
+    watchers: Vec<Waker>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SleepKey {
+    end: Duration,
+    age: u64,
+}
+
+impl ManualClock {
+    /// A clock that stands still until it is [advanced](Self::advance).
+    pub fn new() -> Self {
+        Self::with_auto(false)
+    }
+
+    /// A clock that jumps to the end of the earliest sleep as soon as somebody waits.
+    pub fn auto() -> Self {
+        Self::with_auto(true)
+    }
+
+    fn with_auto(auto: bool) -> Self {
+        Self(Arc::new(Shared { start: Instant::now(), auto, state: Mutex::default() }))
+    }
+
+    /// Moves time on and wakes every sleeper whose time has come.
+    pub fn advance(&self, by: Duration) {
+        let mut state = self.state();
+        state.elapsed += by;
+        let now = state.elapsed;
+        let due: Vec<_> =
+            state.sleeps.iter().take_while(|(key, _)| key.end <= now).map(|(key, _)| *key).collect();
+        let wakers: Vec<_> = due.iter().filter_map(|key| state.sleeps.remove(key).flatten()).collect();
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// How far this clock has moved since it was made.
+    pub fn elapsed(&self) -> Duration {
+        self.state().elapsed
+    }
+
+    /// The time of day by this clock, for the dates of answers. It begins at 2030-01-01T00:00:00Z, whatever the real
+    /// date, so that a run repeats byte for byte.
+    pub fn wall(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + EPOCH + self.elapsed()
+    }
+
+    /// Waits until at least `count` sleeps are being waited for, so that a test advances the clock after the client
+    /// went to sleep and not before.
+    pub async fn asleep(&self, count: usize) {
+        poll_fn(|context| {
+            let mut state = self.state();
+            if state.sleeps.values().flatten().count() >= count {
+                return Poll::Ready(());
+            }
+            state.watchers.push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Keeps the automatic clock where it is until the guard is dropped.
+    pub(crate) fn stand_still(&self) -> Standstill {
+        self.state().standstills += 1;
+        Standstill(self.clone())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn poll_sleep(&self, key: SleepKey, context: &Context<'_>) -> Poll<()> {
+        let mut state = self.state();
+        if state.elapsed >= key.end {
+            state.sleeps.remove(&key);
+            return Poll::Ready(());
+        }
+        if !self.0.auto || state.standstills > 0 {
+            state.sleeps.insert(key, Some(context.waker().clone()));
+            let watchers = std::mem::take(&mut state.watchers);
+            drop(state);
+            watchers.into_iter().for_each(Waker::wake);
+            return Poll::Pending;
+        }
+        // One sleep ends per poll, the earliest of all, so that whoever waits for it acts before time moves on.
+        state.sleeps.entry(key).or_default();
+        let (earliest, waker) = state.sleeps.pop_first().expect("this sleep was just entered");
+        state.elapsed = state.elapsed.max(earliest.end);
+        if state.elapsed >= key.end {
+            state.sleeps.remove(&key);
+        }
+        let now = state.elapsed;
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        if now >= key.end {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Timer for ManualClock {
+    fn now(&self) -> Instant {
+        self.0.start + self.elapsed()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        let mut state = self.state();
+        let key = SleepKey { end: state.elapsed.saturating_add(duration), age: state.next_age };
+        state.next_age += 1;
+        state.sleeps.insert(key, None);
+        drop(state);
+        Box::pin(ManualSleep { clock: self.clone(), key })
+    }
+}
+
+impl fmt::Debug for ManualClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { start: _, auto, state: _ } = &*self.0;
+        f.debug_struct("ManualClock")
+            .field("auto", auto)
+            .field("elapsed", &self.elapsed())
+            .finish_non_exhaustive()
+    }
+}
+
+struct ManualSleep {
+    clock: ManualClock,
+    key: SleepKey,
+}
+
+impl Future for ManualSleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.clock.poll_sleep(self.key, context)
+    }
+}
+
+impl Drop for ManualSleep {
+    fn drop(&mut self) {
+        self.clock.state().sleeps.remove(&self.key);
+    }
+}
+
+/// Time stands still while this lives.
+pub(crate) struct Standstill(ManualClock);
+
+impl Drop for Standstill {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.standstills -= 1;
+        if !self.0.0.auto || state.standstills > 0 {
+            return;
+        }
+        // Whoever went to sleep meanwhile asks again, and moves the clock.
+        let wakers: Vec<_> = state.sleeps.values().flatten().cloned().collect();
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// 2030-01-01T00:00:00Z.
+const EPOCH: Duration = Duration::new(1_893_456_000, 0);
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::thread;
+
+    use super::*;
+    use crate::block_on;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn is_ready(future: Pin<&mut impl Future>) -> bool {
+        future.poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    #[test]
+    fn a_sleep_ends_when_its_time_has_come_and_not_before() {
+        let clock = ManualClock::new();
+        let mut sleep = pin!(clock.sleep(SECOND * 2));
+        assert!(!is_ready(sleep.as_mut()));
+        clock.advance(SECOND);
+        assert!(!is_ready(sleep.as_mut()));
+        clock.advance(SECOND);
+        assert!(is_ready(sleep.as_mut()));
+    }
+
+    #[test]
+    fn a_sleep_counts_from_its_call_and_not_from_its_first_poll() {
+        let clock = ManualClock::new();
+        let mut sleep = pin!(clock.sleep(SECOND));
+        clock.advance(SECOND);
+        assert!(is_ready(sleep.as_mut()));
+    }
+
+    #[test]
+    fn advancing_wakes_a_sleeper_on_another_thread() {
+        let clock = ManualClock::new();
+        let sleeper = thread::spawn({
+            let clock = clock.clone();
+            move || block_on(clock.sleep(SECOND))
+        });
+        block_on(clock.asleep(1));
+        clock.advance(SECOND);
+        sleeper.join().unwrap();
+    }
+
+    #[test]
+    fn a_dropped_sleep_is_forgotten() {
+        let clock = ManualClock::auto();
+        drop(clock.sleep(SECOND));
+        block_on(clock.sleep(SECOND * 5));
+        assert_eq!(clock.elapsed(), SECOND * 5);
+        assert!(clock.state().sleeps.is_empty());
+    }
+
+    #[test]
+    fn automatic_time_ends_the_earliest_sleep_first() {
+        let clock = ManualClock::auto();
+        let mut early = pin!(clock.sleep(SECOND));
+        let mut late = pin!(clock.sleep(SECOND * 9));
+        assert!(!is_ready(late.as_mut()), "the earlier sleep comes first, although nobody polled it yet");
+        assert_eq!(clock.elapsed(), SECOND);
+        assert!(is_ready(early.as_mut()));
+        assert!(is_ready(late.as_mut()));
+        assert_eq!(clock.elapsed(), SECOND * 9);
+    }
+
+    #[test]
+    fn automatic_time_stands_still_while_it_is_held() {
+        let clock = ManualClock::auto();
+        let standstill = clock.stand_still();
+        let mut sleep = pin!(clock.sleep(SECOND));
+        assert!(!is_ready(sleep.as_mut()));
+        assert_eq!(clock.elapsed(), Duration::ZERO);
+        drop(standstill);
+        assert!(is_ready(sleep.as_mut()));
+    }
+
+    #[test]
+    fn the_wall_clock_begins_at_2030_and_moves_with_time() {
+        let clock = ManualClock::new();
+        clock.advance(SECOND * 61);
+        assert_eq!(httpdate::fmt_http_date(clock.wall()), "Tue, 01 Jan 2030 00:01:01 GMT");
+    }
+}

@@ -1,0 +1,63 @@
+use payments_core::Jitter;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// `SplitMix64`: every output of one stream is different, so that identifiers made from it never repeat, and one seed
+/// gives the same identifiers for ever. Nothing here is secret.
+#[derive(Clone, Debug)]
+pub(crate) struct Randomness {
+    state: u64,
+}
+
+impl Randomness {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(STEP);
+        mix(self.state)
+    }
+
+    /// `prefix`, then sixteen hexadecimal digits that this stream gives once.
+    pub(crate) fn identifier(&mut self, prefix: &str) -> String {
+        format!("{prefix}{:016x}", self.next())
+    }
+}
+
+/// The spread of a client's pauses, from a seed.
+#[derive(Debug)]
+pub(crate) struct SeededJitter(AtomicU64);
+
+impl SeededJitter {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(AtomicU64::new(seed))
+    }
+}
+
+impl Jitter for SeededJitter {
+    fn next(&self) -> u64 {
+        mix(self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP))
+    }
+}
+
+/// The constants are `SplitMix64`'s own.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+const fn mix(state: u64) -> u64 {
+    let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^ (state >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The published first outputs of `SplitMix64` for seed 1234567.
+    #[test]
+    fn it_is_splitmix64() {
+        let mut randomness = Randomness::new(1_234_567);
+        let first: Vec<u64> = (0..3).map(|_| randomness.next()).collect();
+        assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+}

@@ -1,0 +1,218 @@
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
+use http::{HeaderMap, HeaderValue, Method, Request};
+use payments_core::OperationName;
+use payments_model::MaskedCard;
+use serde_json::value::RawValue;
+
+use crate::record::without_card_numbers;
+use crate::route::Route;
+
+/// A request as it was received, without its secrets.
+///
+/// It is redacted when it is captured, not when it is shown: the card number is masked, and the security code, the
+/// expiry date, every field that the interface does not have (an ACH payment's account fields are such) and the
+/// API key are not kept. A body that is no JSON object is not kept at all. What remains is personal data, so `Debug`
+/// shows the request line alone.
+#[derive(Clone, PartialEq)]
+pub struct RecordedRequest {
+    operation: Option<OperationName>,
+    method: Method,
+    path: String,
+    headers: HeaderMap,
+    /// Values as JSON text, by field name.
+    fields: Vec<(Cow<'static, str>, String)>,
+    body_length: usize,
+    received_at: SystemTime,
+}
+
+impl RecordedRequest {
+    pub(crate) fn capture(now: SystemTime, request: &Request<Bytes>) -> Self {
+        let path = request.uri().path();
+        let mut headers = request.headers().clone();
+        for (name, value) in &mut headers {
+            if value.is_sensitive() || SECRET_HEADERS.contains(name) {
+                *value = HeaderValue::from_static(REDACTED);
+            }
+        }
+        Self {
+            operation: Route::of(request.method(), path).operation(),
+            method: request.method().clone(),
+            path: without_card_numbers(path),
+            headers,
+            fields: redacted_fields(request.body()),
+            body_length: request.body().len(),
+            received_at: now,
+        }
+    }
+
+    /// The operation it was for, if its method and path are those of one.
+    pub fn operation(&self) -> Option<OperationName> {
+        self.operation
+    }
+
+    /// The HTTP method.
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// The path, without the query.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The headers; `Authorization` and its like read `[redacted]`.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// A field of the body: a text as it is, anything else as JSON, a secret as `[redacted]` or masked.
+    ///
+    /// ```
+    /// # use payments_fake::FakeGateway;
+    /// # use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+    /// # let gateway = FakeGateway::new();
+    /// # let payment = TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive)
+    /// #     .reference_no("order-7").build()?;
+    /// # payments_fake::block_on(gateway.client().process_token(&payment))?;
+    /// let request = &gateway.requests()[0];
+    /// assert_eq!(request.field("ReferenceNo").as_deref(), Some("order-7"));
+    /// assert_eq!(request.field("Amount").as_deref(), Some("10.50"));
+    /// assert_eq!(request.field("Description"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn field(&self, name: &str) -> Option<Cow<'_, str>> {
+        let (_, json) = self.fields.iter().find(|(own, _)| own == name)?;
+        Some(serde_json::from_str(json).map_or(Cow::Borrowed(json), Cow::Owned))
+    }
+
+    /// The fields' names, in alphabetical order. One that may itself hold a secret is `(unprintable field name)`.
+    pub fn field_names(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|(name, _)| name.as_ref())
+    }
+
+    /// The length of the body as it was received, in bytes.
+    pub fn body_length(&self) -> usize {
+        self.body_length
+    }
+
+    /// When it was received, by the gateway's wall clock.
+    pub fn received_at(&self) -> SystemTime {
+        self.received_at
+    }
+}
+
+impl fmt::Debug for RecordedRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { operation: _, method, path, headers: _, fields: _, body_length, received_at: _ } = self;
+        write!(f, "RecordedRequest({method} {path}, {body_length} bytes)")
+    }
+}
+
+/// The newest requests, as many as there is room for.
+#[derive(Debug)]
+pub(crate) struct RequestLog {
+    requests: VecDeque<RecordedRequest>,
+    room: usize,
+}
+
+impl RequestLog {
+    pub(crate) const fn new(room: usize) -> Self {
+        Self { requests: VecDeque::new(), room }
+    }
+
+    pub(crate) fn push(&mut self, request: RecordedRequest) {
+        if self.requests.len() >= self.room {
+            self.requests.pop_front();
+        }
+        if self.room > 0 {
+            self.requests.push_back(request);
+        }
+    }
+
+    pub(crate) fn all(&self) -> Vec<RecordedRequest> {
+        self.requests.iter().cloned().collect()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.requests.clear();
+    }
+}
+
+fn redacted_fields(body: &Bytes) -> Vec<(Cow<'static, str>, String)> {
+    let Ok(fields) = serde_json::from_slice::<BTreeMap<Cow<'_, str>, &RawValue>>(body) else {
+        return Vec::new();
+    };
+    fields.into_iter().map(|(name, value)| redacted_field(&name, value.get())).collect()
+}
+
+fn redacted_field(name: &str, json: &str) -> (Cow<'static, str>, String) {
+    let quoted = |text: &str| serde_json::to_string(text).expect("a text is JSON");
+    let Some(known) = SHOWN_FIELDS.iter().find(|field| **field == name) else {
+        let masked = serde_json::from_str::<Cow<'_, str>>(json).ok().filter(|_| name == "CardNumber");
+        let value =
+            masked.map_or_else(|| quoted(REDACTED), |number| quoted(MaskedCard::new(&number).as_str()));
+        return (printable_name(name), value);
+    };
+    // What a request is found again by is kept to the letter, even where it looks like a card number.
+    let value = if IDENTIFIERS.contains(known) { json.to_owned() } else { without_card_numbers(json) };
+    (Cow::Borrowed(known), value)
+}
+
+/// A field's name as it may be shown: whoever mixes up names and values puts a secret where the name belongs.
+fn printable_name(name: &str) -> Cow<'static, str> {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+    let digits = name.bytes().filter(u8::is_ascii_digit).count();
+    match name.len() {
+        1..=64 if is_plain && digits < 8 => Cow::Owned(name.to_owned()),
+        _ => Cow::Borrowed("(unprintable field name)"),
+    }
+}
+
+const REDACTED: &str = "[redacted]";
+
+/// Headers that may hold a key even where the sender did not mark them as sensitive, as on a socket nobody can.
+const SECRET_HEADERS: [http::HeaderName; 3] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE];
+
+const IDENTIFIERS: [&str; 4] = ["GatewayCustomerId", "ReferenceNo", "TokenId", "TransactionId"];
+
+/// The interface's fields that hold neither card nor account data. A list of what may be shown, because a list of what
+/// may not would miss what nobody thought of.
+const SHOWN_FIELDS: [&str; 31] = [
+    "Amount",
+    "BillingAddress",
+    "BillingCity",
+    "BillingCountry",
+    "BillingCountryCode",
+    "BillingCustomerName",
+    "BillingEmail",
+    "BillingPhoneNumber",
+    "BillingPostalCode",
+    "BillingState",
+    "ConvenienceFeeActive",
+    "Description",
+    "GatewayCustomerId",
+    "IpAddress",
+    "PaymentTokenization",
+    "Reason",
+    "ReferenceNo",
+    "ShippingAddress",
+    "ShippingCity",
+    "ShippingCountry",
+    "ShippingCustomerName",
+    "ShippingEmail",
+    "ShippingPhoneNumber",
+    "ShippingPostalCode",
+    "ShippingSameAsBilling",
+    "ShippingState",
+    "SuggestedMode",
+    "TokenId",
+    "TransactionFor",
+    "TransactionId",
+    "TransactionType",
+];

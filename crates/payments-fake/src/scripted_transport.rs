@@ -1,0 +1,135 @@
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
+use payments_core::{Transport, TransportError, TransportRequest, TransportResponse};
+
+use crate::RecordedRequest;
+
+/// A transport that gives the answers it was told, in their order, and keeps the requests it was given.
+///
+/// It is for answers that the [`FakeGateway`](crate::FakeGateway) would never give: whatever can be written down can be
+/// answered. Cloning gives another handle to the same script.
+///
+/// ```
+/// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+/// use payments_core::{Client, Outcome};
+/// use payments_fake::{FakeGateway, ManualClock, ScriptedTransport, block_on};
+///
+/// let script = ScriptedTransport::new().answer(200, r#"{"status":"pending","status_code":101}"#);
+/// let client = Client::builder(FakeGateway::new().endpoint(), script.clone(), ManualClock::auto()).build();
+///
+/// let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
+/// let error = block_on(client.process_token(&payment)).unwrap_err();
+/// assert_eq!(error.outcome(), Outcome::Unknown);
+/// assert_eq!(script.requests().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+#[must_use = "a script does nothing until a client sends through it"]
+pub struct ScriptedTransport(Arc<Mutex<Script>>);
+
+#[derive(Default)]
+struct Script {
+    steps: VecDeque<Step>,
+    requests: Vec<RecordedRequest>,
+}
+
+enum Step {
+    Respond(Response<Bytes>),
+    Fail(TransportError),
+    Hang,
+}
+
+impl ScriptedTransport {
+    /// An empty script.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Answers the next request with this status and this body, as JSON.
+    ///
+    /// # Panics
+    ///
+    /// If the number is no HTTP status.
+    #[track_caller]
+    pub fn answer(self, status: u16, body: impl Into<Bytes>) -> Self {
+        let mut response = Response::new(body.into());
+        *response.status_mut() = StatusCode::from_u16(status).expect("an HTTP status has three digits");
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        self.respond(response)
+    }
+
+    /// Answers the next request with this response.
+    pub fn respond(self, response: Response<Bytes>) -> Self {
+        self.then(Step::Respond(response))
+    }
+
+    /// Fails the next request with this error, as the evidence of a transport.
+    pub fn fail(self, error: TransportError) -> Self {
+        self.then(Step::Fail(error))
+    }
+
+    /// Never answers the next request, and keeps no deadline: a transport that is broken itself.
+    pub fn hang(self) -> Self {
+        self.then(Step::Hang)
+    }
+
+    /// The requests so far, without their secrets, oldest first.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.script().requests.clone()
+    }
+
+    /// How many steps of the script are left.
+    pub fn remaining(&self) -> usize {
+        self.script().steps.len()
+    }
+
+    fn then(self, step: Step) -> Self {
+        self.script().steps.push_back(step);
+        self
+    }
+
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self, request: TransportRequest) -> Step {
+        let operation = request.operation();
+        let captured = RecordedRequest::capture(SystemTime::UNIX_EPOCH, &request.into_http());
+        let mut script = self.script();
+        script.requests.push(captured);
+        let step = script.steps.pop_front();
+        drop(script);
+        step.unwrap_or_else(|| panic!("the script has no answer left for a request: {operation}"))
+    }
+}
+
+impl Transport for ScriptedTransport {
+    /// # Panics
+    ///
+    /// If the script is at its end: a request too many must not look like any kind of answer.
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        match self.next(request) {
+            Step::Respond(response) => Ok(response.into()),
+            Step::Fail(error) => Err(error),
+            Step::Hang => pending().await,
+        }
+    }
+}
+
+impl fmt::Debug for ScriptedTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let script = self.script();
+        let Script { steps, requests } = &*script;
+        f.debug_struct("ScriptedTransport")
+            .field("remaining", &steps.len())
+            .field("requests", requests)
+            .finish()
+    }
+}

@@ -1,0 +1,139 @@
+use std::fmt;
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Response;
+use payments_core::{
+    Timer, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+};
+
+use crate::{Reply, Responder};
+
+/// Carries requests to a [`FakeGateway`](crate::FakeGateway) and reports what a faithful transport would report over a real socket.
+///
+/// It keeps the total deadline and the response cap, and claims [`NotProcessed`](payments_core::Delivery::NotProcessed)
+/// for a refused connection alone:
+///
+/// | the gateway's reply | reported |
+/// |---|---|
+/// | an answer, late or not | the answer |
+/// | refused | `Connect`, not processed |
+/// | closed, reset | `Closed`, unknown |
+/// | garbage | `Protocol`, unknown |
+/// | stalled, or an answer after the deadline | `Timeout`, unknown |
+/// | truncated | `BodyTruncated`, answered, with what came |
+/// | dripping beyond the deadline | `Timeout`, answered, with what came |
+/// | a body beyond the cap | `BodyTooLarge`, answered, with what fits |
+#[derive(Clone)]
+pub struct FakeTransport {
+    responder: Responder,
+    timer: Arc<dyn Timer>,
+}
+
+impl FakeTransport {
+    pub(crate) fn new(responder: Responder) -> Self {
+        let timer = Arc::new(responder.clock().clone());
+        Self { responder, timer }
+    }
+
+    /// The same transport by another clock than the gateway's, such as a runtime's real one.
+    #[must_use]
+    pub fn with_timer(self, timer: impl Timer) -> Self {
+        Self { timer: Arc::new(timer), ..self }
+    }
+
+    /// Carries the request there and the reply back; `partial` is what came of an answer so far.
+    async fn carry(
+        &self,
+        request: http::Request<Bytes>,
+        partial: &mut Option<Response<Bytes>>,
+    ) -> Result<Response<Bytes>, TransportError> {
+        use TransportErrorKind as Kind;
+        match self.responder.respond(request, &*self.timer).await {
+            Reply::Answer(answer) => Ok(answer),
+            Reply::Delayed { by, answer } => {
+                self.timer.sleep(by).await;
+                Ok(answer)
+            }
+            Reply::Drip { answer, bytes, every, complete } => {
+                self.drip(answer, bytes, every, complete, partial).await
+            }
+            Reply::Truncated { answer, bytes } => {
+                Err(TransportError::answered(Kind::BodyTruncated, cut(&answer, bytes)))
+            }
+            Reply::Garbage(_) => Err(TransportError::unknown(Kind::Protocol)),
+            Reply::Refused => Err(TransportError::not_processed(Kind::Connect)),
+            Reply::Closed | Reply::Reset => Err(TransportError::unknown(Kind::Closed)),
+            Reply::Stalled | Reply::Held { .. } => pending().await,
+        }
+    }
+
+    async fn drip(
+        &self,
+        answer: Response<Bytes>,
+        bytes: usize,
+        every: Duration,
+        complete: bool,
+        partial: &mut Option<Response<Bytes>>,
+    ) -> Result<Response<Bytes>, TransportError> {
+        let whole = answer.body().len();
+        let sent = if complete { whole } else { whole.saturating_sub(1) };
+        let mut come = 0;
+        *partial = Some(cut(&answer, come));
+        while come < sent {
+            self.timer.sleep(every).await;
+            come = sent.min(come.saturating_add(bytes));
+            *partial = Some(cut(&answer, come));
+        }
+        if complete { Ok(answer) } else { pending().await }
+    }
+}
+
+impl Transport for FakeTransport {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        let cap = request.response_cap();
+        let deadline = self.timer.sleep(request.deadlines().total());
+        let mut partial = None;
+        let result = before(deadline, self.carry(request.into_http(), &mut partial)).await;
+        match (result, partial) {
+            (Some(Ok(answer)), _) if answer.body().len() > cap => {
+                Err(TransportError::answered(TransportErrorKind::BodyTooLarge, cut(&answer, cap)))
+            }
+            (Some(Ok(answer)), _) => Ok(answer.into()),
+            (Some(Err(error)), _) => Err(error),
+            (None, Some(partial)) => {
+                Err(TransportError::answered(TransportErrorKind::Timeout, cut(&partial, cap)))
+            }
+            (None, None) => Err(TransportError::unknown(TransportErrorKind::Timeout)),
+        }
+    }
+}
+
+impl fmt::Debug for FakeTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { responder, timer: _ } = self;
+        f.debug_struct("FakeTransport").field("responder", responder).finish_non_exhaustive()
+    }
+}
+
+/// The work's result, or nothing if the deadline ends first.
+async fn before<T>(deadline: impl Future<Output = ()>, work: impl Future<Output = T>) -> Option<T> {
+    let mut deadline = pin!(deadline);
+    let mut work = pin!(work);
+    poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(result) => Poll::Ready(Some(result)),
+        Poll::Pending => deadline.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
+/// The answer with at most `bytes` of its body.
+fn cut(answer: &Response<Bytes>, bytes: usize) -> Response<Bytes> {
+    let mut partial = answer.clone();
+    *partial.body_mut() = answer.body().slice(..bytes.min(answer.body().len()));
+    partial
+}
