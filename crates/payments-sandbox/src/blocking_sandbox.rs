@@ -1,0 +1,108 @@
+use std::fmt;
+use std::io;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use payments_core::Endpoint;
+use payments_fake::FakeGateway;
+use tokio::runtime;
+use tokio::sync::oneshot;
+
+use crate::{Sandbox, SandboxBuilder};
+
+/// A [`Sandbox`] for programs and tests that have no runtime: it runs on a thread of its own.
+///
+/// Dropping it shuts it down gracefully and waits for that. A request that is held at a
+/// [gate](payments_fake::Gate) is in flight: release it first.
+pub struct BlockingSandbox {
+    gateway: FakeGateway,
+    base_url: String,
+    endpoint: Endpoint,
+    /// Dropped, it tells the thread to stop.
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl BlockingSandbox {
+    /// Serves a fresh gateway on a free port of `127.0.0.1`. When this returns, connections are accepted.
+    ///
+    /// # Errors
+    ///
+    /// If no port or no thread can be had.
+    pub fn start() -> io::Result<Self> {
+        Self::start_with(Sandbox::builder())
+    }
+
+    /// The same with what the builder says.
+    ///
+    /// # Errors
+    ///
+    /// As [`SandboxBuilder::start`], or if no thread can be had.
+    pub fn start_with(builder: SandboxBuilder) -> io::Result<Self> {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (report, started) = mpsc::sync_channel(1);
+        let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let serve = async move {
+            match builder.start().await {
+                Ok(sandbox) => {
+                    let facts = (sandbox.gateway().clone(), sandbox.base_url(), sandbox.endpoint());
+                    // The receiver waits for exactly one report.
+                    let _ = report.send(Ok(facts));
+                    // Sent or dropped, it means the same.
+                    let _ = stopped.await;
+                    sandbox.shutdown().await;
+                }
+                Err(error) => {
+                    let _ = report.send(Err(error));
+                }
+            }
+        };
+        let thread = thread::Builder::new()
+            .name("payments-sandbox".to_owned())
+            .spawn(move || runtime.block_on(serve))?;
+        let (gateway, base_url, endpoint) = started
+            .recv()
+            .map_err(|_| io::Error::other("the sandbox's thread ended before it reported"))??;
+        Ok(Self { gateway, base_url, endpoint, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// The address that clients are given, such as `http://127.0.0.1:40123/api/v1/public`.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The key that it accepts.
+    pub fn api_key(&self) -> String {
+        self.gateway.api_key()
+    }
+
+    /// [`base_url`](Self::base_url) and [`api_key`](Self::api_key), for a client.
+    pub fn endpoint(&self) -> Endpoint {
+        self.endpoint.clone()
+    }
+
+    /// What is served: its ledger, its faults, its gates.
+    pub fn gateway(&self) -> &FakeGateway {
+        &self.gateway
+    }
+}
+
+impl Drop for BlockingSandbox {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic there was printed there; there is nobody to hand it to.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for BlockingSandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { gateway, base_url, endpoint: _, stop: _, thread: _ } = self;
+        f.debug_struct("BlockingSandbox")
+            .field("base_url", base_url)
+            .field("gateway", gateway)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,149 @@
+use std::error::Error;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use payments_fake::{Reply, Responder};
+use payments_model::ErrorEnvelope;
+use tokio::io::AsyncWriteExt;
+use tokio::time::{sleep, timeout};
+
+use crate::real_time::RealTime;
+use crate::shutdown::Shutdown;
+use crate::socket::Socket;
+use crate::symptom;
+
+/// Serves one connection to its end.
+///
+/// hyper reads the requests and writes the whole answers. For anything else the service fails on purpose: hyper then
+/// writes nothing and lets go of the socket, and the symptom is shown on that.
+pub(crate) async fn serve(socket: impl Socket, responder: Responder, mut shutdown: Shutdown) {
+    let symptom = SymptomSlot::default();
+    // Boxed, because hyper hands the socket back only if the service's future may be moved.
+    let service = service_fn(|request| Box::pin(answer(request, responder.clone(), symptom.clone())));
+    let mut connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .serve_connection(TokioIo::new(socket), service);
+
+    let mut is_stopping = false;
+    loop {
+        let has_ended = tokio::select! {
+            // However it ended, the socket is free then; why it ended is in the slot, or is the client's affair.
+            _ = poll_fn(|context| connection.poll_without_shutdown(context)) => true,
+            () = shutdown.begun(), if !is_stopping => false,
+        };
+        if has_ended {
+            break;
+        }
+        is_stopping = true;
+        Pin::new(&mut connection).graceful_shutdown();
+    }
+    let mut socket = connection.into_parts().io.into_inner();
+    // An error while saying goodbye means that the client went first.
+    let _ = match symptom.take() {
+        Some(reply) => symptom::show(reply, socket, &mut shutdown).await,
+        None => socket.shutdown().await,
+    };
+}
+
+/// Chosen by this SDK: a client has ten seconds for the head of a request, an idle connection included.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Chosen by this SDK: and ten more for its body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// One byte more than the service takes is enough for it to refuse the rest.
+const BODY_READ: usize = 64 * 1024 + 1;
+
+/// What is read and forgotten beyond that, so that a client that writes first and reads later meets the answer and not a
+/// reset.
+const BODY_FORGOTTEN: usize = 1024 * 1024;
+
+async fn answer(
+    request: Request<Incoming>,
+    responder: Responder,
+    symptom: SymptomSlot,
+) -> Result<Response<Full<Bytes>>, NotAnswered> {
+    let (head, body) = request.into_parts();
+    let body = match timeout(BODY_TIMEOUT, read(body)).await {
+        Ok(Some(body)) => body,
+        // The client went away in the middle of its request, which therefore is none.
+        Ok(None) => return Err(NotAnswered),
+        Err(_) => return Ok(too_slow()),
+    };
+    match responder.respond(Request::from_parts(head, body), &RealTime).await {
+        Reply::Answer(answer) => Ok(answer.map(Full::new)),
+        Reply::Delayed { by, answer } => {
+            sleep(by).await;
+            Ok(answer.map(Full::new))
+        }
+        reply => {
+            symptom.put(reply);
+            Err(NotAnswered)
+        }
+    }
+}
+
+/// The body as far as it matters, or nothing if the client broke off.
+async fn read(mut body: Incoming) -> Option<Bytes> {
+    let mut kept = BytesMut::new();
+    let mut forgotten = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.ok()?.into_data() else { continue };
+        let fits = data.len().min(BODY_READ - kept.len());
+        kept.extend_from_slice(&data[..fits]);
+        forgotten += data.len() - fits;
+        if forgotten > BODY_FORGOTTEN {
+            break;
+        }
+    }
+    Some(kept.freeze())
+}
+
+fn too_slow() -> Response<Full<Bytes>> {
+    let status = StatusCode::REQUEST_TIMEOUT;
+    let body = ErrorEnvelope::new(status.as_u16(), "Request body came too slowly").encode();
+    let mut answer = Response::new(Full::from(body));
+    *answer.status_mut() = status;
+    answer
+        .headers_mut()
+        .insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+    answer.headers_mut().insert(http::header::CONNECTION, http::HeaderValue::from_static("close"));
+    answer
+}
+
+/// Where the service leaves what is to be shown on the socket.
+#[derive(Clone, Default)]
+struct SymptomSlot(Arc<Mutex<Option<Reply>>>);
+
+impl SymptomSlot {
+    fn put(&self, reply: Reply) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(reply);
+    }
+
+    fn take(&self) -> Option<Reply> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Makes hyper end the connection without an answer.
+#[derive(Debug)]
+struct NotAnswered;
+
+impl fmt::Display for NotAnswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this request gets no answer")
+    }
+}
+
+impl Error for NotAnswered {}
