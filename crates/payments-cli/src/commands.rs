@@ -1,0 +1,52 @@
+//! The commands, one file for each noun of the command line.
+
+mod customer;
+mod demo;
+mod sandbox;
+mod token_transaction;
+mod transaction;
+mod void;
+
+use crate::args::{
+    Arguments, Command, CustomerCommand, GlobalOptions, TokenTransactionCommand, TransactionCommand,
+};
+use crate::call;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::report::Report;
+
+/// Runs the command to its end.
+pub(crate) fn run(arguments: Arguments) -> ExitCode {
+    let Arguments { global, command } = arguments;
+    match command {
+        Command::Demo => demo::run(&global),
+        Command::Sandbox(sandbox) => sandbox::run(&global, sandbox),
+        Command::Transaction(TransactionCommand::Create(request)) => {
+            call::run(global, move || transaction::payment(&request))
+        }
+        Command::Transaction(TransactionCommand::Get(id)) => {
+            call::run(global, move || transaction::look_up(&id))
+        }
+        Command::TokenTransaction(TokenTransactionCommand::Create(request)) => {
+            call::run(global, move || token_transaction::payment(&request))
+        }
+        Command::Void(void) => call::run(global, move || void::void(void)),
+        Command::Customer(CustomerCommand::Get(id)) => call::run(global, move || customer::look_up(&id)),
+    }
+}
+
+/// The settings of client commands, refused where they would be ignored: whoever gives them means a real service.
+fn refuse_client_settings(options: &GlobalOptions) -> Option<ExitCode> {
+    let GlobalOptions { base_url, api_key_file, timeout, ca_cert, output } = options;
+    let given = [
+        ("--base-url", base_url.is_some()),
+        ("--api-key-file", api_key_file.is_some()),
+        ("--timeout", timeout.is_some()),
+        ("--ca-cert", ca_cert.is_some()),
+    ];
+    let (name, _) = given.into_iter().find(|(_, is_given)| *is_given)?;
+    let message =
+        format!("this command talks to no service but its own sandbox and takes no {name}; nothing was sent");
+    Some(Output::choose(*output).write(&Report::from(Failure::invalid("usage", message))))
+}

@@ -1,0 +1,22 @@
+//! `payments customer get`.
+
+use payments_core::{Client, Error};
+use payments_model::CustomerId;
+
+use crate::args::Id;
+use crate::call::Call;
+use crate::failure::Failure;
+use crate::processed::Processed;
+
+/// The look-up of one customer.
+pub(super) fn look_up(id: &Id) -> Result<CustomerId, Failure> {
+    Ok(CustomerId::new(id.id.as_str())?)
+}
+
+impl Call for CustomerId {
+    const MOVES_MONEY: bool = false;
+
+    async fn send(&self, client: &Client) -> Result<Processed, Error> {
+        Ok(Processed::found(&client.customer(self).await?))
+    }
+}

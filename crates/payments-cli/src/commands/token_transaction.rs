@@ -1,0 +1,25 @@
+//! `payments token-transaction create`.
+
+use payments_core::{Client, Error};
+use payments_model::TokenTransaction;
+
+use crate::args::RequestFile;
+use crate::call::Call;
+use crate::failure::Failure;
+use crate::input;
+use crate::processed::Processed;
+
+/// The token payment that the file asks for.
+pub(super) fn payment(request: &RequestFile) -> Result<TokenTransaction, Failure> {
+    let bytes = input::read(&request.file)?;
+    Ok(TokenTransaction::from_json(&bytes)?)
+}
+
+impl Call for TokenTransaction {
+    const MOVES_MONEY: bool = true;
+
+    async fn send(&self, client: &Client) -> Result<Processed, Error> {
+        let success = client.process_token(self).await?;
+        Ok(Processed::moved(&success, success.data(), &success.transaction_id))
+    }
+}

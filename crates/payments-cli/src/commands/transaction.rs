@@ -1,0 +1,41 @@
+//! `payments transaction create` and `payments transaction get`.
+
+use payments_core::{Client, Error};
+use payments_model::{TransactionId, TransactionRequest};
+
+use crate::args::{Id, RequestFile};
+use crate::call::Call;
+use crate::failure::Failure;
+use crate::input;
+use crate::processed::Processed;
+
+/// The card or ACH payment that the file asks for.
+pub(super) fn payment(request: &RequestFile) -> Result<TransactionRequest, Failure> {
+    let bytes = input::read(&request.file)?;
+    Ok(TransactionRequest::from_json(&bytes)?)
+}
+
+/// The look-up of one transaction.
+pub(super) fn look_up(id: &Id) -> Result<TransactionId, Failure> {
+    Ok(TransactionId::new(id.id.as_str())?)
+}
+
+impl Call for TransactionRequest {
+    const MOVES_MONEY: bool = true;
+
+    async fn send(&self, client: &Client) -> Result<Processed, Error> {
+        let success = match self {
+            Self::Card(payment) => client.process_card(payment).await,
+            Self::Ach(payment) => client.process_ach(payment).await,
+        }?;
+        Ok(Processed::moved(&success, success.data(), &success.transaction_id))
+    }
+}
+
+impl Call for TransactionId {
+    const MOVES_MONEY: bool = false;
+
+    async fn send(&self, client: &Client) -> Result<Processed, Error> {
+        Ok(Processed::found(&client.transaction(self).await?))
+    }
+}

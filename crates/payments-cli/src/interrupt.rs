@@ -1,0 +1,57 @@
+//! SIGINT and SIGTERM, turned from a sudden end into an answer to whether the money can have moved.
+
+use std::io;
+
+/// Catches both signals from the moment it is made.
+#[cfg(unix)]
+pub(crate) struct Interrupt {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Interrupt {
+    /// Must be called within a tokio runtime.
+    pub(crate) fn install() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// Waits for one of the signals and names it.
+    pub(crate) async fn arrived(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.interrupt.recv() => "SIGINT",
+            _ = self.terminate.recv() => "SIGTERM",
+        }
+    }
+}
+
+/// Catches Ctrl-C from the moment it is made.
+#[cfg(windows)]
+pub(crate) struct Interrupt(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Interrupt {
+    /// Must be called within a tokio runtime.
+    pub(crate) fn install() -> io::Result<Self> {
+        Ok(Self(tokio::signal::windows::ctrl_c()?))
+    }
+
+    /// Waits for Ctrl-C and names it.
+    pub(crate) async fn arrived(&mut self) -> &'static str {
+        self.0.recv().await;
+        "Ctrl-C"
+    }
+}
+
+impl Interrupt {
+    /// Whether a signal has arrived already, without waiting.
+    pub(crate) async fn has_arrived(&mut self) -> Option<&'static str> {
+        tokio::select! {
+            biased;
+            signal = self.arrived() => Some(signal),
+            () = std::future::ready(()) => None,
+        }
+    }
+}

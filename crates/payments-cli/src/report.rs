@@ -1,0 +1,133 @@
+//! How a client command ended, and its one JSON document.
+
+use std::borrow::Cow;
+
+use payments_model::Violation;
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
+
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::processed::Processed;
+
+/// How a client command ended.
+#[derive(Clone, Debug)]
+pub(crate) enum Report {
+    /// `"outcome":"processed"`
+    Processed(Processed),
+    /// Any other outcome.
+    Failed(Box<Failure>),
+}
+
+impl Report {
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Processed(_) => ExitCode::Processed,
+            Self::Failed(failure) => failure.exit_code(),
+        }
+    }
+}
+
+impl From<Failure> for Report {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
+
+/// The document's member names are fixed: other programs read it.
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Processed(processed) => {
+                let mut document = serializer.serialize_struct("Report", 3)?;
+                document.serialize_field("outcome", "processed")?;
+                document.serialize_field("http_status", &processed.http_status)?;
+                document.serialize_field("data", &processed.data)?;
+                document.end()
+            }
+            Self::Failed(failure) => {
+                let mut document = serializer.serialize_struct("Report", 2)?;
+                document.serialize_field("outcome", failure.outcome.as_str())?;
+                document.serialize_field("error", &ErrorObject(failure))?;
+                document.end()
+            }
+        }
+    }
+}
+
+/// `error` of a failed command: the documented members always, the further ones where known.
+struct ErrorObject<'a>(&'a Failure);
+
+impl Serialize for ErrorObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(failure) = self;
+        let answer = failure.answer.as_deref();
+        let mut error = serializer.serialize_map(None)?;
+        error.serialize_entry("kind", failure.kind)?;
+        error.serialize_entry("message", &failure.message)?;
+        error.serialize_entry("http_status", &answer.map(|answer| answer.http_status))?;
+        let status_code = answer.and_then(|answer| answer.status_code.as_deref()).map(StatusCode::read);
+        error.serialize_entry("status_code", &status_code)?;
+        error
+            .serialize_entry("transaction_id", &answer.and_then(|answer| answer.transaction_id.as_deref()))?;
+        error.serialize_entry("violations", &Violations(&failure.violations))?;
+        if let Some(cause) = &failure.cause {
+            error.serialize_entry("cause", cause)?;
+        }
+        if let Some(answer) = answer {
+            for (name, text) in [("reason", &answer.reason), ("request_id", &answer.request_id)] {
+                if let Some(text) = text {
+                    error.serialize_entry(name, text)?;
+                }
+            }
+            if let Some(seconds) = answer.retry_after_seconds {
+                error.serialize_entry("retry_after_seconds", &seconds)?;
+            }
+        }
+        error.end()
+    }
+}
+
+/// The `status_code` of an answer: a number if it is one, even in quotes, else its text.
+enum StatusCode<'a> {
+    Number(i64),
+    Text(Cow<'a, str>),
+}
+
+impl<'a> StatusCode<'a> {
+    fn read(written: &'a str) -> Self {
+        let text = serde_json::from_str::<String>(written).map_or(Cow::Borrowed(written), Cow::Owned);
+        text.parse().map_or(Self::Text(text), Self::Number)
+    }
+}
+
+impl Serialize for StatusCode<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => serializer.serialize_i64(*number),
+            Self::Text(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+struct Violations<'a>(&'a [Violation]);
+
+impl Serialize for Violations<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for violation in self.0 {
+            list.serialize_element(&ViolationObject(violation))?;
+        }
+        list.end()
+    }
+}
+
+struct ViolationObject<'a>(&'a Violation);
+
+impl Serialize for ViolationObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Violation", 2)?;
+        object.serialize_field("field", self.0.field())?;
+        object.serialize_field("rule", self.0.rule())?;
+        object.end()
+    }
+}
