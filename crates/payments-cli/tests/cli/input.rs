@@ -1,0 +1,132 @@
+//! Requests that are refused before anything is sent.
+
+use serde_json::{Value, json};
+
+use crate::support::{CARD, CARD_PAYMENT, CVV, Peer, TOKEN_PAYMENT, TemporaryFile, Then, payments_at};
+
+/// The fields of the violations, in order.
+fn fields(error: &Value) -> Vec<&str> {
+    let violations = error["violations"].as_array().expect("a list");
+    violations.iter().map(|violation| violation["field"].as_str().expect("a name")).collect()
+}
+
+#[test]
+fn every_violation_is_named_and_no_value_shown() {
+    let peer = Peer::new(Then::Close);
+    let request = CARD_PAYMENT
+        .replace("378282246310005", CARD)
+        .replace("grace@example.com", "grace-canary")
+        .replace(r#""+1""#, r#""canary-country""#)
+        .replace(r#""Amount":10.50"#, r#""Amount":"10.50""#)
+        .replace(r#""ConvenienceFeeActive":false,"#, r#""Surprise":"canary","#);
+    let ended = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(request).end();
+    let error = ended.failed(2, "invalid");
+    assert_eq!(error["kind"], "validation");
+    assert_eq!(
+        fields(&error),
+        ["Amount", "BillingCountryCode", "BillingEmail", "Cvv", "ConvenienceFeeActive", "Surprise"]
+    );
+    for violation in error["violations"].as_array().expect("a list") {
+        assert!(violation["rule"].as_str().is_some_and(|rule| !rule.is_empty()), "{violation}");
+    }
+    for value in [CARD, CVV, "canary", "10.50"] {
+        assert!(!ended.stdout.contains(value) && !ended.stderr.contains(value), "{value}: {ended:?}");
+    }
+    assert_eq!(peer.requests_left(), 0);
+}
+
+#[test]
+fn text_lists_the_violations_too() {
+    let run = payments_at("http://127.0.0.1:1", ["transaction", "create", "--file", "-", "--output", "text"]);
+    let ended = run.stdin(CARD_PAYMENT.replace("7391", "12").replace("1233", "1333")).end();
+    assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
+    let lines: Vec<_> = ended.stderr.lines().collect();
+    assert_eq!(lines.len(), 3, "{}", ended.stderr);
+    assert_eq!(lines[0], "INVALID, nothing was sent (exit code 2)");
+    assert!(lines[1].starts_with("  Cvv         must "), "{}", lines[1]);
+    assert!(lines[2].starts_with("  ExpiryDate  must "), "{}", lines[2]);
+}
+
+#[test]
+fn what_is_no_json_object_is_refused_without_quoting_it() {
+    for text in
+        ["", "[]", "null", "{\"CardNumber\": 4111111111111111", "\u{feff}\u{feff}{}", "4111111111111111"]
+    {
+        let ended = payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", "-"])
+            .stdin(text)
+            .end();
+        assert_eq!(fields(&ended.failed(2, "invalid")), ["body"], "{text}");
+        assert!(!ended.stdout.contains(CARD));
+    }
+    let ended = payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", "-"])
+        .stdin(b"\xff{}")
+        .end();
+    ended.failed(2, "invalid");
+}
+
+#[test]
+fn a_repeated_key_is_a_violation() {
+    let twice = TOKEN_PAYMENT.replace(r#""Amount":45.00"#, r#""Amount":45.00,"Amount":1.00"#);
+    let ended =
+        payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", "-"]).stdin(twice).end();
+    assert_eq!(fields(&ended.failed(2, "invalid")), ["Amount"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_invalid_and_its_name_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().to_str().unwrap();
+    // Whoever forgets what --file takes may put the request itself there.
+    for path in ["/nonexistent/request.json", folder, r#"{"CardNumber":"4111111111111111"}"#] {
+        let ended = payments_at("http://127.0.0.1:1", ["transaction", "create", "--file", path]).end();
+        let error = ended.failed(2, "invalid");
+        assert_eq!(error["kind"], "input");
+        assert!(error["cause"].is_string(), "it says why: {error}");
+        assert!(!ended.stdout.contains(path) && !ended.stderr.contains(path));
+    }
+}
+
+#[test]
+fn a_request_over_64_kib_is_refused_unparsed_and_one_of_64_kib_is_not() {
+    let filled = |length: usize| {
+        let start = TOKEN_PAYMENT.strip_suffix('}').expect("an object");
+        format!("{start}{:width$}}}", "", width = length - start.len() - 1)
+    };
+    let too_large = TemporaryFile::new(filled(64 * 1024 + 1));
+    let ended =
+        payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", too_large.path()]).end();
+    assert_eq!(ended.failed(2, "invalid")["kind"], "input");
+
+    let largest = TemporaryFile::new(filled(64 * 1024));
+    let ended =
+        payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", largest.path()]).end();
+    ended.failed(3, "not_processed");
+}
+
+#[test]
+fn an_endless_file_is_no_endless_wait() {
+    let ended = payments_at("http://127.0.0.1:1", ["transaction", "create", "--file", "/dev/zero"]).end();
+    assert_eq!(ended.failed(2, "invalid")["kind"], "input");
+}
+
+#[test]
+fn ids_that_could_leave_their_path_are_refused() {
+    let peer = Peer::new(Then::Close);
+    for id in ["", ".", "..", "a/b", "a b", "a\nb", "%2e%2e", "a?b", "a#b", &"x".repeat(257)] {
+        for command in [&["transaction", "get"][..], &["customer", "get"], &["void"]] {
+            let ended = payments_at(&peer.base_url, command.iter().copied().chain(["--", id])).end();
+            let error = ended.failed(2, "invalid");
+            let field = if command[0] == "customer" { "CustomerId" } else { "TransactionId" };
+            assert_eq!(fields(&error), [field], "{command:?} {id:?}");
+        }
+    }
+    assert_eq!(peer.requests_left(), 0);
+}
+
+#[test]
+fn a_reason_too_long_for_any_request_is_refused() {
+    let reason = "x".repeat(64 * 1024);
+    let ended = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--reason", &reason]).end();
+    assert_eq!(fields(&ended.failed(2, "invalid")), ["body"]);
+    assert_eq!(ended.json()["error"]["http_status"], json!(null));
+}

@@ -1,0 +1,54 @@
+//! SIGINT and SIGTERM at every stage of a call.
+#![cfg(unix)]
+
+use std::fs::OpenOptions;
+use std::process::{Command, Stdio};
+
+use crate::support::{CARD_PAYMENT, Peer, Then, payments_at};
+
+#[test]
+fn a_signal_during_a_charge_leaves_its_outcome_unknown() {
+    for signal in ["INT", "TERM"] {
+        let peer = Peer::new(Then::Wait);
+        let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]);
+        let running = run.stdin(CARD_PAYMENT).stdout(Stdio::piped()).spawn();
+        peer.request();
+        running.signal(signal);
+        let ended = running.end();
+        let error = ended.failed(5, "unknown");
+        assert_eq!(error["kind"], "interrupted");
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.contains(&format!("SIG{signal}")) && message.contains("the outcome is unknown"),
+            "{message}"
+        );
+        // The person at the keyboard sees it too, wherever stdout goes.
+        assert!(ended.stderr.starts_with("OUTCOME UNKNOWN"), "{}", ended.stderr);
+        assert_eq!(peer.requests_left(), 0);
+    }
+}
+
+#[test]
+fn a_signal_during_a_look_up_leaves_it_not_processed() {
+    let peer = Peer::new(Then::Wait);
+    let running = payments_at(&peer.base_url, ["transaction", "get", "txn_1"]).stdout(Stdio::piped()).spawn();
+    peer.request();
+    running.signal("INT");
+    assert_eq!(running.end().failed(3, "not_processed")["kind"], "interrupted");
+}
+
+#[test]
+fn a_signal_while_the_request_is_still_being_read_leaves_it_not_processed() {
+    let peer = Peer::new(Then::Close);
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("request");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let arguments = ["transaction", "create", "--file", fifo.to_str().unwrap()];
+    let running = payments_at(&peer.base_url, arguments).stdout(Stdio::piped()).spawn();
+    // Opens once the command has opened the other end, so the command is reading now.
+    let _writer = OpenOptions::new().write(true).open(&fifo).unwrap();
+    running.signal("INT");
+    let error = running.end().failed(3, "not_processed");
+    assert_eq!(error["kind"], "interrupted");
+    assert_eq!(peer.requests_left(), 0);
+}

@@ -1,0 +1,13 @@
+//! The `payments` command as other programs see it: the real binary against servers on loopback.
+
+mod demo;
+mod input;
+mod interrupts;
+mod outcomes;
+mod output;
+mod sandbox;
+mod secrets;
+mod settings;
+mod support;
+mod tls;
+mod usage;

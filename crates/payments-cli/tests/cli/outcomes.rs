@@ -1,0 +1,262 @@
+//! Every outcome of every command: the exit code and both shapes.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, answers, payments_at,
+};
+
+/// A command that needs no file, or reads one from stdin.
+struct Case {
+    arguments: &'static [&'static str],
+    stdin: String,
+    moves_money: bool,
+}
+
+fn every_command() -> Vec<Case> {
+    let case = |arguments, stdin: &str, moves_money| Case { arguments, stdin: stdin.to_owned(), moves_money };
+    vec![
+        case(&["transaction", "create", "--file", "-"], CARD_PAYMENT, true),
+        case(&["transaction", "create", "--file", "-"], &ach_payment(), true),
+        case(&["token-transaction", "create", "--file", "-"], TOKEN_PAYMENT, true),
+        case(&["void", "txn_1", "--reason", "ordered twice"], "", true),
+        case(&["transaction", "get", "txn_1"], "", false),
+        case(&["customer", "get", "cus_1"], "", false),
+    ]
+}
+
+impl Case {
+    fn run(&self, base_url: &str, more: &[&str]) -> Ended {
+        payments_at(base_url, self.arguments.iter().copied())
+            .arguments(more.iter().copied())
+            .stdin(&*self.stdin)
+            .end()
+    }
+}
+
+fn body(request: &str) -> Value {
+    serde_json::from_str(request.split_once("\r\n\r\n").expect("a head").1).expect("a JSON body")
+}
+
+#[test]
+fn a_card_payment_is_processed() {
+    let peer = Peer::answering("200 OK", answers::RECORD);
+    let file = TemporaryFile::new(CARD_PAYMENT);
+    let ended = payments_at(&peer.base_url, ["transaction", "create", "--file", file.path()]).end();
+    ended.processed();
+    assert_eq!(
+        ended.stdout,
+        "{\"outcome\":\"processed\",\"http_status\":200,\"data\":{\"TransactionId\":\"txn_1\",\"BaseAmount\":10.50,\
+         \"Amount\":10.50,\"CardNumber\":\"***********0005\",\"BillingCity\":\"\",\"BillingState\":null,\
+         \"TransactionType\":1,\"Status\":\"1\",\"NewField\":[1.0]}}\n",
+        "exact amounts, the interface's names, and no field lost"
+    );
+    let request = peer.request();
+    assert!(request.starts_with("POST /api/v1/public/transaction HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains(&format!("authorization: {KEY}\r\n")), "{request}");
+    assert_eq!(body(&request)["CardNumber"], "378282246310005");
+    assert_eq!(peer.requests_left(), 0);
+}
+
+#[test]
+fn an_ach_payment_is_processed_with_its_account_fields() {
+    let peer = Peer::answering("200 OK", answers::RECORD);
+    let ended =
+        payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(ach_payment()).end();
+    assert_eq!(ended.processed()["TransactionId"], "txn_1");
+    let sent = body(&peer.request());
+    assert_eq!((&sent["AccountNumber"], &sent["SuggestedMode"]), (&json!("000123456789"), &json!("ach")));
+    assert_eq!(sent.get("CardNumber"), None);
+}
+
+#[test]
+fn a_token_payment_is_processed() {
+    let peer = Peer::answering("200 OK", answers::RECEIPT);
+    let run =
+        payments_at(&peer.base_url, ["token-transaction", "create", "--file", "-"]).stdin(TOKEN_PAYMENT);
+    assert_eq!(run.end().processed(), json!({"TransactionId": "txn_2"}));
+    assert!(peer.request().starts_with("POST /api/v1/public/token-transaction "));
+}
+
+#[test]
+fn a_void_is_processed_and_its_answer_may_name_another_transaction() {
+    let peer = Peer::answering("200 OK", answers::VOIDED);
+    let ended = payments_at(&peer.base_url, ["void", "txn_1", "--reason", "ordered twice"]).end();
+    assert_eq!(ended.processed(), json!({"TransactionId": "txn_3"}));
+    let request = peer.request();
+    assert!(request.starts_with("POST /api/v1/public/void "), "{request}");
+    let sent = json!({"TransactionId": "txn_1", "TransactionFor": "Void", "Reason": "ordered twice"});
+    assert_eq!(body(&request), sent);
+}
+
+#[test]
+fn look_ups_find() {
+    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let ended = payments_at(&peer.base_url, ["transaction", "get", "txn_1"]).end();
+    assert_eq!(ended.processed()["Status"], "1");
+    assert!(peer.request().starts_with("GET /api/v1/public/transaction/txn_1 "));
+
+    let peer = Peer::answering("200 OK", answers::CUSTOMER_FOUND);
+    let ended = payments_at(&peer.base_url, ["customer", "get", "cus_1"]).end();
+    assert_eq!(ended.processed()["CountryId"], 840);
+    assert!(peer.request().starts_with("GET /api/v1/public/customer/cus_1 "));
+}
+
+#[test]
+fn text_shows_the_outcome_first_and_amounts_as_they_were_sent() {
+    let peer = Peer::answering("200 OK", answers::RECORD);
+    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
+    let ended = run.stdin(CARD_PAYMENT).end();
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    assert_eq!(
+        ended.stdout,
+        "PROCESSED (HTTP 200)\n  \
+           TransactionId    txn_1\n  \
+           BaseAmount       10.50\n  \
+           Amount           10.50\n  \
+           CardNumber       ***********0005\n  \
+           BillingCity\n  \
+           BillingState     null\n  \
+           TransactionType  1\n  \
+           Status           1\n  \
+           NewField         [1.0]\n"
+    );
+}
+
+#[test]
+fn nobody_listens_so_nothing_was_processed() {
+    for case in every_command() {
+        // Reserved and closed again, so that nothing listens there.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let ended = case.run(&format!("http://{free}/api/v1/public"), &["--timeout", "5"]);
+        let error = ended.failed(3, "not_processed");
+        assert_eq!((&error["kind"], &error["http_status"]), (&json!("connect"), &Value::Null));
+    }
+}
+
+#[test]
+fn an_answer_that_is_lost_leaves_a_charge_unknown_and_a_look_up_not_processed() {
+    for case in every_command() {
+        let peer = Peer::new(Then::Close);
+        let ended = case.run(&peer.base_url, &["--timeout", "5"]);
+        peer.request();
+        if case.moves_money {
+            let error = ended.failed(5, "unknown");
+            assert_eq!(error["kind"], "closed");
+            assert_eq!(peer.requests_left(), 0, "a charge is never sent twice");
+        } else {
+            ended.failed(3, "not_processed");
+        }
+    }
+}
+
+#[test]
+fn a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed() {
+    for case in every_command() {
+        let peer = Peer::new(Then::Wait);
+        let ended = case.run(&peer.base_url, &["--timeout", "0.4"]);
+        peer.request();
+        let (code, outcome) = if case.moves_money { (5, "unknown") } else { (3, "not_processed") };
+        assert_eq!(ended.failed(code, outcome)["kind"], "timeout");
+    }
+}
+
+#[test]
+fn a_proxys_502_leaves_a_charge_unknown_and_a_look_up_not_processed() {
+    for case in every_command() {
+        let peer = Peer::answering("502 Bad Gateway", "<html><body>Bad Gateway</body></html>");
+        let ended = case.run(&peer.base_url, &["--timeout", "5"]);
+        let (code, outcome) = if case.moves_money { (5, "unknown") } else { (3, "not_processed") };
+        let error = ended.failed(code, outcome);
+        assert_eq!((&error["http_status"], &error["status_code"]), (&json!(502), &Value::Null));
+    }
+}
+
+#[test]
+fn a_refused_key_is_6_on_every_command() {
+    for case in every_command() {
+        let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+        let error = case.run(&peer.base_url, &[]).failed(6, "rejected");
+        assert_eq!(error["kind"], "unauthorized");
+        assert_eq!((&error["http_status"], &error["status_code"]), (&json!(401), &json!(401)));
+        assert_eq!(error["reason"], "Unauthorized: Invalid API Key");
+    }
+}
+
+#[test]
+fn http_404_is_7_on_every_command() {
+    for case in every_command() {
+        let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+        let error = case.run(&peer.base_url, &[]).failed(7, "rejected");
+        assert_eq!((&error["kind"], &error["http_status"]), (&json!("not_found"), &json!(404)));
+    }
+}
+
+#[test]
+fn any_other_refusal_is_4_on_every_command() {
+    for case in every_command() {
+        let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
+        let error = case.run(&peer.base_url, &[]).failed(4, "rejected");
+        assert_eq!((&error["kind"], &error["reason"]), (&json!("rejected"), &json!("invalid postal code")));
+        assert_eq!(error["violations"], json!([]));
+    }
+}
+
+#[test]
+fn a_declined_card_is_rejected_with_its_transaction() {
+    let declined =
+        r#"{"status":"failed","status_code":200,"message":"declined","data":{"TransactionId":"txn_9"}}"#;
+    let peer = Peer::answering("200 OK", declined);
+    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
+    let error = run.end().failed(4, "rejected");
+    assert_eq!((&error["transaction_id"], &error["status_code"]), (&json!("txn_9"), &json!(200)));
+}
+
+#[test]
+fn a_401_that_claims_success_stays_unknown() {
+    let peer = Peer::answering("401 Unauthorized", answers::RECORD);
+    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
+    let error = run.end().failed(5, "unknown");
+    assert_eq!((&error["transaction_id"], &error["status_code"]), (&json!("txn_1"), &json!(100)));
+}
+
+#[test]
+fn a_status_code_is_given_as_a_number_if_it_is_one() {
+    for (written, given) in
+        [("101", json!(101)), (r#""101""#, json!(101)), (r#""1e2x""#, json!("1e2x")), ("1.5", json!("1.5"))]
+    {
+        let body =
+            format!(r#"{{"status":"success","status_code":{written},"data":{{"TransactionId":"txn_9"}}}}"#);
+        let peer = Peer::answering("200 OK", &body);
+        let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
+        assert_eq!(run.end().failed(5, "unknown")["status_code"], given, "{written}");
+    }
+}
+
+#[test]
+fn further_facts_are_given_where_they_are_known() {
+    let body = answers::POSTAL_CODE;
+    let answer = format!(
+        "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\nx-request-id: req_5\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let peer = Peer::new(Then::Answer(answer.into_bytes()));
+    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
+    let error = run.end().failed(4, "rejected");
+    assert_eq!((&error["retry_after_seconds"], &error["request_id"]), (&json!(7), &json!("req_5")));
+}
+
+#[test]
+fn a_failure_in_text_is_on_stderr_with_what_to_do() {
+    let lost = r#"{"status":"pending","status_code":101,"data":{"TransactionId":"txn_7"}}"#;
+    let peer = Peer::answering("200 OK", lost);
+    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
+    let ended = run.stdin(CARD_PAYMENT).end();
+    assert_eq!((ended.code, &*ended.stdout), (Some(5), ""));
+    assert!(ended.stderr.starts_with("OUTCOME UNKNOWN, do not run it again"), "{}", ended.stderr);
+    for line in
+        ["HTTP status    200", "TransactionId  txn_7", "look it up     payments transaction get txn_7"]
+    {
+        assert!(ended.stderr.contains(line), "{line}: {}", ended.stderr);
+    }
+}

@@ -1,0 +1,127 @@
+//! Where the base address and the key come from, and what is refused.
+
+use crate::support::{Ended, KEY, Peer, TemporaryFile, Then, answers, payments, payments_at};
+
+fn look_up() -> [&'static str; 3] {
+    ["transaction", "get", "txn_1"]
+}
+
+/// Checks that the call arrived with `key`.
+#[track_caller]
+fn arrived_with(peer: &Peer, ended: &Ended, key: &str) {
+    ended.processed();
+    assert!(peer.request().contains(&format!("authorization: {key}\r\n")));
+}
+
+#[test]
+fn the_base_address_of_the_flag_wins_over_the_environments() {
+    let (right, wrong) = (Peer::answering("200 OK", answers::TRANSACTION_FOUND), Peer::new(Then::Close));
+    let ended = payments_at(&wrong.base_url, look_up()).arguments(["--base-url", &right.base_url]).end();
+    arrived_with(&right, &ended, KEY);
+    // Before the command as well as after it.
+    let ended =
+        payments_at(&wrong.base_url, ["--base-url", &right.base_url].into_iter().chain(look_up())).end();
+    arrived_with(&right, &ended, KEY);
+    let ended = payments_at(&right.base_url, look_up()).end();
+    arrived_with(&right, &ended, KEY);
+    assert_eq!(wrong.requests_left(), 0);
+}
+
+#[test]
+fn the_key_comes_from_the_flags_file_then_the_variable_then_the_variables_file() {
+    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let (flag, file) = (TemporaryFile::new("key_of_flag"), TemporaryFile::new("key_of_file"));
+    let with_file = || {
+        payments(look_up()).env("PAYMENTS_BASE_URL", &peer.base_url).env("PAYMENTS_API_KEY_FILE", file.path())
+    };
+    arrived_with(&peer, &with_file().end(), "key_of_file");
+    let with_variable = || with_file().env("PAYMENTS_API_KEY", "key_of_variable");
+    arrived_with(&peer, &with_variable().end(), "key_of_variable");
+    let with_flag = with_variable().arguments(["--api-key-file", flag.path()]);
+    arrived_with(&peer, &with_flag.end(), "key_of_flag");
+    // An empty variable is no setting.
+    arrived_with(&peer, &with_file().env("PAYMENTS_API_KEY", "").end(), "key_of_file");
+}
+
+#[test]
+fn one_newline_at_the_end_of_a_key_file_is_stripped() {
+    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    for content in ["key_1", "key_1\n", "key_1\r\n"] {
+        let file = TemporaryFile::new(content);
+        let run =
+            payments(look_up()).arguments(["--base-url", &peer.base_url, "--api-key-file", file.path()]);
+        arrived_with(&peer, &run.end(), "key_1");
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_one_is_refused_and_not_shown() {
+    let peer = Peer::new(Then::Close);
+    for content in ["", "\n", "canary key", "canary\n\n", "\u{feff}canary", &"canary".repeat(10_000)] {
+        let file = TemporaryFile::new(content);
+        let run =
+            payments(look_up()).arguments(["--base-url", &peer.base_url, "--api-key-file", file.path()]);
+        let ended = run.end();
+        assert_eq!(ended.failed(2, "invalid")["kind"], "configuration", "{content:?}");
+        assert!(!ended.stdout.contains("canary"));
+    }
+    let file = TemporaryFile::new(b"\xff\xfe");
+    let run = payments(look_up()).arguments(["--base-url", &peer.base_url, "--api-key-file", file.path()]);
+    run.end().failed(2, "invalid");
+    let ended = payments(look_up())
+        .env("PAYMENTS_BASE_URL", &peer.base_url)
+        .env("PAYMENTS_API_KEY", "canary key")
+        .end();
+    ended.failed(2, "invalid");
+    assert!(!ended.stdout.contains("canary"));
+    assert_eq!(peer.requests_left(), 0);
+}
+
+#[test]
+fn what_is_not_set_is_named_with_how_to_set_it() {
+    let error = payments(look_up()).env("PAYMENTS_API_KEY", KEY).end().failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("PAYMENTS_BASE_URL"), "{error}");
+    let error = payments(look_up()).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").end().failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("PAYMENTS_API_KEY"), "{error}");
+    let error = payments_at("", look_up()).end().failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("PAYMENTS_BASE_URL"), "{error}");
+}
+
+#[test]
+fn a_base_address_that_may_not_be_used_is_refused() {
+    for url in [
+        "http://192.0.2.1/api",
+        "https://user:canary@127.0.0.1/",
+        "ftp://127.0.0.1",
+        "127.0.0.1",
+        "https://127.0.0.1/?x",
+    ] {
+        let ended = payments_at(url, look_up()).end();
+        assert_eq!(ended.failed(2, "invalid")["kind"], "configuration", "{url}");
+        assert!(!ended.stdout.contains("canary"));
+    }
+}
+
+#[test]
+fn files_of_settings_that_cannot_be_read_are_refused() {
+    for arguments in [["--api-key-file", "/nonexistent/key"], ["--ca-cert", "/nonexistent/ca.pem"]] {
+        let error =
+            payments_at("https://127.0.0.1:1", look_up()).arguments(arguments).end().failed(2, "invalid");
+        assert_eq!(error["kind"], "configuration");
+        assert!(error["message"].as_str().unwrap().contains(arguments[0]), "{error}");
+    }
+    let run = payments(look_up())
+        .env("PAYMENTS_BASE_URL", "https://127.0.0.1:1")
+        .env("PAYMENTS_API_KEY_FILE", "/nonexistent");
+    let error = run.end().failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("PAYMENTS_API_KEY_FILE"), "{error}");
+}
+
+#[test]
+fn a_certificate_file_that_holds_no_certificate_is_refused() {
+    for content in ["", "not PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        let file = TemporaryFile::new(content);
+        let run = payments_at("https://127.0.0.1:1", look_up()).arguments(["--ca-cert", file.path()]);
+        assert_eq!(run.end().failed(2, "invalid")["kind"], "configuration", "{content:?}");
+    }
+}

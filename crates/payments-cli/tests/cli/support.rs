@@ -1,0 +1,321 @@
+//! The command as a child process, and servers that do exactly one thing.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// The key of every test; it must never be seen in any output.
+pub(crate) const KEY: &str = "sk_canary_8Zk3Qw";
+pub(crate) const CARD: &str = "4111111111111111";
+/// Four digits where three are asked for, so that it is invalid and looks like nothing else.
+pub(crate) const CVV: &str = "7391";
+
+/// A card payment that passes every check; American Express, whose code has four digits.
+pub(crate) const CARD_PAYMENT: &str = r#"{"Amount":10.50,"BillingCountry":"US","BillingCountryCode":"+1",
+    "BillingCustomerName":"Grace Hopper","BillingEmail":"grace@example.com","BillingPhoneNumber":"555-0100",
+    "BillingPostalCode":"10001","CardNumber":"378282246310005","Cvv":"7391","ExpiryDate":"1233",
+    "SuggestedMode":"Card","ConvenienceFeeActive":false,"TransactionType":"1","IpAddress":"203.0.113.7"}"#;
+
+pub(crate) const TOKEN_PAYMENT: &str =
+    r#"{"TokenId":"tok_approved","GatewayCustomerId":"gc_1","Amount":45.00,"ConvenienceFeeActive":false}"#;
+
+/// The card payment without its card, as an ACH payment.
+pub(crate) fn ach_payment() -> String {
+    CARD_PAYMENT
+        .replace(
+            r#""CardNumber":"378282246310005","Cvv":"7391","ExpiryDate":"1233","#,
+            r#""AccountNumber":"000123456789","#,
+        )
+        .replace(r#""SuggestedMode":"Card""#, r#""SuggestedMode":"ach""#)
+}
+
+/// A run of the command, with none of this process's settings.
+pub(crate) struct Run {
+    command: Command,
+    stdin: Option<Vec<u8>>,
+}
+
+/// What a run left behind.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// The command with these arguments.
+pub(crate) fn payments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
+    command.args(arguments);
+    for name in ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY", "PAYMENTS_API_KEY_FILE", "NO_COLOR"] {
+        command.env_remove(name);
+    }
+    Run { command, stdin: None }
+}
+
+/// The command with these arguments, the key of the tests, and the service at `base_url`.
+pub(crate) fn payments_at<'a>(base_url: &str, arguments: impl IntoIterator<Item = &'a str>) -> Run {
+    payments(arguments).env("PAYMENTS_BASE_URL", base_url).env("PAYMENTS_API_KEY", KEY)
+}
+
+impl Run {
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn arguments<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// Stdout goes there instead of to the test.
+    pub(crate) fn stdout(mut self, stdout: impl Into<Stdio>) -> Self {
+        self.command.stdout(stdout);
+        self
+    }
+
+    pub(crate) fn end(mut self) -> Ended {
+        self.command.stdout(Stdio::piped());
+        self.spawn().end()
+    }
+
+    /// As [`Self::end`], with the stdout that was set.
+    pub(crate) fn end_unheard(self) -> Ended {
+        self.spawn().end()
+    }
+
+    pub(crate) fn spawn(mut self) -> Running {
+        self.command.stderr(Stdio::piped());
+        self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = self.command.spawn().expect("the command starts");
+        if let (Some(bytes), Some(mut stdin)) = (self.stdin, child.stdin.take()) {
+            // A command that refuses its arguments closes stdin unread.
+            let _ = stdin.write_all(&bytes);
+        }
+        Running(child)
+    }
+}
+
+/// A command under way; killed if its test fails.
+pub(crate) struct Running(Child);
+
+impl Running {
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("sh")
+            .args(["-c", "kill -s \"$0\" \"$1\"", name, &self.0.id().to_string()])
+            .status()
+            .expect("sh starts");
+        assert!(status.success(), "the command is alive");
+    }
+
+    /// The first line of stdout, which the command must still be writing to.
+    pub(crate) fn first_line(&mut self) -> String {
+        let stdout = self.0.stdout.as_mut().expect("stdout is piped");
+        let mut line = String::new();
+        // One byte at a time: what comes after the line must stay in the pipe.
+        BufReader::with_capacity(1, stdout).read_line(&mut line).expect("stdout is text");
+        line
+    }
+
+    pub(crate) fn end(mut self) -> Ended {
+        let mut stderr = self.0.stderr.take().expect("stderr is piped");
+        let stderr = thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).expect("stderr is text");
+            text
+        });
+        let mut stdout = String::new();
+        if let Some(mut pipe) = self.0.stdout.take() {
+            pipe.read_to_string(&mut stdout).expect("stdout is text");
+        }
+        let code = self.0.wait().expect("the command ends").code();
+        Ended { code, stdout, stderr: stderr.join().expect("stderr was read") }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Ended {
+    /// The one JSON document that stdout is.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        assert!(self.stdout.ends_with("}\n"), "stdout ends with the document: {self:?}");
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("stdout is one document: {error}: {self:?}"))
+    }
+
+    /// Checks the exit code and the outcome of a failure in JSON, and gives its error object.
+    #[track_caller]
+    pub(crate) fn failed(&self, code: i32, outcome: &str) -> Value {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        let document = self.json();
+        assert_eq!(document["outcome"], outcome, "{self:?}");
+        let error = &document["error"];
+        for name in ["kind", "message"] {
+            assert!(error[name].is_string(), "{name}: {self:?}");
+        }
+        for name in ["http_status", "status_code", "transaction_id", "violations"] {
+            assert!(error.get(name).is_some(), "{name}: {self:?}");
+        }
+        error.clone()
+    }
+
+    /// Checks that a success is well formed, and gives its data.
+    #[track_caller]
+    pub(crate) fn processed(&self) -> Value {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        let document = self.json();
+        assert_eq!(
+            (&document["outcome"], &document["http_status"]),
+            (&"processed".into(), &200.into()),
+            "{self:?}"
+        );
+        assert_eq!(self.stderr, "");
+        document["data"].clone()
+    }
+}
+
+/// A server that treats every connection alike, and tells of every request.
+pub(crate) struct Peer {
+    pub(crate) base_url: String,
+    requests: Receiver<String>,
+}
+
+/// What a [`Peer`] does once it has read a request.
+#[derive(Clone)]
+pub(crate) enum Then {
+    Answer(Vec<u8>),
+    Close,
+    /// Keeps the connection open until the client leaves.
+    Wait,
+}
+
+impl Peer {
+    pub(crate) fn new(then: Then) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
+        let base_url = format!("http://{}/api/v1/public", listener.local_addr().expect("it is bound"));
+        let (tell, requests) = channel();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (tell, then) = (tell.clone(), then.clone());
+                thread::spawn(move || serve(stream.expect("a connection"), &tell, &then));
+            }
+        });
+        Self { base_url, requests }
+    }
+
+    /// Answers with this status line's end and this body.
+    pub(crate) fn answering(status: &str, body: &str) -> Self {
+        Self::new(Then::Answer(answer(status, body)))
+    }
+
+    /// The next request, head and body, once it was read whole.
+    #[track_caller]
+    pub(crate) fn request(&self) -> String {
+        self.requests.recv_timeout(Duration::from_mins(1)).expect("a request arrives")
+    }
+
+    /// How many requests were read beyond those already taken.
+    pub(crate) fn requests_left(&self) -> usize {
+        self.requests.try_iter().count()
+    }
+}
+
+pub(crate) fn answer(status: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
+        .into_bytes()
+}
+
+fn serve(mut stream: TcpStream, tell: &Sender<String>, then: &Then) {
+    while let Some(request) = read_request(&mut stream) {
+        // The test may have ended.
+        let _ = tell.send(request);
+        match then {
+            Then::Answer(answer) => {
+                if stream.write_all(answer).is_err() {
+                    return;
+                }
+            }
+            Then::Close => return,
+            Then::Wait => {
+                let _ = stream.read(&mut [0]);
+                return;
+            }
+        }
+    }
+}
+
+/// One request with its body, `None` when the client is gone.
+pub(crate) fn read_request(stream: &mut impl Read) -> Option<String> {
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        if stream.read(&mut byte).ok()? == 0 {
+            return None;
+        }
+        bytes.push(byte[0]);
+    }
+    let head = String::from_utf8(bytes).expect("a head is ASCII");
+    let length = head
+        .lines()
+        .find_map(|line| {
+            line.to_ascii_lowercase().strip_prefix("content-length:").map(|text| text.trim().to_owned())
+        })
+        .map_or(0, |text| text.parse().expect("a length"));
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).ok()?;
+    Some(head + &String::from_utf8(body).expect("a body is text"))
+}
+
+/// A file that is gone after the test.
+pub(crate) struct TemporaryFile {
+    // Dropped with its content.
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl TemporaryFile {
+    pub(crate) fn new(content: impl AsRef<[u8]>) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("file");
+        std::fs::write(&path, content).expect("it is writable");
+        Self { _folder: folder, path }
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.path.to_str().expect("a plain path")
+    }
+}
+
+/// Answers of the service, as the interface shows them.
+pub(crate) mod answers {
+    pub(crate) const RECORD: &str = r#"{"status":"success","status_code":100,"message":"Transaction Processed Successfully","data":{"TransactionId":"txn_1","BaseAmount":10.50,"Amount":10.50,"CardNumber":"***********0005","BillingState":null,"BillingCity":"","TransactionType":1,"Status":"1","NewField":[1.0]}}"#;
+    pub(crate) const RECEIPT: &str = r#"{"status":"success","status_code":100,"message":"Transaction Processed Successfully","data":{"TransactionId":"txn_2"}}"#;
+    pub(crate) const VOIDED: &str = r#"{"status":"success","status_code":100,"message":"Transaction Voided Successfully","data":{"TransactionId":"txn_3"}}"#;
+    pub(crate) const TRANSACTION_FOUND: &str = r#"{"status_code":200,"message":"Transaction Details found successfully","data":{"TransactionId":"txn_1","Amount":10.50,"TransactionType":1,"Status":"1"}}"#;
+    pub(crate) const CUSTOMER_FOUND: &str = r#"{"status_code":200,"message":"Customer Details found successfully","data":{"CustomerId":"cus_1","CustomerName":"Grace Hopper","CountryId":840,"StateId":5}}"#;
+    pub(crate) const UNAUTHORIZED: &str =
+        r#"{"status":"failed","status_code":401,"msg":"Unauthorized: Invalid API Key"}"#;
+    pub(crate) const NOT_FOUND: &str =
+        r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
+    pub(crate) const POSTAL_CODE: &str =
+        r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid postal code"}"#;
+}

@@ -1,0 +1,60 @@
+//! https with an authority of one's own.
+
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
+
+use rcgen::{CertificateParams, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use crate::support::{TemporaryFile, answer, answers, payments_at, read_request};
+
+/// A server with a certificate for `localhost` that it signed itself, and that certificate as PEM.
+fn https() -> (String, String) {
+    let key = KeyPair::generate().expect("a key");
+    let certificate =
+        CertificateParams::new(["localhost".to_owned()]).and_then(|it| it.self_signed(&key)).expect("one");
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivateKeyDer::try_from(key.serialize_der()).expect("a key"),
+        )
+        .expect("a certificate");
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
+    let base_url =
+        format!("https://localhost:{}/api/v1/public", listener.local_addr().expect("it is bound").port());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let connection = ServerConnection::new(Arc::clone(&config)).expect("a connection");
+            let mut stream = StreamOwned::new(connection, stream.expect("a connection"));
+            // A client that does not trust the certificate leaves here.
+            if read_request(&mut stream).is_some() {
+                let _ = stream.write_all(&answer("200 OK", answers::TRANSACTION_FOUND));
+                let _ = stream.flush();
+            }
+        }
+    });
+    (base_url, certificate.pem())
+}
+
+#[test]
+fn a_given_authority_is_trusted_as_well() {
+    let (base_url, pem) = https();
+    let file = TemporaryFile::new(pem);
+    let run = payments_at(&base_url, ["transaction", "get", "txn_1", "--ca-cert", file.path()]);
+    assert_eq!(run.end().processed()["TransactionId"], "txn_1");
+}
+
+#[test]
+fn an_unknown_authority_is_not_processed_and_the_reason_given() {
+    let (base_url, _) = https();
+    let error = payments_at(&base_url, ["transaction", "get", "txn_1"]).end().failed(3, "not_processed");
+    assert_eq!(error["kind"], "tls");
+    assert!(error["cause"].as_str().is_some_and(|cause| cause.contains("UnknownIssuer")), "{error}");
+}

@@ -1,0 +1,118 @@
+//! Wrong command lines, and the help against them.
+
+use crate::support::{CARD, payments};
+
+#[test]
+fn every_wrong_command_line_is_one_document_and_2() {
+    let cases: &[&[&str]] = &[
+        &[],
+        &["pay"],
+        &["transaction"],
+        &["transaction", "list"],
+        &["transaction", "create"],
+        &["transaction", "create", "--file"],
+        &["transaction", "create", "--file", "x", "--file", "y"],
+        &["transaction", "create", "--card-number", CARD],
+        &["transaction", "create", "--file", "-", CARD],
+        &["transaction", "create", "--file", "-", "-4111111111111111"],
+        &["transaction", "create", "--file", "-", "--4111111111111111"],
+        &["transaction", "get"],
+        &["transaction", "get", "txn_1", "txn_2"],
+        &["transaction", "get", "txn_1", "--timeout", "soon"],
+        &["transaction", "get", "txn_1", "--timeout", "0"],
+        &["transaction", "get", "txn_1", "--timeout", "-1"],
+        &["transaction", "get", "txn_1", "--timeout", "1e9"],
+        &["transaction", "get", "txn_1", "--output", CARD],
+        &["transaction", "get", "txn_1", "--api-key", CARD],
+        &["transaction", "get", "txn_1", "--api-key=4111111111111111"],
+        &["token-transaction", "get", "txn_1"],
+        &["void"],
+        &["void", "txn_1", "--reason"],
+        &["customer", "get"],
+        &["sandbox", "--listen", "nowhere"],
+        &["sandbox", "--base-url", "http://127.0.0.1:1"],
+        &["demo", "--base-url", "http://127.0.0.1:1"],
+        &["demo", "--timeout", "5"],
+        &["demo", CARD],
+    ];
+    for arguments in cases {
+        let ended = payments(arguments.iter().copied()).end();
+        let error = ended.failed(2, "invalid");
+        assert_eq!(error["kind"], "usage", "{arguments:?}");
+        assert!(!ended.stdout.contains(CARD), "{arguments:?}: {}", ended.stdout);
+        assert_eq!(ended.stderr, "", "{arguments:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_no_text_is_one_document_and_2() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::process::Command;
+
+    let output = Command::new(env!("CARGO_BIN_EXE_payments"))
+        .args(["transaction", "get"])
+        .arg(OsStr::from_bytes(b"\xff"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["outcome"], "invalid");
+}
+
+#[test]
+fn a_wrong_command_line_is_said_in_text_where_text_is_asked_for() {
+    for arguments in [["--output", "text", "pay"], ["--output=json", "--output=text", "pay"]] {
+        let ended = payments(arguments).end();
+        assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
+        assert!(ended.stderr.starts_with("INVALID, nothing was sent"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_misspelt_option_is_named_and_the_right_one_suggested() {
+    let ended = payments(["transaction", "create", "--fil", "x"]).end();
+    let error = ended.failed(2, "invalid");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("--fil does not exist here; did you mean --file?"), "{message}");
+}
+
+#[test]
+fn help_and_version_are_text_and_0() {
+    let ended = payments(["--version"]).end();
+    assert_eq!(
+        (ended.code, &*ended.stdout),
+        (Some(0), concat!("payments ", env!("CARGO_PKG_VERSION"), "\n"))
+    );
+    let ended = payments(["--help", "--output", "json"]).end();
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    assert!(ended.stdout.contains("Usage: payments"));
+}
+
+#[test]
+fn the_long_help_of_every_client_command_explains_the_exit_codes() {
+    for command in [
+        &[][..],
+        &["transaction"],
+        &["transaction", "create"],
+        &["transaction", "get"],
+        &["token-transaction"],
+        &["token-transaction", "create"],
+        &["void"],
+        &["customer"],
+        &["customer", "get"],
+    ] {
+        let ended = payments(command.iter().copied().chain(["--help"])).end();
+        assert_eq!(ended.code, Some(0));
+        for code in
+            ["0  processed", "1  anything", "2  invalid", "3  not", "4  rejected", "5  OUTCOME", "6  ", "7  "]
+        {
+            assert!(ended.stdout.contains(&format!("\n  {code}")), "{command:?} {code}: {}", ended.stdout);
+        }
+    }
+    for command in ["demo", "sandbox"] {
+        let ended = payments([command, "--help"]).end();
+        assert!(ended.stdout.contains("Exit codes:"), "{command}");
+    }
+}
