@@ -7,7 +7,8 @@ use crate::card_number::Luhn;
 use crate::check::{Check, Entry, Rule};
 use crate::document::{self, Slot};
 use crate::json_writer::{self, ObjectWriter};
-use crate::payment::{Payment, PaymentDraft, payment_accessors, payment_setters};
+use crate::payment::{Payment, payment_accessors, payment_setters};
+use crate::payment_draft::PaymentDraft;
 use crate::redact::Redacted;
 use crate::{
     Amount, Card, CardNumber, ConvenienceFee, Cvv, Expiry, Payer, SecretBytes, SuggestedMode,

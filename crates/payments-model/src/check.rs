@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::{ValidationError, Violation};
+use crate::{Amount, ValidationError, Violation};
 
 /// The rest of a sentence that begins with the field's name.
 pub(crate) type Rule = &'static str;
@@ -114,6 +114,17 @@ impl Check {
 /// For texts that must say something.
 pub(crate) fn not_blank(text: Cow<'_, str>) -> Result<String, Rule> {
     if text.trim().is_empty() { Err("must not be blank") } else { Ok(text.into_owned()) }
+}
+
+/// The rule for every amount that is sent.
+pub(crate) fn check_amount(amount: Amount) -> Result<Amount, Rule> {
+    if !amount.is_positive() {
+        Err("must be above zero")
+    } else if amount.decimal_places() > 2 {
+        Err("must have at most two decimals")
+    } else {
+        Ok(amount)
+    }
 }
 
 /// A sanity cap chosen by this SDK; the interface shows no bounds.

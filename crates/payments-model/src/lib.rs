@@ -100,6 +100,7 @@ mod masked_card;
 mod other_fields;
 mod payer;
 mod payment;
+mod payment_draft;
 mod raw_json;
 mod record_fields;
 mod redact;

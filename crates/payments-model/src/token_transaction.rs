@@ -1,10 +1,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::check::{Check, Entry};
+use crate::check::{Check, Entry, check_amount};
 use crate::document::{self, Slot};
 use crate::json_writer::{self, ObjectWriter};
-use crate::payment::check_amount;
 use crate::redact::Redacted;
 use crate::{Amount, ConvenienceFee, GatewayCustomerId, SecretBytes, TokenId, ValidationError, Violation};
 

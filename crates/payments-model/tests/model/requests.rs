@@ -247,6 +247,15 @@ fn d30_a_document_that_is_no_json_object_is_a_violation_of_body_without_its_text
 }
 
 #[test]
+fn one_byte_order_mark_before_a_document_is_skipped() {
+    let document = [b"\xef\xbb\xbf".to_vec(), card_document().to_string().into_bytes()].concat();
+    assert!(CardTransaction::from_json(&document).is_ok());
+    assert!(TransactionRequest::from_json(&document).is_ok());
+    let twice = [b"\xef\xbb\xbf".to_vec(), document].concat();
+    assert_eq!(fields(CardTransaction::from_json(&twice)), ["body"]);
+}
+
+#[test]
 fn d30_hostile_documents_neither_overflow_the_stack_nor_take_quadratic_time() {
     let deep = format!(r#"{{"Amount":{}1{}}}"#, "[".repeat(300_000), "]".repeat(300_000));
     assert!(CardTransaction::from_json(deep.as_bytes()).is_err());
