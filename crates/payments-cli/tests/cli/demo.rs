@@ -17,7 +17,7 @@ fn it_shows_every_call_and_that_both_sides_agree() {
         "void of that authorisation processed txn_",
         "ACH payment 80.00 processed txn_",
         "token payment 45.00 processed txn_",
-        "look-up of that card sale found txn_",
+        "look-up of that card sale found 10.50 on card ************4242",
         "look-up of a customer found cus_1",
         "card sale, wrong API key 10.50 rejected HTTP 401: Unauthorized: Invalid API Key",
         "card sale, bad postal code 10.50 rejected HTTP 400: invalid postal code",

@@ -1,5 +1,7 @@
 //! Every outcome of every command: the exit code and both shapes.
 
+use std::thread;
+
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -128,7 +130,7 @@ fn nobody_listens_so_nothing_was_processed() {
     for case in every_command() {
         // Reserved and closed again, so that nothing listens there.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let ended = case.run(&format!("http://{free}/api/v1/public"), &["--timeout", "5"]);
+        let ended = case.run(&format!("http://{free}/api/v1/public"), &[]);
         let error = ended.failed(3, "not_processed");
         assert_eq!((&error["kind"], &error["http_status"]), (&json!("connect"), &Value::Null));
     }
@@ -138,7 +140,7 @@ fn nobody_listens_so_nothing_was_processed() {
 fn an_answer_that_is_lost_leaves_a_charge_unknown_and_a_look_up_not_processed() {
     for case in every_command() {
         let peer = Peer::new(Then::Close);
-        let ended = case.run(&peer.base_url, &["--timeout", "5"]);
+        let ended = case.run(&peer.base_url, &[]);
         peer.request();
         if case.moves_money {
             let error = ended.failed(5, "unknown");
@@ -152,12 +154,18 @@ fn an_answer_that_is_lost_leaves_a_charge_unknown_and_a_look_up_not_processed() 
 
 #[test]
 fn a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed() {
-    for case in every_command() {
-        let peer = Peer::new(Then::Wait);
-        let ended = case.run(&peer.base_url, &["--timeout", "0.4"]);
-        peer.request();
-        let (code, outcome) = if case.moves_money { (5, "unknown") } else { (3, "not_processed") };
-        assert_eq!(ended.failed(code, outcome)["kind"], "timeout");
+    // Side by side, because each must be given time enough to send on a busy machine.
+    let cases = every_command().into_iter().map(|case| {
+        thread::spawn(move || {
+            let peer = Peer::new(Then::Wait);
+            let ended = case.run(&peer.base_url, &["--timeout", "3.5"]);
+            peer.request();
+            let (code, outcome) = if case.moves_money { (5, "unknown") } else { (3, "not_processed") };
+            assert_eq!(ended.failed(code, outcome)["kind"], "timeout");
+        })
+    });
+    for case in cases.collect::<Vec<_>>() {
+        case.join().expect("the case passed");
     }
 }
 
@@ -165,7 +173,7 @@ fn a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed() {
 fn a_proxys_502_leaves_a_charge_unknown_and_a_look_up_not_processed() {
     for case in every_command() {
         let peer = Peer::answering("502 Bad Gateway", "<html><body>Bad Gateway</body></html>");
-        let ended = case.run(&peer.base_url, &["--timeout", "5"]);
+        let ended = case.run(&peer.base_url, &[]);
         let (code, outcome) = if case.moves_money { (5, "unknown") } else { (3, "not_processed") };
         let error = ended.failed(code, outcome);
         assert_eq!((&error["http_status"], &error["status_code"]), (&json!(502), &Value::Null));

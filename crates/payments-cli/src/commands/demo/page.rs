@@ -40,12 +40,8 @@ impl Page<'_> {
         self.text(&format!("  {title:TITLE$}  {amount:>AMOUNT$}  {outcome}  {details}\n"))?;
         if matches!(exchange.belief, Belief::Unknown(_)) {
             let advice = "it may have been charged: do not send it again, look it up or reconcile it";
-            self.text(&format!(
-                "  {:TITLE$}  {:AMOUNT$}  {}\n",
-                "",
-                "",
-                self.style.paint(Tone::Doubtful, advice)
-            ))?;
+            let advice = self.style.paint(Tone::Doubtful, advice);
+            self.text(&format!("    {advice}\n"))?;
         }
         Ok(())
     }

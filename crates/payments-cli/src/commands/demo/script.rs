@@ -85,7 +85,7 @@ impl Stage<'_> {
                 match client.transaction(&id).await {
                     Ok(record) => Belief::Found {
                         shows: format!(
-                            "{id}: {} on card {}",
+                            "{} on card {}",
                             shown(record.amount.value()),
                             shown(record.card_number.value())
                         ),
