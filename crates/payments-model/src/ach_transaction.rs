@@ -64,7 +64,7 @@ impl AchTransaction {
         payer: Payer<'_>,
     ) -> AchTransactionBuilder<'_> {
         let mut payment = PaymentDraft::new(amount, transaction_type, convenience_fee, payer);
-        payment.suggested_mode = Entry::text(SuggestedMode::ach().as_str().to_owned());
+        payment.suggested_mode = Entry::text(SuggestedMode::ACH);
         AchTransactionBuilder { draft: AchDraft { payment, account_fields: Vec::new() } }
     }
 

@@ -65,7 +65,7 @@ impl CardTransaction {
     ) -> CardTransactionBuilder<'a> {
         let Card { number, cvv, expiry } = card;
         let mut payment = PaymentDraft::new(amount, transaction_type, convenience_fee, payer);
-        payment.suggested_mode = Entry::text(SuggestedMode::card().as_str().to_owned());
+        payment.suggested_mode = Entry::text(SuggestedMode::CARD);
         CardTransactionBuilder {
             draft: CardDraft {
                 payment,

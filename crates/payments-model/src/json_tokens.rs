@@ -92,8 +92,11 @@ fn depth_change(token: &str) -> i64 {
 }
 
 fn is_secret_member(quoted: &str) -> bool {
-    let unescaped: Option<String> = serde_json::from_str(quoted).ok();
-    unescaped.is_some_and(|name| is_secret_name(&name))
+    if quoted.contains('\\') {
+        let unescaped: Option<String> = serde_json::from_str(quoted).ok();
+        return unescaped.is_some_and(|name| is_secret_name(&name));
+    }
+    is_secret_name(quoted)
 }
 
 #[cfg(test)]

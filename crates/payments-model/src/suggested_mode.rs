@@ -11,6 +11,9 @@ use crate::check::Rule;
 pub struct SuggestedMode(String);
 
 impl SuggestedMode {
+    pub(crate) const CARD: &'static str = "Card";
+    pub(crate) const ACH: &'static str = "ACH";
+
     /// Any mode that the service is known to take.
     ///
     /// # Errors
@@ -22,17 +25,17 @@ impl SuggestedMode {
 
     /// `Card`, inferred.
     pub fn card() -> Self {
-        Self("Card".to_owned())
+        Self(Self::CARD.to_owned())
     }
 
     /// `ACH`, inferred.
     pub fn ach() -> Self {
-        Self("ACH".to_owned())
+        Self(Self::ACH.to_owned())
     }
 
     /// Whether the mode is `ACH` in any case; every other mode is taken for a card payment.
     pub fn is_ach(&self) -> bool {
-        self.0.eq_ignore_ascii_case("ach")
+        self.0.eq_ignore_ascii_case(Self::ACH)
     }
 
     /// The text that is sent.

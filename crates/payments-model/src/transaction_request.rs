@@ -1,5 +1,5 @@
 use crate::document;
-use crate::{AchTransaction, CardTransaction, SecretBytes, ValidationError, json_object};
+use crate::{AchTransaction, CardTransaction, SecretBytes, SuggestedMode, ValidationError, json_object};
 
 /// A request to `POST /transaction` of either kind, for those who learn the kind from the document itself.
 ///
@@ -25,7 +25,8 @@ impl TransactionRequest {
         let mut is_ach = false;
         document::read(document, |name, raw| {
             if name == "SuggestedMode" {
-                is_ach |= json_object::text(raw).is_some_and(|mode| mode.eq_ignore_ascii_case("ach"));
+                is_ach |=
+                    json_object::text(raw).is_some_and(|mode| mode.eq_ignore_ascii_case(SuggestedMode::ACH));
             }
         })?;
         if is_ach {

@@ -9,10 +9,13 @@ use payments_model::{
 };
 use serde::Serialize;
 use serde_json::json;
-use static_assertions::assert_not_impl_any;
+use static_assertions::{assert_impl_all, assert_not_impl_any};
 
 use crate::fixtures::{CARD, PAYER, ach, card_document, sale, with};
 
+assert_impl_all!(SecretBytes: AsRef<[u8]>, Send, Sync);
+assert_impl_all!(CardTransaction: Send, Sync);
+assert_impl_all!(AchTransaction: Send, Sync);
 assert_not_impl_any!(CardNumber: Display, Serialize, Copy);
 assert_not_impl_any!(Cvv: Display, Serialize, Copy);
 assert_not_impl_any!(Expiry: Display, Serialize, Copy);
