@@ -1,6 +1,8 @@
 //! Does the client behave the same over the fake in process and over HTTP to the sandbox?
 
-use payments_core::model::{Amount, Field, Payer, TransactionId, TransactionType, TransactionTypeCode, Void};
+use payments_core::model::{
+    Amount, CustomerId, Field, Payer, TransactionId, TransactionType, TransactionTypeCode, Void,
+};
 use payments_core::{Error, OperationName, Outcome, Success, VoidReceipt};
 use payments_fake::{DeclineShape, FakeGateway, Fault, VoidAnswer};
 use serde::Serialize;
@@ -55,7 +57,10 @@ async fn d05_d26_a_sale_is_charged_once_and_its_record_comes_back(network: Netwo
     assert_eq!(charged.billing_state, Field::Null);
     assert!(charged.request_id().is_some());
     let ledger = rig.gateway.ledger();
-    assert_eq!(ledger.assert_charged_once(Amount::from_cents(10_50)).transaction_id(), &charged.transaction_id);
+    assert_eq!(
+        ledger.assert_charged_once(Amount::from_cents(10_50)).transaction_id(),
+        &charged.transaction_id
+    );
 }
 
 async fn d05_d66_an_authorisation_is_voided(network: Network) {
@@ -72,7 +77,8 @@ async fn d05_d66_an_authorisation_is_voided(network: Network) {
 }
 
 async fn d66_a_void_may_answer_with_an_id_of_its_own(network: Network) {
-    let gateway = FakeGateway::builder().choices(|choices| choices.void_answer = VoidAnswer::NewTransactionId);
+    let gateway =
+        FakeGateway::builder().choices(|choices| choices.void_answer = VoidAnswer::NewTransactionId);
     let rig = network.rig_of(gateway).await;
     let authorised = rig.client.process_card(&card(APPROVED, TransactionType::Auth, 25_00)).await.unwrap();
     let voided = rig.client.void(&Void::new(authorised.transaction_id.clone())).await.unwrap();
@@ -91,7 +97,10 @@ async fn d05_d40_a_token_is_charged(network: Network) {
     let rig = network.rig().await;
     let charged = rig.client.process_token(&token("tok_approved", 7_00)).await.unwrap();
     let ledger = rig.gateway.ledger();
-    assert_eq!(ledger.assert_charged_once(Amount::from_cents(7_00)).transaction_id(), &charged.transaction_id);
+    assert_eq!(
+        ledger.assert_charged_once(Amount::from_cents(7_00)).transaction_id(),
+        &charged.transaction_id
+    );
 }
 
 async fn d40_a_token_that_approves_twice_then_declines(network: Network) {
@@ -113,7 +122,7 @@ async fn d12_a_transaction_and_a_customer_are_found(network: Network) {
     assert_eq!(found.data(), charged.data());
     let customer = rig.client.customer(&"cus_1".parse().unwrap()).await.unwrap();
     assert_eq!(customer.message(), Some("Customer Details found successfully"));
-    assert_eq!(customer.customer_id.value().map(|id| id.as_str()), Some("cus_1"));
+    assert_eq!(customer.customer_id.value().map(CustomerId::as_str), Some("cus_1"));
 }
 
 async fn d09_every_documented_error_is_a_rejection(network: Network) {

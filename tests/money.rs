@@ -12,8 +12,10 @@ use crate::rig::Network;
 
 /// Looks a record up in an answer with this text as its amount.
 fn read_amount(text: &str) -> Field<Amount> {
-    let body = format!(r#"{{"status_code":200,"message":"m","data":{{"TransactionId":"t","Amount":{text}}}}}"#);
-    let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("key").unwrap()).unwrap();
+    let body =
+        format!(r#"{{"status_code":200,"message":"m","data":{{"TransactionId":"t","Amount":{text}}}}}"#);
+    let endpoint =
+        Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("key").unwrap()).unwrap();
     let answer = http::Response::builder().status(200).body(Bytes::from(body)).unwrap();
     GetTransaction::new("t".parse().unwrap()).read(&endpoint, answer).unwrap().into_data().amount
 }
@@ -39,7 +41,9 @@ fn d60_d61_amounts_are_read_digit_for_digit_as_number_or_text() {
 #[test]
 fn d60_an_amount_that_is_not_there_is_not_zero() {
     assert_eq!(read_amount("null"), Field::Null);
-    for unreadable in ["\"\"", "\"ten\"", "true", "{}", "1e400", "1e-400", "12345678901234567890123", "\"1,50\""] {
+    for unreadable in
+        ["\"\"", "\"ten\"", "true", "{}", "1e400", "1e-400", "12345678901234567890123", "\"1,50\""]
+    {
         assert!(matches!(read_amount(unreadable), Field::Unreadable(_)), "{unreadable}");
     }
 }

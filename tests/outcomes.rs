@@ -46,9 +46,9 @@ async fn one_fault(rig: &Rig, call: Call, kind: FaultKind, phase: Phase) {
     let before = Effects::of(rig);
 
     rig.gateway.arm(Fault::on(call.operation()).at(phase).show(kind));
-    let patience = if never_ends(kind, phase) { Duration::from_millis(300) } else { Duration::from_secs(60) };
+    let patience = if never_ends(kind, phase) { Duration::from_millis(300) } else { Duration::from_mins(1) };
     let client = rig.client.with_total_timeout(patience).with_lookup_retries(0);
-    let result = call.make(&client, &target).await;
+    let result = call.make(&client, target).await;
 
     let outcome = result.as_ref().err().map(Error::outcome);
     assert_eq!(outcome, expected(call, kind, phase), "{case}: {result:?}");
@@ -56,7 +56,9 @@ async fn one_fault(rig: &Rig, call: Call, kind: FaultKind, phase: Phase) {
     let should_act = call.operation().moves_money() && takes_effect(kind, phase);
     assert_eq!(acted, should_act, "{case}: the ledger shows otherwise");
     match outcome {
-        Some(Outcome::NotProcessed | Outcome::Rejected) => assert!(!acted, "{case}: called unprocessed, and was not"),
+        Some(Outcome::NotProcessed | Outcome::Rejected) => {
+            assert!(!acted, "{case}: called unprocessed, and was not");
+        }
         None => assert_eq!(acted, call.operation().moves_money(), "{case}: called processed, and was not"),
         Some(Outcome::Unknown) => {}
     }
@@ -78,7 +80,9 @@ fn kinds() -> Vec<FaultKind> {
         FaultKind::Delay { by: Duration::from_millis(1) },
         FaultKind::WrongShape,
     ];
-    kinds.extend([429, 500, 503].map(|status| FaultKind::Status { status: StatusCode::from_u16(status).unwrap() }));
+    kinds.extend(
+        [429, 500, 503].map(|status| FaultKind::Status { status: StatusCode::from_u16(status).unwrap() }),
+    );
     kinds
 }
 
@@ -132,7 +136,8 @@ enum Call {
 }
 
 impl Call {
-    const ALL: [Self; 6] = [Self::Card, Self::Ach, Self::Token, Self::Void, Self::Transaction, Self::Customer];
+    const ALL: [Self; 6] =
+        [Self::Card, Self::Ach, Self::Token, Self::Void, Self::Transaction, Self::Customer];
 
     fn operation(self) -> OperationName {
         match self {
@@ -148,15 +153,16 @@ impl Call {
     async fn prepare(self, rig: &Rig) -> Option<TransactionId> {
         match self {
             Self::Void | Self::Transaction => {
-                let authorised = rig.client.process_card(&card(APPROVED, TransactionType::Auth, 5_00)).await.unwrap();
+                let authorised =
+                    rig.client.process_card(&card(APPROVED, TransactionType::Auth, 5_00)).await.unwrap();
                 Some(authorised.transaction_id.clone())
             }
             Self::Card | Self::Ach | Self::Token | Self::Customer => None,
         }
     }
 
-    async fn make(self, client: &Client, target: &Option<TransactionId>) -> Result<(), Error> {
-        let target = || target.clone().unwrap();
+    async fn make(self, client: &Client, target: Option<TransactionId>) -> Result<(), Error> {
+        let target = || target.expect("prepared");
         match self {
             Self::Card => client.process_card(&sale(10_50)).await.map(drop),
             Self::Ach => client.process_ach(&ach(10_50)).await.map(drop),

@@ -33,18 +33,29 @@ pub(crate) fn sale_to(payer: Payer<'_>) -> CardTransaction {
 
 fn payment(number: &str, transaction_type: TransactionType, cents: i64, payer: Payer<'_>) -> CardTransaction {
     let card = Card { number, cvv: "123", expiry: "12/30" };
-    CardTransaction::builder(Amount::from_cents(cents), transaction_type, ConvenienceFee::Inactive, card, payer)
-        .billing_city("San Francisco")
-        .build()
-        .unwrap()
+    CardTransaction::builder(
+        Amount::from_cents(cents),
+        transaction_type,
+        ConvenienceFee::Inactive,
+        card,
+        payer,
+    )
+    .billing_city("San Francisco")
+    .build()
+    .unwrap()
 }
 
 pub(crate) fn ach(cents: i64) -> AchTransaction {
-    AchTransaction::builder(Amount::from_cents(cents), TransactionType::Sale, ConvenienceFee::Inactive, payer())
-        .account_field("RoutingNumber", "021000021")
-        .account_field("AccountNumber", "000123456789")
-        .build()
-        .unwrap()
+    AchTransaction::builder(
+        Amount::from_cents(cents),
+        TransactionType::Sale,
+        ConvenienceFee::Inactive,
+        payer(),
+    )
+    .account_field("RoutingNumber", "021000021")
+    .account_field("AccountNumber", "000123456789")
+    .build()
+    .unwrap()
 }
 
 pub(crate) fn token(token: &str, cents: i64) -> TokenTransaction {

@@ -25,10 +25,16 @@ const KEY: &str = "sk_canary_4qZ81xW";
 
 fn card_payment() -> CardTransaction {
     let card = Card { number: CARD, cvv: CVV, expiry: EXPIRY };
-    CardTransaction::builder(Amount::from_cents(1_00), TransactionType::Auth, ConvenienceFee::Active, card, payer())
-        .payment_tokenization(true)
-        .build()
-        .unwrap()
+    CardTransaction::builder(
+        Amount::from_cents(1_00),
+        TransactionType::Auth,
+        ConvenienceFee::Active,
+        card,
+        payer(),
+    )
+    .payment_tokenization(true)
+    .build()
+    .unwrap()
 }
 
 fn ach_payment() -> AchTransaction {
@@ -116,7 +122,10 @@ fn d62_no_request_prints_its_secrets() {
     page.print(&(&card, &ach, card.card_number(), card.cvv(), card.expiry(), card.encode(), ach.encode()));
     page.print(&Card { number: CARD, cvv: CVV, expiry: EXPIRY });
     page.print(&payer());
-    page.print(&(&ApiKey::new(KEY).unwrap(), Endpoint::new("https://localhost", ApiKey::new(KEY).unwrap()).unwrap()));
+    page.print(&(
+        &ApiKey::new(KEY).unwrap(),
+        Endpoint::new("https://localhost", ApiKey::new(KEY).unwrap()).unwrap(),
+    ));
     page.assert_clean();
 }
 
@@ -192,7 +201,12 @@ fn d62_d64_an_answer_that_is_the_request_is_scrubbed() {
     let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new(KEY).unwrap()).unwrap();
     let (card, ach) = (card_payment(), ach_payment());
     for status in [200, 400, 402, 500] {
-        for wrap in ["{}", r#"{"status":"failed","msg":"no","data":{}}"#, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t","echo":{}}}"#, "<html>{}</html>"] {
+        for wrap in [
+            "{}",
+            r#"{"status":"failed","msg":"no","data":{}}"#,
+            r#"{"status":"success","status_code":100,"data":{"TransactionId":"t","echo":{}}}"#,
+            "<html>{}</html>",
+        ] {
             let echo = |body: &bytes::Bytes| {
                 let body = wrap.replacen("{}", std::str::from_utf8(body).unwrap(), 1);
                 http::Response::builder().status(status).body(bytes::Bytes::from(body)).unwrap()
@@ -203,7 +217,10 @@ fn d62_d64_an_answer_that_is_the_request_is_scrubbed() {
             let request = ach.request(&endpoint).unwrap();
             page.print_result(&ach.read(&endpoint, echo(request.body())));
         }
-        let key = http::Response::builder().status(status).body(bytes::Bytes::from(format!("key {KEY} refused"))).unwrap();
+        let key = http::Response::builder()
+            .status(status)
+            .body(bytes::Bytes::from(format!("key {KEY} refused")))
+            .unwrap();
         page.print_result(&card.read(&endpoint, key));
     }
     page.assert_clean();

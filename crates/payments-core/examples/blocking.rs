@@ -1,23 +1,25 @@
+//! A payment over a bare socket, with no HTTP library and no runtime.
+
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use bytes::Bytes;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-use payments_core::{ApiKey, Endpoint, Operation, TransportError, TransportErrorKind};
+use payments_core::{Operation, TransportError, TransportErrorKind};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let sandbox = payments_sandbox::BlockingSandbox::start()?;
-    let endpoint = Endpoint::new(&sandbox.base_url(), ApiKey::new(sandbox.api_key())?)?;
+    let endpoint = sandbox.endpoint(); // Endpoint::new(base_url, ApiKey::new(key)?)? for the real service
 
-    let payment =
-        TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive)
-            .build()?;
+    let amount = Amount::from_cents(10_50);
+    let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build()?;
     let receipt = match send(&payment.request(&endpoint)?) {
         Ok(answer) => payment.read(&endpoint, answer)?,
         Err(evidence) => return Err(payment.not_answered(&endpoint, evidence).into()),
     };
-    assert_eq!(sandbox.gateway().ledger().transactions()[0].id(), receipt.transaction_id);
+    let ledger = sandbox.gateway().ledger();
+    assert_eq!(ledger.assert_charged_once(amount).transaction_id(), &receipt.transaction_id);
     Ok(())
 }
 

@@ -29,7 +29,7 @@ impl Metadata {
         let clean = |text: &str| scrub(&text[..text.floor_char_boundary(MESSAGE_MAX_BYTES)], secrets);
         Self {
             http_status: answer.status(),
-            status_code: status_code.map(&clean),
+            status_code: status_code.map(|json| clean(json.trim_matches('"'))),
             message: message.map(|text| clean(&text)),
             retry_after: RetryAfter::read(answer.headers()),
             answered_at: answered_at(answer.headers()),

@@ -12,8 +12,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Void};
 use payments_core::{
-    ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, Client, ClientBuilder, Deadlines, Endpoint, Jitter,
-    Observer, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+    ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, Client, ClientBuilder, Deadlines, Endpoint,
+    Jitter, Observer, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest,
+    TransportResponse,
 };
 use payments_fake::{ManualClock, block_on};
 
@@ -62,7 +63,8 @@ impl Jitter for NoJitter {
 }
 
 fn builder(script: &Script, clock: &ManualClock) -> ClientBuilder {
-    let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("key").unwrap()).unwrap();
+    let endpoint =
+        Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("key").unwrap()).unwrap();
     Client::builder(endpoint, script.clone(), clock.clone()).jitter(NoJitter)
 }
 
@@ -171,7 +173,8 @@ fn d12_d23_all_attempts_of_a_lookup_share_one_deadline() {
     let script = Script::new([unavailable("3"), unavailable("3"), unavailable("3"), found()]);
     let client = builder(&script, &clock).total_timeout(Duration::from_secs(10)).lookup_retries(9).build();
     block_on(client.transaction(&id())).unwrap();
-    let totals: Vec<u64> = script.deadlines.lock().unwrap().iter().map(|given| given.total().as_secs()).collect();
+    let totals: Vec<u64> =
+        script.deadlines.lock().unwrap().iter().map(|given| given.total().as_secs()).collect();
     assert_eq!(totals, [10, 7, 4, 1]);
 }
 
@@ -182,7 +185,7 @@ fn d23_deadlines_always_exist_and_a_call_may_change_its_own() {
     block_on(client.process_token(&payment())).unwrap_err();
     block_on(client.with_total_timeout(Duration::from_secs(4)).process_token(&payment())).unwrap_err();
     let given = script.deadlines.lock().unwrap().clone();
-    assert_eq!((given[0].connect(), given[0].total()), (Duration::from_secs(10), Duration::from_secs(60)));
+    assert_eq!((given[0].connect(), given[0].total()), (Duration::from_secs(10), Duration::from_mins(1)));
     assert_eq!((given[1].connect(), given[1].total()), (Duration::from_secs(4), Duration::from_secs(4)));
 }
 
@@ -193,7 +196,7 @@ fn d03_d23_a_transport_that_ignores_its_deadlines_cannot_hang_a_payment() {
     let error = block_on(builder(&script, &clock).build().process_token(&payment())).unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown);
     assert!(error.is_timeout());
-    assert!(clock.elapsed() > Duration::from_secs(60) && clock.elapsed() < Duration::from_millis(60_100));
+    assert!(clock.elapsed() > Duration::from_mins(1) && clock.elapsed() < Duration::from_millis(60_100));
 }
 
 #[test]
@@ -225,9 +228,14 @@ impl Observer for Log {
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-        let failure = event.failure.map_or("ok".to_owned(), |failure| format!("{} {}", failure.outcome, failure.kind));
+        let failure = event
+            .failure
+            .map_or_else(|| "ok".to_owned(), |failure| format!("{} {}", failure.outcome, failure.kind));
         let status = event.http_status.map(|status| status.as_u16());
-        self.add(format!("{} {} {failure} {status:?} {:?}", event.operation, event.attempt, event.transaction_id));
+        self.add(format!(
+            "{} {} {failure} {status:?} {:?}",
+            event.operation, event.attempt, event.transaction_id
+        ));
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned) {
@@ -281,7 +289,8 @@ fn clones_share_the_transport() {
     let script = Script::new([found(), found()]);
     let client = builder(&script, &ManualClock::auto()).build();
     is_cheap_to_share(&client);
-    block_on(client.clone().transaction(&id())).unwrap();
+    let clone = client.clone();
     block_on(client.transaction(&id())).unwrap();
+    block_on(clone.transaction(&id())).unwrap();
     assert_eq!(script.sent(), 2);
 }

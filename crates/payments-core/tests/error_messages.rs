@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use bytes::Bytes;
-use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType};
+use payments_core::model::{
+    Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType,
+};
 use payments_core::{
     ApiKey, Endpoint, Error, GetTransaction, Operation, Outcome, TransportError, TransportErrorKind,
 };
