@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::support::{CARD_PAYMENT, Peer, Then, payments_at};
 
 #[test]
-fn a_signal_during_a_charge_leaves_its_outcome_unknown() {
+fn d22_a_signal_during_a_charge_leaves_its_outcome_unknown() {
     for signal in ["INT", "TERM"] {
         let peer = Peer::new(Then::Wait);
         let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]);

@@ -41,7 +41,7 @@ fn body(request: &str) -> Value {
 }
 
 #[test]
-fn a_card_payment_is_processed() {
+fn d05_d60_a_card_payment_is_processed_and_no_field_lost() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     let file = TemporaryFile::new(CARD_PAYMENT);
     let ended = payments_at(&peer.base_url, ["transaction", "create", "--file", file.path()]).end();
@@ -61,7 +61,7 @@ fn a_card_payment_is_processed() {
 }
 
 #[test]
-fn an_ach_payment_is_processed_with_its_account_fields() {
+fn d39_an_ach_payment_is_processed_with_its_account_fields() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     let ended =
         payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(ach_payment()).end();
@@ -81,7 +81,7 @@ fn a_token_payment_is_processed() {
 }
 
 #[test]
-fn a_void_is_processed_and_its_answer_may_name_another_transaction() {
+fn d66_a_void_is_processed_and_its_answer_may_name_another_transaction() {
     let peer = Peer::answering("200 OK", answers::VOIDED);
     let ended = payments_at(&peer.base_url, ["void", "txn_1", "--reason", "ordered twice"]).end();
     assert_eq!(ended.processed(), json!({"TransactionId": "txn_3"}));
@@ -126,7 +126,7 @@ fn text_shows_the_outcome_first_and_amounts_as_they_were_sent() {
 }
 
 #[test]
-fn nobody_listens_so_nothing_was_processed() {
+fn d02_nobody_listens_so_nothing_was_processed() {
     for case in every_command() {
         // Reserved and closed again, so that nothing listens there.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -137,7 +137,7 @@ fn nobody_listens_so_nothing_was_processed() {
 }
 
 #[test]
-fn an_answer_that_is_lost_leaves_a_charge_unknown_and_a_look_up_not_processed() {
+fn d03_d12_d20_a_lost_answer_leaves_a_charge_unknown_and_a_look_up_not_processed() {
     for case in every_command() {
         let peer = Peer::new(Then::Close);
         let ended = case.run(&peer.base_url, &[]);
@@ -153,7 +153,7 @@ fn an_answer_that_is_lost_leaves_a_charge_unknown_and_a_look_up_not_processed() 
 }
 
 #[test]
-fn a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed() {
+fn d03_d12_d23_a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed() {
     // Side by side, because each must be given time enough to send on a busy machine.
     let cases = every_command().into_iter().map(|case| {
         thread::spawn(move || {
@@ -170,7 +170,7 @@ fn a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed() {
 }
 
 #[test]
-fn a_proxys_502_leaves_a_charge_unknown_and_a_look_up_not_processed() {
+fn d11_d12_a_proxys_502_leaves_a_charge_unknown_and_a_look_up_not_processed() {
     for case in every_command() {
         let peer = Peer::answering("502 Bad Gateway", "<html><body>Bad Gateway</body></html>");
         let ended = case.run(&peer.base_url, &[]);
@@ -181,7 +181,7 @@ fn a_proxys_502_leaves_a_charge_unknown_and_a_look_up_not_processed() {
 }
 
 #[test]
-fn a_refused_key_is_6_on_every_command() {
+fn d09_a_refused_key_is_6_on_every_command() {
     for case in every_command() {
         let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
         let error = case.run(&peer.base_url, &[]).failed(6, "rejected");
@@ -192,7 +192,7 @@ fn a_refused_key_is_6_on_every_command() {
 }
 
 #[test]
-fn http_404_is_7_on_every_command() {
+fn d09_http_404_is_7_on_every_command() {
     for case in every_command() {
         let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
         let error = case.run(&peer.base_url, &[]).failed(7, "rejected");
@@ -201,7 +201,7 @@ fn http_404_is_7_on_every_command() {
 }
 
 #[test]
-fn any_other_refusal_is_4_on_every_command() {
+fn d09_any_other_refusal_is_4_on_every_command() {
     for case in every_command() {
         let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
         let error = case.run(&peer.base_url, &[]).failed(4, "rejected");
@@ -211,7 +211,7 @@ fn any_other_refusal_is_4_on_every_command() {
 }
 
 #[test]
-fn a_declined_card_is_rejected_with_its_transaction() {
+fn d06_a_declined_card_is_rejected_with_its_transaction() {
     let declined =
         r#"{"status":"failed","status_code":200,"message":"declined","data":{"TransactionId":"txn_9"}}"#;
     let peer = Peer::answering("200 OK", declined);
@@ -221,7 +221,7 @@ fn a_declined_card_is_rejected_with_its_transaction() {
 }
 
 #[test]
-fn a_401_that_claims_success_stays_unknown() {
+fn d09_a_401_that_claims_success_stays_unknown() {
     let peer = Peer::answering("401 Unauthorized", answers::RECORD);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
     let error = run.end().failed(5, "unknown");
@@ -229,7 +229,7 @@ fn a_401_that_claims_success_stays_unknown() {
 }
 
 #[test]
-fn a_status_code_is_given_as_a_number_if_it_is_one() {
+fn d07_a_status_code_is_given_as_a_number_if_it_is_one() {
     for (written, given) in
         [("101", json!(101)), (r#""101""#, json!(101)), (r#""1e2x""#, json!("1e2x")), ("1.5", json!("1.5"))]
     {
@@ -242,7 +242,7 @@ fn a_status_code_is_given_as_a_number_if_it_is_one() {
 }
 
 #[test]
-fn further_facts_are_given_where_they_are_known() {
+fn d64_further_facts_are_given_where_they_are_known() {
     let body = answers::POSTAL_CODE;
     let answer = format!(
         "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\nx-request-id: req_5\r\ncontent-length: {}\r\n\r\n{body}",
@@ -267,4 +267,19 @@ fn a_failure_in_text_is_on_stderr_with_what_to_do() {
     {
         assert!(ended.stderr.contains(line), "{line}: {}", ended.stderr);
     }
+}
+
+#[test]
+fn d20_a_redirect_is_not_followed() {
+    let elsewhere = Peer::answering("200 OK", answers::RECORD);
+    for case in every_command() {
+        let target = &elsewhere.base_url;
+        let redirect =
+            format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n");
+        let peer = Peer::new(Then::Answer(redirect.into_bytes()));
+        let ended = case.run(&peer.base_url, &[]);
+        let (code, outcome) = if case.moves_money { (5, "unknown") } else { (3, "not_processed") };
+        assert_eq!(ended.failed(code, outcome)["http_status"], 307);
+    }
+    assert_eq!(elsewhere.requests_left(), 0);
 }

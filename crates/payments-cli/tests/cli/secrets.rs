@@ -12,7 +12,7 @@ fn shows_nothing(ended: &Ended, canaries: &[&str]) {
 }
 
 #[test]
-fn a_service_that_repeats_the_request_gives_nothing_away() {
+fn d62_a_service_that_repeats_the_request_gives_nothing_away() {
     for (request, canaries) in [
         (CARD_PAYMENT.to_owned(), ["378282246310005", "7391", KEY]),
         (ach_payment(), ["000123456789", "378282246310005", KEY]),
