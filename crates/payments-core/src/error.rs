@@ -208,7 +208,7 @@ impl Error {
         }
     }
 
-    /// A short, stable word for logs and metrics, such as `validation`, `timeout`, `unauthorized` or `declined_answer`.
+    /// A short, stable word for logs and metrics, such as `validation`, `timeout`, `unauthorized` or `unclear_answer`.
     pub fn kind(&self) -> &'static str {
         match &self.0.cause {
             Cause::Configuration(_) => "configuration",

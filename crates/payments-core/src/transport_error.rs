@@ -89,7 +89,7 @@ impl TransportErrorKind {
 pub struct TransportError {
     kind: TransportErrorKind,
     delivery: Delivery,
-    partial: Option<TransportResponse>,
+    partial: Option<Box<TransportResponse>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -110,7 +110,7 @@ impl TransportError {
     #[must_use]
     pub fn answered(kind: TransportErrorKind, partial: impl Into<TransportResponse>) -> Self {
         let partial = partial.into();
-        Self { kind, delivery: Delivery::Answered(partial.status()), partial: Some(partial), source: None }
+        Self { kind, delivery: Delivery::Answered(partial.status()), partial: Some(Box::new(partial)), source: None }
     }
 
     /// Adds the underlying error. Its text must hold no secret: it is shown in logs.
@@ -132,7 +132,7 @@ impl TransportError {
 
     /// What was read of an answer that broke off.
     pub fn partial(&self) -> Option<&TransportResponse> {
-        self.partial.as_ref()
+        self.partial.as_deref()
     }
 }
 
