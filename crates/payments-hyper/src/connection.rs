@@ -10,7 +10,7 @@ use hyper::body::{Frame, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 
-use crate::stream::{LookFirst, Stream};
+use crate::stream::{Reins, Stream};
 
 /// One HTTP/1.1 connection that carries one exchange at a time.
 ///
@@ -19,10 +19,12 @@ use crate::stream::{LookFirst, Stream};
 pub(crate) struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
     /// `None` once the connection has ended.
-    driver: Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>,
-    look_first: LookFirst,
+    driver: Option<Driver>,
+    reins: Reins,
     is_reused: bool,
 }
+
+type Driver = http1::Connection<TokioIo<Stream>, Full<Bytes>>;
 
 /// How the first half of an exchange, up to the answer's head, went.
 #[allow(clippy::large_enum_variant, reason = "it is matched where it is made and never stored")]
@@ -36,13 +38,13 @@ pub(crate) enum Exchange {
 }
 
 impl Connection {
-    pub(crate) async fn start(stream: Stream, look_first: LookFirst) -> hyper::Result<Self> {
+    pub(crate) async fn start(stream: Stream, reins: Reins) -> hyper::Result<Self> {
         let (sender, driver) = http1::Builder::new()
             // A head that does not fit is an error. Not the "exact size" option, which would make this limit 2 KiB.
             .max_buf_size(LARGEST_HEAD)
             .handshake(TokioIo::new(stream))
             .await?;
-        Ok(Self { sender, driver: Some(driver), look_first, is_reused: false })
+        Ok(Self { sender, driver: Some(driver), reins, is_reused: false })
     }
 
     pub(crate) fn is_reused(&self) -> bool {
@@ -53,13 +55,12 @@ impl Connection {
     pub(crate) async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Exchange {
         // hyper reads an idle connection before it writes to it. With this set that read is a true one, so that a
         // connection which the server has already closed gives the request back.
-        self.look_first.set(true);
+        self.reins.look_first(true);
         let mut head = pin!(self.sender.try_send_request(request));
-        let driver = &mut self.driver;
-        let look_first = &self.look_first;
+        let (driver, reins) = (&mut self.driver, &self.reins);
         let head = poll_fn(|cx| {
-            drive(driver, cx);
-            look_first.set(false);
+            drive(driver, reins, cx);
+            reins.look_first(false);
             head.as_mut().poll(cx)
         })
         .await;
@@ -79,7 +80,7 @@ impl Connection {
             if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(cx) {
                 return Poll::Ready(frame);
             }
-            drive(&mut self.driver, cx);
+            drive(&mut self.driver, &self.reins, cx);
             Pin::new(&mut *body).poll_frame(cx)
         })
         .await
@@ -91,7 +92,7 @@ impl Connection {
     pub(crate) fn into_idle(mut self: Box<Self>) -> Option<Box<Self>> {
         // With a waker that wakes nobody, because the one of the finished call would keep its task's memory alive for
         // as long as the connection stays idle.
-        drive(&mut self.driver, &mut Context::from_waker(Waker::noop()));
+        drive(&mut self.driver, &self.reins, &mut Context::from_waker(Waker::noop()));
         self.is_reused = true;
         (self.driver.is_some() && self.sender.is_ready()).then_some(self)
     }
@@ -100,8 +101,12 @@ impl Connection {
 /// Chosen by this SDK: the status line and headers of an answer may take 64 KiB.
 const LARGEST_HEAD: usize = 64 * 1024;
 
+/// A peer that always has more to say is interrupted after so many reads, of at most [`LARGEST_HEAD`] each.
+const READS_IN_A_ROW: u32 = 16;
+
 /// Moves bytes. A connection that ended is dropped at once, because that is when hyper hands a queued request back.
-fn drive(driver: &mut Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>, cx: &mut Context<'_>) {
+fn drive(driver: &mut Option<Driver>, reins: &Reins, cx: &mut Context<'_>) {
+    reins.allow_reads(READS_IN_A_ROW);
     let ended = driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(cx).is_ready());
     if ended {
         *driver = None;

@@ -12,7 +12,7 @@ use tower_service::Service;
 use crate::connection::Connection;
 use crate::origin::Origin;
 use crate::resolver::{Resolver, Unresolved};
-use crate::stream::{LookFirst, Socket, Stream};
+use crate::stream::{Reins, Socket, Stream};
 use crate::tls::NoTls;
 
 /// Opens connections, stage by stage: name, TCP, TLS, HTTP.
@@ -59,8 +59,8 @@ impl Connector {
             TransportError::not_processed(kind).with_source(error)
         })?;
 
-        let look_first = LookFirst::default();
-        let socket = Socket::new(tcp.into_inner(), look_first.clone());
+        let reins = Reins::new();
+        let socket = Socket::new(tcp.into_inner(), reins.clone());
         let stream = match tls {
             None => Stream::Plain(socket),
             Some((tls, name)) => {
@@ -71,7 +71,7 @@ impl Connector {
             }
         };
 
-        let connection = Connection::start(stream, look_first)
+        let connection = Connection::start(stream, reins)
             .await
             .map_err(|error| TransportError::not_processed(TransportErrorKind::Connect).with_source(error))?;
         Ok(Box::new(connection))

@@ -2,7 +2,7 @@ use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll};
 
 use socket2::SockRef;
@@ -16,33 +16,57 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream<Socket>>),
 }
 
-/// Whether the next read must ask the operating system itself.
-///
-/// tokio remembers whether a socket can be read and learns better only while its runtime polls the network. A client
-/// that slept since its last payment may therefore not know that the server has closed the connection, would write the
-/// next payment into it, and could then no longer say whether it was processed. So each exchange looks first.
-#[derive(Clone, Default)]
-pub(crate) struct LookFirst(Arc<AtomicBool>);
+/// How the reads of a connection's socket are to be made, said by whoever drives the connection.
+#[derive(Clone)]
+pub(crate) struct Reins(Arc<State>);
 
-impl LookFirst {
-    pub(crate) fn set(&self, look: bool) {
-        self.0.store(look, Ordering::Relaxed);
+struct State {
+    /// Whether a read must ask the operating system itself.
+    ///
+    /// tokio remembers whether a socket can be read and learns better only while its runtime polls the network. A
+    /// client that slept since its last payment may therefore not know that the server has closed the connection,
+    /// would write the next payment into it, and could then no longer say whether it was processed.
+    look_first: AtomicBool,
+    /// How many reads remain before the connection must let others have their turn, its own deadline among them.
+    ///
+    /// tokio's budget would allow 128, and hyper can spend seconds on what they bring: it reads interim answers for as
+    /// long as there are any.
+    reads_left: AtomicU32,
+}
+
+impl Reins {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(State { look_first: AtomicBool::new(false), reads_left: AtomicU32::new(u32::MAX) }))
     }
 
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    pub(crate) fn look_first(&self, look: bool) {
+        self.0.look_first.store(look, Ordering::Relaxed);
+    }
+
+    pub(crate) fn allow_reads(&self, count: u32) {
+        self.0.reads_left.store(count, Ordering::Relaxed);
+    }
+
+    fn must_look_first(&self) -> bool {
+        self.0.look_first.load(Ordering::Relaxed)
+    }
+
+    fn take_read(&self) -> bool {
+        let left = self.0.reads_left.load(Ordering::Relaxed);
+        self.allow_reads(left.saturating_sub(1));
+        left > 0
     }
 }
 
 /// A TCP connection that can be made to look for what has already arrived.
 pub(crate) struct Socket {
     tcp: TcpStream,
-    look_first: LookFirst,
+    reins: Reins,
 }
 
 impl Socket {
-    pub(crate) fn new(tcp: TcpStream, look_first: LookFirst) -> Self {
-        Self { tcp, look_first }
+    pub(crate) fn new(tcp: TcpStream, reins: Reins) -> Self {
+        Self { tcp, reins }
     }
 }
 
@@ -52,8 +76,12 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.reins.take_read() {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let read = Pin::new(&mut self.tcp).poll_read(cx, buf);
-        if read.is_ready() || !self.look_first.is_set() {
+        if read.is_ready() || !self.reins.must_look_first() {
             return read;
         }
         // tokio says that there is nothing, and the waker is registered. The socket is non-blocking, so neither of

@@ -6,6 +6,8 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use http::StatusCode;
 use payments_core::{Delivery, TransportErrorKind};
@@ -139,14 +141,20 @@ async fn d03_an_answer_whose_length_is_ambiguous_is_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_before_the_request_is_read_is_an_answer() {
-    let server = Server::start(|connection| {
+async fn an_answer_before_the_request_is_read_is_an_answer_and_ends_the_connection() {
+    let (closed, seen_closed) = mpsc::channel();
+    let server = Server::start(move |connection| {
         connection.peer().read_some();
         connection.write("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\n{}");
         connection.hold();
+        closed.send(()).unwrap();
     });
     let plan = post(server.url()).body(vec![b'a'; 32 * 1024 * 1024]);
     let transport = transport();
     let answer = send(&transport, plan).await.unwrap();
     assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    // The rest of the request can never be sent, so the connection is of no use, and the transport knows.
+    seen_closed
+        .recv_timeout(Duration::from_secs(5))
+        .expect("the connection is closed while the transport lives");
 }

@@ -69,7 +69,10 @@ fn a_client_certificate_with_anothers_key_is_refused_and_the_key_is_not_shown() 
         let error = builder.build().unwrap_err();
         let shown = format!("{shown} {error:?} {error:#?} {}", text(&error));
         assert!(error.is_client_certificate(), "{error:?}");
-        assert!(!shown.contains(line), "part of a private key is shown: {shown}");
+        let as_numbers = format!("{:?}", line.as_bytes());
+        for part in [line, as_numbers.trim_matches(['[', ']'])] {
+            assert!(!shown.contains(part), "part of a private key is shown: {shown}");
+        }
     }
 }
 
@@ -172,4 +175,45 @@ fn a_machine_without_a_ca_bundle_is_told_of_webpki_roots() {
         .root_certificates_pem(authority.pem())
         .build();
     assert!(built.is_ok(), "a given root is enough: {built:?}");
+}
+
+/// Runs again in a child process as well: there, the operating system trusts one authority of this test.
+#[cfg(all(feature = "platform-verifier", any(feature = "ring", feature = "aws-lc-rs"), target_os = "linux"))]
+#[test]
+fn the_authorities_of_the_platform_count_unless_only_others_are_asked_for() {
+    const NAME: &str = "the_authorities_of_the_platform_count_unless_only_others_are_asked_for";
+    const FILE: &str = "PAYMENTS_HYPER_TEST_IDENTITY";
+    let Some(folder) = std::env::var_os(FILE).map(std::path::PathBuf::from) else {
+        let authority = Authority::new();
+        let folder = tempfile::tempdir().unwrap();
+        let identity = authority.issue("localhost");
+        std::fs::write(folder.path().join("authority.pem"), authority.pem()).unwrap();
+        std::fs::write(folder.path().join("certificate.pem"), identity.certificate_pem).unwrap();
+        std::fs::write(folder.path().join("key.pem"), identity.key_pem).unwrap();
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", NAME])
+            .env(FILE, folder.path())
+            .env("SSL_CERT_FILE", folder.path().join("authority.pem"))
+            .env_remove("SSL_CERT_DIR")
+            .output()
+            .unwrap();
+        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+        return;
+    };
+    let read = |name| std::fs::read_to_string(folder.join(name)).unwrap();
+    let identity = Identity::from_pem(&read("certificate.pem"), &read("key.pem"));
+    let server = support::Server::start_tls(identity.server(), |connection| connection.serve("{}"));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let other = Authority::new().pem();
+    let platform = || HyperTransport::builder().trusted_roots(TrustedRoots::Platform);
+    for (builder, trusted) in [
+        (platform(), true),
+        (platform().root_certificates_pem(&other), true),
+        (platform().only_root_certificates_pem(&other), false),
+    ] {
+        let transport = builder.build().unwrap();
+        let answer = runtime.block_on(support::send(&transport, support::post(server.https_url())));
+        assert_eq!(answer.is_ok(), trusted, "{answer:?}");
+    }
+    assert_eq!(server.received().len(), 2);
 }

@@ -19,13 +19,12 @@ fn transport() -> HyperTransport {
     HyperTransport::builder().build().unwrap()
 }
 
-/// A gate that the server's thread opens and the test waits at.
-fn gate() -> (impl Fn() + Clone + Send + Sync + 'static, impl FnMut()) {
+/// A gate: what opens it, as often as it is to be passed, and what waits at it. Whoever is gone waits no longer.
+fn gate() -> (impl Fn() + Send + Sync + 'static, impl Fn() + Send + Sync + 'static) {
     let (sender, receiver) = mpsc::channel();
-    let sender = Mutex::new(sender);
-    // A test that is over waits no longer.
-    let open = Arc::new(move || sender.lock().unwrap().send(()).unwrap_or(()));
-    (move || open(), move || receiver.recv_timeout(SOON).expect("the gate opens"))
+    let receiver = Mutex::new(receiver);
+    let open = move || sender.send(()).unwrap_or(());
+    (open, move || receiver.lock().unwrap().recv_timeout(SOON).expect("the gate opens"))
 }
 
 #[tokio::test]
@@ -51,23 +50,26 @@ async fn two_servers_never_share_a_connection() {
     assert_eq!((first.received().len(), second.received().len()), (3, 3));
 }
 
-/// The server closes after its first answer, and the client has had no chance to notice: its runtime runs nothing
-/// between the close and the next call.
-async fn next_call_after(close: fn(&mut Conversation)) {
-    let (closed, mut wait_until_closed) = gate();
+/// The server ends the connection once its first answer was read, and the client has had no chance to notice: its
+/// runtime runs nothing between that end and the next call.
+async fn next_call_after(end: fn(&mut Conversation)) {
+    let (may_end, wait_until_may_end) = gate();
+    let (ended, wait_until_ended) = gate();
     let server = Server::start(move |connection| {
         if connection.index() == 0 {
             connection.read_request();
             connection.peer().answer("{}");
-            close(connection);
-            closed();
+            wait_until_may_end();
+            end(connection);
+            ended();
         } else {
             connection.serve("{}");
         }
     });
     let transport = transport();
     send(&transport, post(server.url())).await.unwrap();
-    wait_until_closed();
+    may_end();
+    wait_until_ended();
     send(&transport, post(server.url()))
         .await
         .expect("a closed connection is found out before it is written to");
@@ -95,7 +97,8 @@ async fn an_answer_that_nobody_asked_for_is_nobodys() {
 #[tokio::test]
 async fn d02_many_dead_connections_are_all_replaced_by_one_call() {
     const MANY: usize = 16;
-    let (closed, mut wait_until_closed) = gate();
+    let (may_close, wait_until_may_close) = gate();
+    let (closed, wait_until_closed) = gate();
     let all_here = Barrier::new(MANY);
     let server = Server::start(move |connection| {
         if connection.index() < MANY {
@@ -103,7 +106,7 @@ async fn d02_many_dead_connections_are_all_replaced_by_one_call() {
             // No answer before every call is here, so that each has a connection of its own.
             all_here.wait();
             connection.peer().answer("{}");
-            // The client reads the answer before the end: the next byte it would send is the first of a new call.
+            wait_until_may_close();
             connection.close();
             closed();
         } else {
@@ -119,9 +122,8 @@ async fn d02_many_dead_connections_are_all_replaced_by_one_call() {
     while let Some(call) = calls.join_next().await {
         call.unwrap().unwrap();
     }
-    for _ in 0..MANY {
-        wait_until_closed();
-    }
+    (0..MANY).for_each(|_| may_close());
+    (0..MANY).for_each(|_| wait_until_closed());
     send(&transport, post(server.url())).await.unwrap();
     assert_eq!((server.connections(), server.received().len()), (MANY + 1, MANY + 1));
 }
@@ -131,17 +133,20 @@ async fn d02_no_connection_left_after_a_dead_one_is_not_processed() {
     // The listener is gone as well, so that the request which was handed back has nowhere to go.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let (closed, mut wait_until_closed) = gate();
+    let (may_close, wait_until_may_close) = gate();
+    let (closed, wait_until_closed) = gate();
     std::thread::spawn(move || {
         use std::io::{Read, Write};
         let mut tcp = listener.accept().unwrap().0;
         assert!(tcp.read(&mut [0; 4096]).unwrap() > 0);
         tcp.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+        wait_until_may_close();
         drop((tcp, listener));
         closed();
     });
     let transport = transport();
     send(&transport, post(url.clone())).await.unwrap();
+    may_close();
     wait_until_closed();
     let (delivery, kind, _) = send_failing(&transport, post(url)).await;
     assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Connect));
@@ -149,7 +154,7 @@ async fn d02_no_connection_left_after_a_dead_one_is_not_processed() {
 
 #[tokio::test]
 async fn a_connection_that_the_server_announces_to_close_is_not_kept() {
-    let (closed, mut wait_until_closed) = gate();
+    let (closed, wait_until_closed) = gate();
     let server = Server::start(move |connection| {
         connection.read_request();
         connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}");
@@ -200,7 +205,7 @@ async fn burst(transport: &HyperTransport, url: &str, count: usize) {
 
 #[tokio::test]
 async fn surplus_idle_connections_are_closed() {
-    let (closed, mut wait_until_closed) = gate();
+    let (closed, wait_until_closed) = gate();
     let all_here = Barrier::new(4);
     let server = Server::start(move |connection| {
         connection.read_request();

@@ -5,7 +5,7 @@
 
 mod support;
 
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use payments_core::{Delivery, TransportErrorKind};
@@ -198,8 +198,8 @@ async fn a_large_body_arrives_whole_through_tls() {
 #[tokio::test]
 async fn a_second_connection_resumes_the_session_of_the_first() {
     let authority = Authority::new();
-    let resumed = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let seen = std::sync::Arc::clone(&resumed);
+    let resumed = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&resumed);
     let server = Server::start_tls(authority.issue("localhost").server(), move |connection| {
         connection.read_request();
         seen.lock().unwrap().push(connection.peer().is_resumed());
@@ -235,11 +235,14 @@ async fn d23_total_deadline_that_ends_while_connecting_is_not_processed() {
 #[tokio::test]
 async fn d02_a_pooled_tls_connection_that_was_closed_is_replaced() {
     let authority = Authority::new();
+    let (may_close, wait_until_may_close) = mpsc::channel();
+    let wait_until_may_close = Mutex::new(wait_until_may_close);
     let (closed, wait_until_closed) = mpsc::channel();
     let server = Server::start_tls(authority.issue("localhost").server(), move |connection| {
         if connection.index() == 0 {
             connection.read_request();
             connection.peer().answer("{}");
+            wait_until_may_close.lock().unwrap().recv_timeout(SOON).unwrap();
             connection.close();
             closed.send(()).unwrap();
         } else {
@@ -248,6 +251,7 @@ async fn d02_a_pooled_tls_connection_that_was_closed_is_replaced() {
     });
     let transport = trusting(&authority);
     send(&transport, post(server.https_url())).await.unwrap();
+    may_close.send(()).unwrap();
     wait_until_closed.recv_timeout(SOON).unwrap();
     send(&transport, post(server.https_url())).await.unwrap();
     assert_eq!((server.connections(), server.received().len()), (2, 2));

@@ -4,6 +4,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
     date_time_ymd,
 };
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
@@ -59,6 +60,15 @@ impl Identity {
         let key = KeyPair::generate().unwrap();
         let certificate = params(name).self_signed(&key).unwrap();
         Self::new(&certificate, &key)
+    }
+
+    pub(crate) fn from_pem(certificate_pem: &str, key_pem: &str) -> Self {
+        Self {
+            certificate: CertificateDer::from_pem_slice(certificate_pem.as_bytes()).unwrap(),
+            certificate_pem: certificate_pem.to_owned(),
+            key_pem: key_pem.to_owned(),
+            key: PrivatePkcs8KeyDer::from_pem_slice(key_pem.as_bytes()).unwrap().secret_pkcs8_der().to_vec(),
+        }
     }
 
     fn new(certificate: &rcgen::Certificate, key: &KeyPair) -> Self {
