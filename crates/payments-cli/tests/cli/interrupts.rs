@@ -4,14 +4,22 @@
 use std::fs::OpenOptions;
 use std::process::{Command, Stdio};
 
-use crate::support::{CARD_PAYMENT, Peer, Then, payments_at};
+use crate::support::{CARD_PAYMENT, Peer, TOKEN_PAYMENT, Then, payments_at};
 
 #[test]
-fn d22_a_signal_during_a_charge_leaves_its_outcome_unknown() {
-    for signal in ["INT", "TERM"] {
+fn d22_a_signal_during_a_charge_or_a_void_leaves_its_outcome_unknown() {
+    let create = ["transaction", "create", "--file", "-"];
+    let create_by_token = ["token-transaction", "create", "--file", "-"];
+    let cases = [
+        ("INT", &create[..], CARD_PAYMENT),
+        ("TERM", &create, CARD_PAYMENT),
+        ("INT", &create_by_token, TOKEN_PAYMENT),
+        ("INT", &["void", "txn_1"], ""),
+    ];
+    for (signal, arguments, stdin) in cases {
         let peer = Peer::new(Then::Wait);
-        let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]);
-        let running = run.stdin(CARD_PAYMENT).stdout(Stdio::piped()).spawn();
+        let run = payments_at(&peer.base_url, arguments.iter().copied());
+        let running = run.stdin(stdin).stdout(Stdio::piped()).spawn();
         peer.request();
         running.signal(signal);
         let ended = running.end();
@@ -30,11 +38,13 @@ fn d22_a_signal_during_a_charge_leaves_its_outcome_unknown() {
 
 #[test]
 fn a_signal_during_a_look_up_leaves_it_not_processed() {
-    let peer = Peer::new(Then::Wait);
-    let running = payments_at(&peer.base_url, ["transaction", "get", "txn_1"]).stdout(Stdio::piped()).spawn();
-    peer.request();
-    running.signal("INT");
-    assert_eq!(running.end().failed(3, "not_processed")["kind"], "interrupted");
+    for arguments in [["transaction", "get", "txn_1"], ["customer", "get", "cus_1"]] {
+        let peer = Peer::new(Then::Wait);
+        let running = payments_at(&peer.base_url, arguments).stdout(Stdio::piped()).spawn();
+        peer.request();
+        running.signal("INT");
+        assert_eq!(running.end().failed(3, "not_processed")["kind"], "interrupted");
+    }
 }
 
 #[test]

@@ -1,27 +1,13 @@
 //! What stdout gets, and what happens when it takes nothing.
 
-use std::fs::OpenOptions;
-
-use crate::support::{CARD_PAYMENT, Peer, answers, payments, payments_at};
-
-/// A device that refuses every byte.
-fn full() -> std::fs::File {
-    OpenOptions::new().write(true).open("/dev/full").expect("the device exists")
-}
-
-/// The writing end of a pipe that nobody reads.
-fn broken_pipe() -> std::io::PipeWriter {
-    let (reader, writer) = std::io::pipe().expect("a pipe");
-    drop(reader);
-    writer
-}
+use crate::support::{CARD_PAYMENT, Peer, answers, broken_pipe, payments, payments_at};
 
 #[test]
 fn a_payment_whose_result_is_lost_is_told_on_stderr_and_1() {
     for shape in ["json", "text"] {
         let peer = Peer::answering("200 OK", answers::RECORD);
         let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", shape]);
-        let ended = run.stdin(CARD_PAYMENT).stdout(full()).end_unheard();
+        let ended = run.stdin(CARD_PAYMENT).stdout(broken_pipe()).end_unheard();
         assert_eq!(ended.code, Some(1), "{ended:?}");
         for part in ["PROCESSED", "The money moved: do not run it again", "TransactionId txn_1"] {
             assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
@@ -47,7 +33,7 @@ fn a_closed_pipe_is_no_panic() {
 fn a_failure_keeps_its_exit_code_when_it_cannot_be_written() {
     let peer = Peer::answering("502 Bad Gateway", "");
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]);
-    assert_eq!(run.stdin(CARD_PAYMENT).stdout(full()).end_unheard().code, Some(5));
+    assert_eq!(run.stdin(CARD_PAYMENT).stdout(broken_pipe()).end_unheard().code, Some(5));
 }
 
 #[test]

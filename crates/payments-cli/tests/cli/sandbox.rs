@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::{CARD_PAYMENT, Run, Running, TOKEN_PAYMENT, payments};
+use crate::support::{CARD_PAYMENT, Run, Running, TOKEN_PAYMENT, broken_pipe, payments};
 
 /// A sandbox under way, and its ready line.
 fn started(run: Run) -> (Running, Value) {
@@ -92,7 +92,6 @@ fn a_key_that_no_client_could_send_is_refused() {
 
 #[test]
 fn a_ready_line_that_nobody_can_read_ends_it_with_1() {
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let ended = payments(["sandbox"]).stdout(full).end_unheard();
+    let ended = payments(["sandbox"]).stdout(broken_pipe()).end_unheard();
     assert_eq!(ended.code, Some(1), "{ended:?}");
 }

@@ -1,6 +1,6 @@
 //! The command as a child process, and servers that do exactly one thing.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -283,6 +283,13 @@ pub(crate) fn read_request(stream: &mut impl Read) -> Option<String> {
     let mut body = vec![0; length];
     stream.read_exact(&mut body).ok()?;
     Some(head + &String::from_utf8(body).expect("a body is text"))
+}
+
+/// The writing end of a pipe that nobody reads.
+pub(crate) fn broken_pipe() -> io::PipeWriter {
+    let (reader, writer) = io::pipe().expect("a pipe");
+    drop(reader);
+    writer
 }
 
 /// A file that is gone after the test.
