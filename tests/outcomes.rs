@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use http::StatusCode;
 use payments_core::model::{CustomerId, TransactionId, TransactionType, Void};
 use payments_core::{Client, Error, OperationName, Outcome};
 use payments_fake::{Fault, FaultKind, Phase};
 
+use crate::faults::every_kind;
 use crate::requests::{APPROVED, ach, card, sale, token};
 use crate::rig::{Network, Rig};
 
@@ -26,7 +26,7 @@ async fn d02_d03_d08_d10_d11_d12_over_http_every_fault_has_the_outcome_of_the_ta
 
 async fn every_fault(rig: &Rig) {
     for call in Call::ALL {
-        for kind in kinds() {
+        for kind in every_kind() {
             for phase in PHASES {
                 // A server that accepts connections cannot refuse one; the transport's own tests do that.
                 let is_impossible = kind == FaultKind::Refuse && rig.network == Network::Http;
@@ -62,28 +62,6 @@ async fn one_fault(rig: &Rig, call: Call, kind: FaultKind, phase: Phase) {
         None => assert_eq!(acted, call.operation().moves_money(), "{case}: called processed, and was not"),
         Some(Outcome::Unknown) => {}
     }
-}
-
-/// Every kind of fault, of the kinds with a status one for each class of it.
-fn kinds() -> Vec<FaultKind> {
-    let piece = std::num::NonZeroUsize::new(200).unwrap();
-    let mut kinds = vec![
-        FaultKind::Refuse,
-        FaultKind::Close,
-        FaultKind::Reset,
-        FaultKind::Stall,
-        FaultKind::Drip { bytes: piece, every: Duration::from_millis(1) },
-        FaultKind::Truncate { bytes: 0 },
-        FaultKind::Truncate { bytes: 70 },
-        FaultKind::Garbage,
-        FaultKind::Html { status: StatusCode::BAD_GATEWAY },
-        FaultKind::Delay { by: Duration::from_millis(1) },
-        FaultKind::WrongShape,
-    ];
-    kinds.extend(
-        [429, 500, 503].map(|status| FaultKind::Status { status: StatusCode::from_u16(status).unwrap() }),
-    );
-    kinds
 }
 
 /// The table of the documentation, by fault.

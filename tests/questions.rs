@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 mod behaviour;
+mod faults;
 mod money;
 mod outcomes;
 mod requests;

@@ -1,19 +1,17 @@
 //! Is there any way to print a card number, a security code, an expiry, an account or the key by accident?
 
 use std::fmt::{Debug, Write as _};
-use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use http::StatusCode;
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, TransactionType, Void,
 };
 use payments_core::{
     ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, Client, Endpoint, Observer, Success,
 };
-use payments_fake::{DeclineShape, FakeGateway, Fault, FaultKind, Phase};
+use payments_fake::{DeclineShape, FakeGateway, Fault, Phase};
 
+use crate::faults::every_kind;
 use crate::requests::{payer, token};
 
 // Chosen so that they do not come up by chance.
@@ -154,7 +152,7 @@ async fn d62_nothing_that_a_call_leaves_behind_shows_a_secret() {
         let client = gateway.client_builder().observer(page.clone()).lookup_retries(0).build();
         page.print(&client);
         every_call(&client, &page).await;
-        for kind in kinds() {
+        for kind in every_kind() {
             for phase in [Phase::BeforeCommit, Phase::AfterCommit] {
                 let fault = gateway.arm(Fault::on_any().at(phase).show(kind).times(5));
                 every_call(&client, &page).await;
@@ -174,23 +172,6 @@ async fn every_call(client: &Client, page: &Page) {
     let id = authorised.map_or_else(|_| "t".parse().unwrap(), |authorised| authorised.transaction_id.clone());
     page.print_result(&client.void(&Void::new(id.clone())).await);
     page.print_result(&client.transaction(&id).await);
-}
-
-fn kinds() -> Vec<FaultKind> {
-    let piece = NonZeroUsize::MIN;
-    vec![
-        FaultKind::Refuse,
-        FaultKind::Close,
-        FaultKind::Reset,
-        FaultKind::Stall,
-        FaultKind::Drip { bytes: piece, every: Duration::from_secs(1) },
-        FaultKind::Truncate { bytes: 100 },
-        FaultKind::Garbage,
-        FaultKind::Html { status: StatusCode::BAD_GATEWAY },
-        FaultKind::Status { status: StatusCode::BAD_REQUEST },
-        FaultKind::Delay { by: Duration::from_secs(1) },
-        FaultKind::WrongShape,
-    ]
 }
 
 /// A service that sends the request straight back must not make the client print it.

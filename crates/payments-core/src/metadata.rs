@@ -26,7 +26,11 @@ impl Metadata {
             Body::Object(answer) => (answer.status_code_text(), answer.message()),
             _ => (None, None),
         };
-        let clean = |text: &str| scrub(&text[..text.floor_char_boundary(MESSAGE_MAX_BYTES)], secrets);
+        let clean = |text: &str| {
+            let mut text = scrub(text, secrets);
+            text.truncate(text.floor_char_boundary(MESSAGE_MAX_BYTES));
+            text
+        };
         Self {
             http_status: answer.status(),
             status_code: status_code.map(|json| clean(json.trim_matches('"'))),

@@ -110,7 +110,12 @@ impl TransportError {
     #[must_use]
     pub fn answered(kind: TransportErrorKind, partial: impl Into<TransportResponse>) -> Self {
         let partial = partial.into();
-        Self { kind, delivery: Delivery::Answered(partial.status()), partial: Some(Box::new(partial)), source: None }
+        Self {
+            kind,
+            delivery: Delivery::Answered(partial.status()),
+            partial: Some(Box::new(partial)),
+            source: None,
+        }
     }
 
     /// Adds the underlying error. Its text must hold no secret: it is shown in logs.
