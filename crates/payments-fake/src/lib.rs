@@ -1,4 +1,79 @@
-//! The payment service as a pure state machine, for tests.
+//! The payment service as a pure state machine, for the tests of programs that take payments.
+//!
+//! The cases that cost money are the ones that a test account never shows: an answer that is lost after the charge was
+//! made, a token that works twice and then declines, a proxy's page in the middle. Here each of them is one line, takes
+//! microseconds, and afterwards the ledger says who was charged in truth.
+//!
+//! ```
+//! use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
+//! use payments_core::{Client, OperationName, Outcome};
+//! use payments_fake::{FakeGateway, Fault, block_on};
+//!
+//! /// The code under test: takes the payment and gives the words for the customer.
+//! async fn check_out(client: &Client, payment: &CardTransaction) -> &'static str {
+//!     match client.process_card(payment).await {
+//!         Ok(_) => "thank you",
+//!         Err(error) => match error.outcome() {
+//!             Outcome::NotProcessed => "please try again",
+//!             Outcome::Rejected => "please use another card",
+//!             Outcome::Unknown => "we are checking your payment",
+//!         },
+//!     }
+//! }
+//!
+//! # let payer = Payer {
+//! #     customer_name: "Ada Example",
+//! #     email: "ada@example.com",
+//! #     country_code: "+44",
+//! #     phone_number: "020 7946 0000",
+//! #     country: "GB",
+//! #     postal_code: "SW1A 1AA",
+//! #     ip_address: "203.0.113.7",
+//! # };
+//! let price = Amount::from_cents(10_50);
+//! let card = Card { number: payments_fake::test_values::VISA, cvv: "123", expiry: "12/30" };
+//! let payment = CardTransaction::builder(price, TransactionType::Sale, ConvenienceFee::Inactive, card, payer).build()?;
+//!
+//! let gateway = FakeGateway::new();
+//! gateway.arm(Fault::response_lost(OperationName::Transaction));
+//! assert_eq!(block_on(check_out(&gateway.client(), &payment)), "we are checking your payment");
+//!
+//! // Had the shop said "please try again", this card would have been charged twice.
+//! gateway.ledger().assert_charged_once(price);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The service
+//!
+//! [`FakeGateway`] has the whole interface: the key check, validation by the types of `payments-model`, sales,
+//! authorisations and voids, tokens, customers, both envelopes and every error. Well-known card numbers and tokens make
+//! it decline, each in its own way: [`test_values`] has the table. Where the interface does not show what the service
+//! does, the fake has made a choice, and every one of them stands in [`Choices`].
+//!
+//! The core is a function, [`FakeGateway::handle`], from a time and a request to a [`Reply`]. Time, identifiers and
+//! randomness come from outside, so one seed replays a run byte for byte.
+//!
+//! # Faults
+//!
+//! A [`Fault`] separates the effect from the symptom: whether the payment is made, before the symptom, after it or never,
+//! is one thing, and what the client is shown is another. So a test can show a client the same closed connection
+//! twice, and charge only once. The [`Ledger`] tells the cases apart; the client cannot, and must not act as if it
+//! could. A fault that was armed and never fired fails the test.
+//!
+//! A [`Reply`] is what the network would carry. [`FakeTransport`] reports it as a faithful transport over a socket would,
+//! and `payments-sandbox` makes real socket events of it, so that a test in process and one over TCP see the same bytes.
+//!
+//! # Time
+//!
+//! A [`ManualClock`] replaces the runtime: a deadline of a minute ends at once, or exactly when the test says so. A
+//! [`Gate`] holds requests in flight for as long as the test needs to look around. No test has to sleep and hope.
+//!
+//! # What it is not
+//!
+//! - It is no promise of the service. A program that needs the fake's [choices](Choices) to hold is not finished.
+//! - It keeps no card number and no security code: what it [records](RecordedRequest) is redacted at the moment of
+//!   capture.
+//! - It does no I/O. For other languages and other HTTP stacks, `payments-sandbox` serves it.
 
 mod answer;
 mod armed_fault;

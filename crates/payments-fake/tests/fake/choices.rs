@@ -1,0 +1,130 @@
+//! What the interface does not show, as it can be chosen.
+
+use payments_core::Client;
+use payments_core::model::{
+    Amount, Card, CardTransaction, ConvenienceFee, Field, TransactionType, TransactionTypeCode, Void,
+};
+use payments_fake::{EntryKind, FakeGateway, VoidAnswer, block_on};
+
+use crate::support::*;
+
+fn pay(
+    client: &Client,
+    fee: ConvenienceFee,
+    transaction_type: TransactionType,
+) -> (Field<Amount>, Field<Amount>) {
+    let card = Card { number: "4242424242424242", cvv: "123", expiry: "12/30" };
+    let payment = CardTransaction::builder(PRICE, transaction_type, fee, card, PAYER).build().unwrap();
+    let record = block_on(client.process_card(&payment)).unwrap().into_data();
+    (record.base_amount, record.amount)
+}
+
+#[test]
+fn d27_a_convenience_fee_is_charged_only_where_it_is_active() {
+    let fee = Amount::from_cents(1_95);
+    let gateway = FakeGateway::builder().choices(|choices| choices.convenience_fee = Some(fee)).build();
+    let client = gateway.client();
+    let total = Amount::from_cents(12_45);
+    assert_eq!(pay(&client, ConvenienceFee::Active, TransactionType::Sale), (PRICE.into(), total.into()));
+    gateway.ledger().assert_charged_once(total);
+    assert_eq!(pay(&client, ConvenienceFee::Inactive, TransactionType::Sale), (PRICE.into(), PRICE.into()));
+    gateway.ledger().assert_charged_total(Amount::from_cents(22_95));
+
+    let without = FakeGateway::new();
+    assert_eq!(
+        pay(&without.client(), ConvenienceFee::Active, TransactionType::Sale),
+        (PRICE.into(), PRICE.into())
+    );
+}
+
+#[test]
+fn d26_an_omitted_transaction_type_is_what_was_chosen() {
+    for (chosen, kind) in [
+        (None, EntryKind::Sale),
+        (Some(TransactionType::Sale), EntryKind::Sale),
+        (Some(TransactionType::Auth), EntryKind::Authorisation),
+        (Some(TransactionType::GatewayDefault), EntryKind::Sale),
+    ] {
+        let builder = FakeGateway::builder().choices(|choices| {
+            choices.omitted_transaction_type = chosen.unwrap_or(choices.omitted_transaction_type);
+        });
+        let gateway = builder.build();
+        pay(&gateway.client(), ConvenienceFee::Inactive, TransactionType::GatewayDefault);
+        assert_eq!(gateway.ledger().entries()[0].kind, kind);
+    }
+}
+
+#[test]
+fn a_token_payment_may_be_an_authorisation_and_can_then_be_voided() {
+    let gateway = FakeGateway::builder()
+        .choices(|choices| choices.token_transaction_type = TransactionType::Auth)
+        .build();
+    let client = gateway.client();
+    let id = block_on(client.process_token(&token("tok_approved"))).unwrap().into_data().transaction_id;
+    let record = block_on(client.transaction(&id)).unwrap();
+    assert_eq!(record.transaction_type.value(), Some(&TransactionTypeCode::AUTH));
+    block_on(client.void(&Void::new(id.clone()))).unwrap();
+    gateway.ledger().assert_voided(&id);
+}
+
+#[test]
+fn d66_a_void_may_answer_with_a_new_id_that_can_be_looked_up() {
+    let gateway =
+        FakeGateway::builder().choices(|choices| choices.void_answer = VoidAnswer::NewTransactionId).build();
+    let client = gateway.client();
+    let authorised = block_on(client.process_card(&authorisation())).unwrap().into_data().transaction_id;
+    let voided = block_on(client.void(&Void::new(authorised.clone()).reason("changed their mind"))).unwrap();
+    let id = &voided.receipt.transaction_id;
+    assert_ne!(*id, authorised);
+    block_on(client.transaction(id)).unwrap();
+
+    let ledger = gateway.ledger();
+    assert_eq!(ledger.assert_voided(&authorised).void_reason.as_deref(), Some("changed their mind"));
+    assert_eq!(ledger.entry(id).unwrap().kind, EntryKind::Void);
+    ledger.assert_nothing_charged();
+}
+
+#[test]
+fn d66_a_void_answers_with_the_same_id_by_default() {
+    let gateway = FakeGateway::new();
+    let client = gateway.client();
+    let authorised = block_on(client.process_card(&authorisation())).unwrap().into_data().transaction_id;
+    let voided = block_on(client.void(&Void::new(authorised.clone()))).unwrap();
+    assert_eq!((&voided.voided, &voided.receipt.transaction_id), (&authorised, &authorised));
+    assert_eq!(gateway.ledger().entries().len(), 1);
+}
+
+#[test]
+fn d29_a_record_may_name_the_token_that_was_made() {
+    let gateway =
+        FakeGateway::builder().choices(|choices| choices.token_field = Some("PaymentToken".into())).build();
+    let client = gateway.client();
+    let payment = card("4242424242424242").payment_tokenization(true).build().unwrap();
+    let paid = block_on(client.process_card(&payment)).unwrap();
+    let token_id = gateway.tokens()[0].token_id.clone();
+    assert_eq!(paid.other.get("PaymentToken").unwrap().text(), format!("\"{token_id}\""));
+    assert!(block_on(client.process_card(&sale())).unwrap().other.is_empty());
+}
+
+#[test]
+fn status_codes_are_what_was_chosen() {
+    let gateway = FakeGateway::builder().choices(|choices| choices.status_codes.sale = "77".into()).build();
+    let paid = block_on(gateway.client().process_card(&sale())).unwrap();
+    assert_eq!(paid.status, Field::Value("77".to_owned()));
+}
+
+#[test]
+fn d25_another_key_is_the_only_one_that_opens_the_service() {
+    let gateway = FakeGateway::builder().api_key("another_key").build();
+    block_on(gateway.client().process_card(&sale())).unwrap();
+    let stranger =
+        Client::builder(FakeGateway::new().endpoint(), gateway.transport(), gateway.clock().clone());
+    assert!(block_on(stranger.build().process_card(&sale())).unwrap_err().is_unauthorized());
+    gateway.ledger().assert_charged_once(PRICE);
+}
+
+#[test]
+#[should_panic(expected = "an API key is visible ASCII without spaces")]
+fn d25_a_key_that_no_client_could_send_is_refused() {
+    let _ = FakeGateway::builder().api_key("a key");
+}

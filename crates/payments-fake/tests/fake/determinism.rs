@@ -1,0 +1,89 @@
+//! One seed replays a run byte for byte.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use http::{Response, StatusCode};
+use payments_core::OperationName;
+use payments_fake::{FakeGateway, Fault, Reply};
+
+use crate::support::*;
+
+/// Everything a run shows, to the last byte.
+fn run(seed: u64) -> String {
+    let gateway = FakeGateway::builder().seed(seed).build();
+    let operation = OperationName::Transaction;
+    gateway.arm(Fault::on(operation).after_commit().garbage().nth(2));
+    gateway.arm(Fault::on(operation).before_commit().truncate(99).nth(3));
+    gateway.arm(Fault::on(operation).late().drip(7, Duration::from_secs(1)).nth(4));
+    gateway.arm(Fault::on(operation).before_commit().delay(Duration::from_secs(1)).nth(5));
+    gateway.arm(Fault::on(operation).before_commit().status(StatusCode::SERVICE_UNAVAILABLE).nth(6));
+
+    let mut log = String::new();
+    for number in ["4242424242424242", "4000000000000002"].iter().cycle().take(8) {
+        let payment = card(number).payment_tokenization(true).build().unwrap();
+        show(&gateway.handle(noon(), post("/transaction", encoded(&payment))), &mut log);
+        show(
+            &gateway
+                .handle(noon(), post("/token-transaction", token("tok_approved").encode().as_ref().to_vec())),
+            &mut log,
+        );
+        show(&gateway.handle(noon(), get("/customer/cus_1")), &mut log);
+    }
+    gateway.deliver_late();
+    write!(log, "{:?} {:?}", gateway.ledger(), gateway.tokens()).unwrap();
+    log
+}
+
+fn show(reply: &Reply, log: &mut String) {
+    write!(log, "{reply:?} ").unwrap();
+    match reply {
+        Reply::Answer(answer) | Reply::Truncated { answer, .. } | Reply::Drip { answer, .. } => {
+            show_answer(answer, log);
+        }
+        Reply::Garbage(bytes) => write!(log, "{bytes:?}").unwrap(),
+        _ => {}
+    }
+    log.push('\n');
+}
+
+fn show_answer(answer: &Response<bytes::Bytes>, log: &mut String) {
+    write!(log, "{} {:?} {:?}", answer.status(), answer.headers(), answer.body()).unwrap();
+}
+
+#[test]
+fn one_seed_gives_the_same_replies_byte_for_byte() {
+    let first = run(7);
+    assert_eq!(first, run(7));
+    assert!(first.contains("txn_") && first.contains("req_") && first.contains("Garbage("), "{first}");
+}
+
+#[test]
+fn another_seed_gives_other_identifiers() {
+    let ids =
+        |log: &str| log.match_indices("txn_").map(|(at, _)| log[at..at + 20].to_owned()).collect::<Vec<_>>();
+    let (first, second) = (ids(&run(7)), ids(&run(8)));
+    assert!(!first.is_empty() && first.iter().all(|id| !second.contains(id)));
+}
+
+#[test]
+fn no_identifier_is_given_twice() {
+    let gateway = FakeGateway::new();
+    let mut ids: Vec<_> = (0..1000)
+        .map(|_| {
+            answer(&gateway, get("/customer/cus_1")).headers()["x-request-id"].to_str().unwrap().to_owned()
+        })
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 1000);
+}
+
+#[test]
+fn gateways_share_nothing() {
+    let (one, other) = (FakeGateway::new(), FakeGateway::new());
+    answer(&one, post("/transaction", encoded(&sale())));
+    one.ledger().assert_charged_once(PRICE);
+    other.ledger().assert_nothing_charged();
+    assert_eq!(other.requests(), []);
+}

@@ -1,0 +1,350 @@
+//! Every fault in every phase: what the client is told, and what the ledger says.
+
+use std::time::Duration;
+
+use crate::support::*;
+use http::StatusCode;
+use payments_core::model::Void;
+use payments_core::{Delivery, Error, OperationName, Outcome};
+use payments_fake::{EntryState, FakeGateway, Fault, FaultMoment, Phase, block_on};
+
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// How a fault is made of a phase.
+type Kind = fn(FaultMoment) -> Fault;
+
+/// Every kind that shows the client a failure, and what a transport makes of it.
+fn failing_kinds() -> Vec<(Kind, &'static str, Delivery)> {
+    let ok = Delivery::Answered(StatusCode::OK);
+    vec![
+        (FaultMoment::close, "closed", Delivery::Unknown),
+        (FaultMoment::reset, "closed", Delivery::Unknown),
+        (FaultMoment::stall, "timeout", Delivery::Unknown),
+        (|fault| fault.drip(64, Duration::from_secs(59)), "timeout", ok),
+        (|fault| fault.truncate(100), "body_truncated", ok),
+        (|fault| fault.truncate(0), "body_truncated", ok),
+        (|fault| fault.truncate(usize::MAX), "body_truncated", ok),
+        (FaultMoment::garbage, "protocol", Delivery::Unknown),
+    ]
+}
+
+/// Every kind that answers something that leaves the payment open.
+fn unclear_answers() -> Vec<(Kind, u16)> {
+    vec![
+        (FaultMoment::html, 502),
+        (|fault| fault.status(StatusCode::INTERNAL_SERVER_ERROR), 500),
+        (|fault| fault.status(StatusCode::GATEWAY_TIMEOUT).retry_after("30"), 504),
+        (|fault| fault.status(StatusCode::CONFLICT), 409),
+        (|fault| fault.status(StatusCode::NO_CONTENT), 204),
+        (|fault| fault.status(StatusCode::TEMPORARY_REDIRECT), 307),
+        (FaultMoment::wrong_shape, 200),
+    ]
+}
+
+/// Pays under the fault, checks that the ledger is as the phase says, and gives what the client was told.
+#[track_caller]
+fn pay_under(kind: Kind, phase: Phase) -> Error {
+    let gateway = FakeGateway::new();
+    gateway.arm(kind(Fault::on(OperationName::Transaction).at(phase)));
+    let error = block_on(gateway.client().process_card(&sale())).expect_err("the fault must show");
+    if phase == Phase::AfterCommit {
+        gateway.ledger().assert_charged_once(PRICE);
+    } else {
+        gateway.ledger().assert_nothing_charged();
+    }
+    assert_eq!(gateway.deliver_late(), usize::from(phase == Phase::Late));
+    if phase == Phase::BeforeCommit {
+        gateway.ledger().assert_nothing_charged();
+    } else {
+        gateway.ledger().assert_charged_once(PRICE);
+    }
+    error
+}
+
+#[test]
+fn d3_a_broken_connection_is_unknown_in_every_phase_and_looks_the_same() {
+    for (kind, word, delivery) in failing_kinds() {
+        let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
+            let error = pay_under(kind, phase);
+            assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, word), "{phase:?}");
+            assert_eq!(error.transport_error().unwrap().delivery(), delivery, "{word} {phase:?}");
+            format!("{error:?}")
+        });
+        assert_eq!(before, after, "the client must not be able to tell");
+        assert_eq!(before, late, "the client must not be able to tell");
+    }
+}
+
+#[test]
+fn d11_an_unclear_answer_is_unknown_in_every_phase_and_looks_the_same() {
+    for (kind, http_status) in unclear_answers() {
+        let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
+            let error = pay_under(kind, phase);
+            assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "unclear_answer"), "{phase:?}");
+            assert_eq!(error.http_status().unwrap().as_u16(), http_status);
+            format!("{error:?}")
+        });
+        assert_eq!(before, after, "the client must not be able to tell");
+        assert_eq!(before, late, "the client must not be able to tell");
+    }
+}
+
+#[test]
+fn d2_a_refused_connection_is_not_processed_whatever_the_phase_was_said_to_be() {
+    for phase in [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late] {
+        let gateway = FakeGateway::new();
+        gateway.arm(Fault::on(OperationName::Transaction).at(phase).refuse());
+        let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
+        assert_eq!((error.outcome(), error.is_connect()), (Outcome::NotProcessed, true));
+        assert_eq!(gateway.requests(), [], "nothing arrived");
+        assert_eq!(gateway.deliver_late(), 0);
+        gateway.ledger().assert_nothing_charged();
+    }
+}
+
+#[test]
+fn request_lost_and_response_lost_look_identical_and_only_one_charges() {
+    let told = |fault: Fault| {
+        let gateway = FakeGateway::new();
+        gateway.arm(fault);
+        let error = block_on(gateway.client().process_token(&token("tok_approved"))).unwrap_err();
+        (format!("{error:?} {error}"), gateway.ledger())
+    };
+    let (request_lost, nothing) = told(Fault::request_lost(OperationName::TokenTransaction));
+    let (response_lost, charged) = told(Fault::response_lost(OperationName::TokenTransaction));
+    assert_eq!(request_lost, response_lost);
+    nothing.assert_nothing_charged();
+    charged.assert_charged_once(PRICE);
+}
+
+#[test]
+fn d10_a_refusal_by_status_before_the_commit_is_a_rejection() {
+    let kind = |fault: FaultMoment| fault.status(StatusCode::TOO_MANY_REQUESTS).retry_after("120");
+    let error = pay_under(kind, Phase::BeforeCommit);
+    assert_eq!(error.outcome(), Outcome::Rejected);
+    assert_eq!(error.retry_after(), Some(payments_core::RetryAfter::Delay(Duration::from_mins(2))));
+}
+
+#[test]
+fn a_delay_gives_the_true_answer_late() {
+    for phase in [Phase::BeforeCommit, Phase::AfterCommit] {
+        let gateway = FakeGateway::new();
+        gateway.arm(Fault::on(OperationName::Transaction).at(phase).delay(PAUSE));
+        block_on(gateway.client().process_card(&sale())).unwrap();
+        assert_eq!(gateway.clock().elapsed(), PAUSE);
+        gateway.ledger().assert_charged_once(PRICE);
+    }
+}
+
+#[test]
+fn d23_a_delay_beyond_the_deadline_is_unknown_and_the_phase_says_who_was_charged() {
+    let minutes = Duration::from_secs(121);
+    let told = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
+        let gateway = FakeGateway::new();
+        gateway.arm(Fault::on(OperationName::Transaction).at(phase).delay(minutes));
+        let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
+        assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
+        assert_eq!(gateway.clock().elapsed(), Duration::from_mins(1), "the default deadline");
+        (gateway.ledger().entries().len(), gateway.deliver_late())
+    });
+    assert_eq!(told, [(0, 0), (1, 0), (0, 1)]);
+}
+
+#[test]
+fn a_drip_inside_the_deadline_is_a_whole_answer() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::on(OperationName::Transaction).after_commit().drip(100, PAUSE));
+    let paid = block_on(gateway.client().process_card(&sale())).unwrap();
+    let pieces = u32::try_from(paid.body_snippet().len().div_ceil(100)).unwrap();
+    assert_eq!(gateway.clock().elapsed(), PAUSE * pieces);
+    gateway.ledger().assert_charged_once(PRICE);
+}
+
+#[test]
+fn d8_what_came_of_a_broken_answer_names_the_transaction_that_was_made() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::on(OperationName::Transaction).after_commit().truncate(200));
+    let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
+    let partial = error.transport_error().unwrap().partial().unwrap();
+    assert_eq!((partial.status(), partial.body().len()), (StatusCode::OK, 200));
+    let ledger = gateway.ledger();
+    assert_eq!(error.transaction_id(), Some(ledger.assert_charged_once(PRICE).transaction_id()));
+}
+
+#[test]
+fn a_truncated_answer_never_has_its_last_byte() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::on_any().after_commit().truncate(usize::MAX));
+    let error =
+        block_on(gateway.client().with_lookup_retries(0).customer(&"cus_1".parse().unwrap())).unwrap_err();
+    let partial = error.transport_error().unwrap().partial().unwrap().body();
+    assert!(serde_json::from_slice::<serde_json::Value>(partial).is_err());
+    assert_eq!(partial.last(), Some(&b'}'), "all but the last brace is there");
+}
+
+#[test]
+fn d20_a_void_under_a_fault_is_unknown_and_the_ledger_knows() {
+    for (phase, state) in [
+        (Phase::BeforeCommit, EntryState::Approved),
+        (Phase::AfterCommit, EntryState::Voided),
+        (Phase::Late, EntryState::Approved),
+    ] {
+        let gateway = FakeGateway::new();
+        let client = gateway.client();
+        let authorised = block_on(client.process_card(&authorisation())).unwrap().into_data().transaction_id;
+        gateway.arm(Fault::on(OperationName::Void).at(phase).reset());
+        let error = block_on(client.void(&Void::new(authorised.clone()))).unwrap_err();
+        assert_eq!(error.outcome(), Outcome::Unknown);
+        assert_eq!(gateway.ledger().entry(&authorised).unwrap().state, state, "{phase:?}");
+        if gateway.deliver_late() > 0 {
+            gateway.ledger().assert_voided(&authorised);
+        }
+    }
+}
+
+#[test]
+fn a_late_void_after_another_void_changes_nothing() {
+    let gateway = FakeGateway::builder()
+        .choices(|choices| choices.void_answer = payments_fake::VoidAnswer::NewTransactionId)
+        .build();
+    let client = gateway.client();
+    let authorised = block_on(client.process_card(&authorisation())).unwrap().into_data().transaction_id;
+    gateway.arm(Fault::on(OperationName::Void).late().close());
+    block_on(client.void(&Void::new(authorised.clone()))).unwrap_err();
+    block_on(client.void(&Void::new(authorised))).unwrap();
+    let before = gateway.ledger();
+    assert_eq!(gateway.deliver_late(), 1);
+    assert_eq!(gateway.ledger(), before);
+}
+
+#[test]
+fn d20_a_look_up_is_repeated_through_passing_faults() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().reset());
+    gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().html());
+    block_on(gateway.client().customer(&"cus_1".parse().unwrap())).unwrap();
+    assert_eq!(gateway.requests().len(), 3);
+    assert!(gateway.clock().elapsed() >= Duration::from_millis(300), "two pauses, none of them real");
+}
+
+#[test]
+fn d20_a_payment_is_never_repeated() {
+    for (kind, ..) in failing_kinds() {
+        let gateway = FakeGateway::new();
+        gateway.arm(kind(Fault::on(OperationName::Transaction).after_commit()));
+        block_on(gateway.client().process_card(&sale())).unwrap_err();
+        assert_eq!(gateway.requests().len(), 1);
+    }
+}
+
+#[test]
+fn d12_a_look_up_under_any_fault_is_never_unknown() {
+    let kinds = failing_kinds().into_iter().map(|(kind, ..)| kind);
+    for kind in kinds.chain(unclear_answers().into_iter().map(|(kind, _)| kind)) {
+        let gateway = FakeGateway::new();
+        gateway.arm(kind(Fault::on(OperationName::GetCustomer).before_commit()).times(9));
+        let error = block_on(gateway.client().customer(&"cus_1".parse().unwrap())).unwrap_err();
+        assert_ne!(error.outcome(), Outcome::Unknown);
+    }
+}
+
+#[test]
+fn a_fault_strikes_the_requests_that_it_names() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().close().nth(2).times(2));
+    let pay = || block_on(gateway.client().process_token(&token("tok_approved"))).is_ok();
+    assert_eq!([pay(), pay(), pay(), pay()], [true, false, false, true]);
+    let faults = gateway.faults();
+    assert_eq!((faults[0].seen, faults[0].fired), (4, 2));
+    assert_eq!(gateway.ledger().entries().len(), 2);
+}
+
+#[test]
+fn a_fault_on_any_operation_strikes_every_operation() {
+    for operation in ["transaction", "token-transaction", "void", "get-transaction", "get-customer"] {
+        let gateway = FakeGateway::new();
+        let client = gateway.client().with_lookup_retries(0);
+        gateway.arm(Fault::on_any().before_commit().garbage());
+        let void = Void::new("txn_1".parse().unwrap());
+        let id = "txn_1".parse().unwrap();
+        let customer = "cus_1".parse().unwrap();
+        let error = match operation {
+            "transaction" => block_on(client.process_card(&sale())).unwrap_err(),
+            "token-transaction" => block_on(client.process_token(&token("tok_approved"))).unwrap_err(),
+            "void" => block_on(client.void(&void)).unwrap_err(),
+            "get-transaction" => block_on(client.transaction(&id)).unwrap_err(),
+            _ => block_on(client.customer(&customer)).unwrap_err(),
+        };
+        assert_eq!(error.kind(), "protocol", "{operation}");
+        assert_eq!(error.operation().map(OperationName::as_str), Some(operation));
+    }
+}
+
+#[test]
+fn d65_an_answer_over_the_cap_is_answered_and_unknown() {
+    let gateway = FakeGateway::new();
+    let client = gateway.client_builder().response_cap(100).build();
+    let error = block_on(client.process_card(&sale())).unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "body_too_large"));
+    assert_eq!(error.transport_error().unwrap().partial().unwrap().body().len(), 100);
+    gateway.ledger().assert_charged_once(PRICE);
+}
+
+#[test]
+fn an_armed_fault_that_never_fires_fails_the_test_when_the_last_handle_goes() {
+    let message = panic_message(|| {
+        let gateway = FakeGateway::new();
+        let another = gateway.clone();
+        gateway.arm(Fault::response_lost(OperationName::Void));
+        drop(gateway);
+        another.ledger().assert_nothing_charged();
+    });
+    assert_eq!(
+        message,
+        "armed faults that never fired, so the test did not test them:\n  \
+         fault_1: after_commit close on void (seen 0, fired 0)"
+    );
+}
+
+#[test]
+fn a_client_that_outlives_the_gateway_does_not_put_the_check_off() {
+    let mut client = None;
+    let message = panic_message(|| {
+        let gateway = FakeGateway::new();
+        client = Some(gateway.client());
+        gateway.arm(Fault::request_lost(OperationName::Void));
+    });
+    assert!(message.starts_with("armed faults that never fired"));
+}
+
+#[test]
+fn a_failing_test_is_not_made_to_abort_by_an_unfired_fault() {
+    let message = panic_message(|| {
+        let gateway = FakeGateway::new();
+        gateway.arm(Fault::request_lost(OperationName::Void));
+        panic!("the test's own failure");
+    });
+    assert_eq!(message, "the test's own failure");
+}
+
+#[test]
+fn an_unfired_fault_can_be_asked_for_disarmed_or_ignored() {
+    let gateway = FakeGateway::new();
+    let id = gateway.arm(Fault::request_lost(OperationName::Void));
+    let asked = panic_message(|| gateway.assert_all_faults_fired());
+    assert!(asked.contains("before_commit close on void"));
+    assert!(gateway.disarm(id) && !gateway.disarm(id));
+    gateway.assert_all_faults_fired();
+
+    let served = FakeGateway::builder().ignore_unfired_faults().build();
+    served.arm(Fault::request_lost(OperationName::Void));
+}
+
+/// The message that the work panics with.
+fn panic_message(work: impl FnOnce()) -> String {
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).expect_err("it must panic");
+    match panic.downcast::<String>() {
+        Ok(message) => *message,
+        Err(panic) => (*panic.downcast::<&str>().expect("a panic has a message")).to_owned(),
+    }
+}

@@ -1,0 +1,122 @@
+//! Requests held in flight, given up, and timed out, without a runtime and without real time.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use payments_core::{Client, OperationName, Outcome};
+use payments_fake::{FakeGateway, Fault, ManualClock, block_on};
+
+use crate::support::*;
+
+fn pay_on_a_thread(client: Client) -> thread::JoinHandle<Result<(), payments_core::Error>> {
+    thread::spawn(move || block_on(client.process_card(&sale())).map(drop))
+}
+
+#[test]
+fn a_gate_holds_requests_before_they_are_processed() {
+    let gateway = FakeGateway::new();
+    let gate = gateway.gate(OperationName::Transaction);
+    let calls = [gateway.client(), gateway.client(), gateway.client()].map(pay_on_a_thread);
+    block_on(gate.arrivals(3));
+    assert_eq!(gate.held(), 3);
+    gateway.ledger().assert_nothing_charged();
+    block_on(gateway.client().process_token(&token("tok_approved"))).expect("another operation passes");
+
+    gate.release();
+    for call in calls {
+        call.join().unwrap().unwrap();
+    }
+    assert_eq!(gateway.ledger().entries().len(), 4);
+    block_on(gateway.client().process_card(&sale())).expect("a released gate holds nobody");
+}
+
+#[test]
+fn a_gate_after_the_commit_holds_the_answer_of_a_payment_that_was_made() {
+    let gateway = FakeGateway::new();
+    let gate = gateway.gate_after_commit(OperationName::Transaction);
+    let call = pay_on_a_thread(gateway.client());
+    block_on(gate.arrived());
+    gateway.ledger().assert_charged_once(PRICE);
+    drop(gate);
+    call.join().unwrap().unwrap();
+}
+
+#[test]
+fn automatic_time_stands_still_while_a_gate_holds_a_request() {
+    let gateway = FakeGateway::new();
+    let gate = gateway.gate(OperationName::Transaction);
+    let call = pay_on_a_thread(gateway.client());
+    block_on(gate.arrived());
+    gateway.clock().advance(Duration::from_secs(59));
+    gate.release();
+    call.join().unwrap().expect("59 of 60 seconds are no time-out");
+}
+
+#[test]
+fn d22_a_dropped_call_was_charged_or_not_depending_on_where_it_was() {
+    let give_up = |gateway: &FakeGateway| {
+        let client = gateway.client();
+        let payment = sale();
+        let mut call = pin!(client.process_card(&payment));
+        assert!(matches!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending));
+    };
+    let before = FakeGateway::new();
+    let gate = before.gate(OperationName::Transaction);
+    give_up(&before);
+    assert_eq!(gate.held(), 0, "it is not held any more");
+    gate.release();
+    before.ledger().assert_nothing_charged();
+
+    let after = FakeGateway::new();
+    let _gate = after.gate_after_commit(OperationName::Transaction);
+    give_up(&after);
+    after.ledger().assert_charged_once(PRICE);
+}
+
+#[test]
+fn d23_a_stalled_call_ends_when_the_test_moves_the_clock_to_its_deadline() {
+    let clock = ManualClock::new();
+    let gateway = FakeGateway::builder().clock(clock.clone()).build();
+    gateway.arm(Fault::on(OperationName::Transaction).after_commit().stall());
+    let call = pay_on_a_thread(gateway.client());
+    // The transport's deadline and the client's own a little behind it.
+    block_on(clock.asleep(2));
+    clock.advance(Duration::from_secs(59));
+    assert!(!call.is_finished());
+    clock.advance(Duration::from_secs(1));
+    let error = call.join().unwrap().unwrap_err();
+    assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
+    assert_eq!(
+        error.transport_error().unwrap().to_string(),
+        "the deadline ended after the request may have been sent"
+    );
+    gateway.ledger().assert_charged_once(PRICE);
+}
+
+#[test]
+fn d23_a_timeout_takes_no_real_time_with_the_automatic_clock() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::on(OperationName::Transaction).before_commit().stall());
+    let client = gateway.client().with_total_timeout(Duration::from_secs(3601));
+    let error = block_on(client.process_card(&sale())).unwrap_err();
+    assert!(error.is_timeout());
+    assert_eq!(
+        gateway.clock().elapsed(),
+        Duration::from_secs(3601),
+        "the transport's deadline, not the backstop"
+    );
+}
+
+#[test]
+fn a_transport_may_keep_another_clock() {
+    let clock = ManualClock::auto();
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::on(OperationName::Transaction).before_commit().stall());
+    let transport = gateway.transport().with_timer(clock.clone());
+    let client = Client::builder(gateway.endpoint(), transport, clock.clone()).build();
+    assert!(block_on(client.process_card(&sale())).unwrap_err().is_timeout());
+    assert_eq!((clock.elapsed(), gateway.clock().elapsed()), (Duration::from_mins(1), Duration::ZERO));
+}

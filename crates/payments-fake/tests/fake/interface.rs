@@ -1,0 +1,221 @@
+//! The service's interface, answer by answer, through the pure core.
+
+use crate::support::*;
+use http::Method;
+use payments_fake::FakeGateway;
+use serde_json::json;
+
+#[test]
+fn a_card_payment_answers_with_the_record_in_the_envelope_of_posts() {
+    let gateway = FakeGateway::new();
+    let (status, body) = json(&gateway, post("/transaction", encoded(&sale())));
+    let id = body["data"]["TransactionId"].as_str().unwrap().to_owned();
+    let record = json!({
+        "TransactionId": id,
+        "BaseAmount": 10.5,
+        "Amount": 10.5,
+        "CardNumber": "************4242",
+        "BillingEmail": "ada@example.com",
+        "BillingCustomerName": "Ada Example",
+        "BillingAddress": "",
+        "BillingCity": "",
+        "BillingState": null,
+        "BillingPostalCode": "SW1A 1AA",
+        "BillingCountry": body["data"]["BillingCountry"].as_i64().unwrap(),
+        "BillingCountryCode": "+44",
+        "BillingPhoneNumber": "020 7946 0000",
+        "TransactionType": 1,
+        "Status": "1",
+    });
+    let envelope = json!({
+        "status": "success",
+        "status_code": 100,
+        "message": "Transaction Processed Successfully",
+        "data": record,
+    });
+    assert_eq!((status, body), (200, envelope));
+
+    let found =
+        json!({ "status_code": 200, "message": "Transaction Details found successfully", "data": record });
+    assert_eq!(json(&gateway, get(&format!("/transaction/{id}"))), (200, found));
+}
+
+#[test]
+fn a_token_payment_and_a_void_answer_with_the_transaction_id_alone() {
+    let gateway = FakeGateway::new();
+    let (status, body) =
+        json(&gateway, post("/token-transaction", token("tok_approved").encode().as_ref().to_vec()));
+    assert_eq!((status, &body["status"], &body["status_code"]), (200, &json!("success"), &json!(100)));
+    assert_eq!(body["message"], "Transaction Processed Successfully");
+    assert_eq!(body["data"].as_object().unwrap().keys().collect::<Vec<_>>(), ["TransactionId"]);
+
+    let (_, authorised) = json(&gateway, post("/transaction", encoded(&authorisation())));
+    let id = authorised["data"]["TransactionId"].as_str().unwrap();
+    let void = json!({ "TransactionId": id, "TransactionFor": "Void", "Reason": "changed their mind" });
+    let voided = json!({
+        "status": "success",
+        "status_code": 100,
+        "message": "Transaction Voided Successfully",
+        "data": { "TransactionId": id },
+    });
+    assert_eq!(json(&gateway, post("/void", void.to_string())), (200, voided));
+}
+
+#[test]
+fn the_seeded_customer_is_found_in_the_envelope_of_gets() {
+    let (status, body) = json(&FakeGateway::new(), get("/customer/cus_1"));
+    assert_eq!((status, body.get("status"), &body["status_code"]), (200, None, &json!(200)));
+    assert_eq!(body["message"], "Customer Details found successfully");
+    assert_eq!(body["data"]["CustomerId"], "cus_1");
+    assert!(body["data"]["CountryId"].is_i64() && body["data"]["StateId"].is_i64());
+}
+
+#[test]
+fn a_customer_that_was_added_is_found() {
+    let gateway = FakeGateway::new();
+    let mut customer = payments_core::model::CustomerRecord::new();
+    customer.customer_id = payments_core::model::Field::Value("cus_2".parse().unwrap());
+    gateway.add_customer(customer);
+    assert_eq!(json(&gateway, get("/customer/cus_2")).1["data"], json!({ "CustomerId": "cus_2" }));
+}
+
+#[test]
+fn every_error_of_the_interface_has_its_status_and_words() {
+    let gateway = FakeGateway::new();
+    let (_, sold) = json(&gateway, post("/transaction", encoded(&sale())));
+    let void = |id: &str| post("/void", json!({ "TransactionId": id, "TransactionFor": "Void" }).to_string());
+    let charge = |id: &str| post("/token-transaction", token(id).encode().as_ref().to_vec());
+
+    let transaction_id = error_body(400, "bad request error: invalid transaction id");
+    assert_eq!(json(&gateway, void("txn_unknown")), transaction_id);
+    assert_eq!(
+        json(&gateway, void(sold["data"]["TransactionId"].as_str().unwrap())),
+        transaction_id,
+        "a sale"
+    );
+    assert_eq!(json(&gateway, charge("tok_unknown")), error_body(400, "bad request error: invalid token"));
+    assert_eq!(json(&gateway, get("/transaction/txn_unknown")), error_body(404, "Transaction not found"));
+    assert_eq!(json(&gateway, get("/customer/cus_unknown")), error_body(404, "Customer not found"));
+    assert_eq!(gateway.ledger().entries().len(), 1);
+}
+
+#[test]
+fn a_wrong_or_missing_key_is_refused_everywhere_before_anything_is_read() {
+    let gateway = FakeGateway::new();
+    let unauthorized = error_body(401, "Unauthorized: Invalid API Key");
+    let requests = || {
+        [
+            post("/transaction", "not even JSON"),
+            post("/token-transaction", "{}"),
+            post("/void", "{}"),
+            get("/transaction/txn_1"),
+            get("/customer/cus_1"),
+        ]
+    };
+    for mut request in requests() {
+        request.headers_mut().remove("authorization");
+        assert_eq!(json(&gateway, request), unauthorized);
+    }
+    for key in ["", "wrong", "Bearer test_key_of_the_fake_gateway", "test_key_of_the_fake_gatewa"] {
+        for mut request in requests() {
+            request.headers_mut().insert("authorization", key.parse().unwrap());
+            assert_eq!(json(&gateway, request), unauthorized, "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_path_or_method_that_does_not_exist_is_told_in_the_error_shape() {
+    let gateway = FakeGateway::new();
+    assert_eq!(json(&gateway, post("/refund", "{}")), error_body(404, "Path not found"));
+    assert_eq!(json(&gateway, get("/transaction/a/b")), error_body(404, "Path not found"));
+    for (method, path, allowed) in [
+        (Method::GET, "/transaction", "POST"),
+        (Method::PUT, "/void", "POST"),
+        (Method::DELETE, "/customer/cus_1", "GET"),
+    ] {
+        let refused = answer(&gateway, request(method, path, ""));
+        assert_eq!((refused.status().as_u16(), refused.headers()["allow"].to_str().unwrap()), (405, allowed));
+    }
+}
+
+#[test]
+fn a_body_must_be_json_by_its_content_type_and_in_fact() {
+    let gateway = FakeGateway::new();
+    let mut untyped = post("/void", "{}");
+    untyped.headers_mut().remove("content-type");
+    assert_eq!(json(&gateway, untyped).0, 415);
+    let mut form = post("/void", "TransactionId=1");
+    form.headers_mut().insert("content-type", "application/x-www-form-urlencoded".parse().unwrap());
+    assert_eq!(json(&gateway, form), error_body(415, "Content-Type must be application/json"));
+
+    for body in ["", "{", "null", "[]", "{\"TransactionId\":\"a\"} x"] {
+        let (status, error) = json(&gateway, post("/void", body));
+        assert_eq!(status, 400, "{body}");
+        assert!(error["msg"].as_str().unwrap().starts_with("bad request error: "), "{error}");
+    }
+}
+
+#[test]
+fn d37_a_body_over_64_kib_is_too_large() {
+    let gateway = FakeGateway::new();
+    let large = |length: usize| json(&gateway, post("/void", vec![b' '; length])).0;
+    assert_eq!((large(64 * 1024), large(64 * 1024 + 1)), (400, 413));
+}
+
+#[test]
+fn d30_an_unknown_field_and_every_other_violation_is_named_and_no_value_is() {
+    let gateway = FakeGateway::new();
+    let mut body: serde_json::Value = serde_json::from_slice(&encoded(&sale())).unwrap();
+    body["BillingEmial"] = json!("ada@example.com");
+    body["Cvv"] = json!(987);
+    body["Amount"] = json!("10.50");
+    let (status, error) = json(&gateway, post("/transaction", body.to_string()));
+    let msg = error["msg"].as_str().unwrap();
+    assert_eq!((status, &error["status_code"]), (400, &json!(400)));
+    assert!(msg.starts_with("bad request error: 3 fields are invalid: "), "{msg}");
+    for named in ["BillingEmial", "Cvv", "Amount"] {
+        assert!(msg.contains(named), "{msg}");
+    }
+    for value in ["987", "10.50", "4242", "ada@"] {
+        assert!(!msg.contains(value), "{msg}");
+    }
+    gateway.ledger().assert_nothing_charged();
+}
+
+#[test]
+fn every_answer_of_the_service_has_a_request_id_and_a_date() {
+    let gateway = FakeGateway::new();
+    let first = answer(&gateway, get("/customer/cus_1"));
+    let second = answer(&gateway, post("/refund", "{}"));
+    assert_ne!(first.headers()["x-request-id"], second.headers()["x-request-id"]);
+    assert_eq!(first.headers()["date"], "Sun, 17 Mar 2030 17:46:40 GMT");
+    assert_eq!(first.headers()["content-type"], "application/json");
+}
+
+#[test]
+fn an_authorisation_is_voided_once() {
+    let gateway = FakeGateway::new();
+    let (_, authorised) = json(&gateway, post("/transaction", encoded(&authorisation())));
+    assert_eq!(
+        (&authorised["data"]["TransactionType"], &authorised["data"]["Status"]),
+        (&json!(2), &json!("2"))
+    );
+    let id = authorised["data"]["TransactionId"].as_str().unwrap().to_owned();
+    let void = || post("/void", json!({ "TransactionId": id }).to_string());
+    gateway.ledger().assert_charged_once(PRICE);
+
+    assert_eq!(json(&gateway, void()).0, 200);
+    assert_eq!(json(&gateway, void()), error_body(400, "bad request error: invalid transaction id"));
+    gateway.ledger().assert_voided(&id.parse().unwrap());
+    gateway.ledger().assert_nothing_charged();
+    assert_eq!(json(&gateway, get(&format!("/transaction/{id}"))).1["data"]["Status"], "3");
+}
+
+#[test]
+fn d39_any_account_of_an_ach_payment_is_good_and_none_is_kept() {
+    let gateway = FakeGateway::new();
+    let (status, body) = json(&gateway, post("/transaction", ach().encode().as_ref().to_vec()));
+    assert_eq!((status, body["data"].get("CardNumber")), (200, None));
+    assert_eq!(gateway.ledger().assert_charged_once(PRICE).source, payments_fake::PaymentSource::Account);
+}

@@ -1,0 +1,146 @@
+//! The ledger's answers, and the words in which its assertions fail.
+
+use std::sync::{Arc, Mutex};
+use std::{panic, thread};
+
+use payments_core::OperationName;
+use payments_core::model::{Amount, TransactionId, Void};
+use payments_fake::{EntryKind, EntryState, FakeGateway, Fault, Ledger, PaymentSource, block_on};
+
+use crate::support::*;
+
+/// A sale, a declined sale, a voided authorisation and a token payment.
+fn busy_day() -> (FakeGateway, Vec<TransactionId>) {
+    let gateway = FakeGateway::new();
+    let client = gateway.client();
+    block_on(client.process_card(&sale())).unwrap();
+    block_on(client.process_card(&card("4000000000009995").build().unwrap())).unwrap_err();
+    let authorised = block_on(client.process_card(&authorisation())).unwrap().into_data().transaction_id;
+    block_on(client.void(&Void::new(authorised))).unwrap();
+    block_on(client.process_token(&token("tok_approved"))).unwrap();
+    let ids = gateway.ledger().entries().iter().map(|entry| entry.transaction_id().clone()).collect();
+    (gateway, ids)
+}
+
+#[test]
+fn an_entry_tells_what_happened() {
+    let (gateway, _) = busy_day();
+    let ledger = gateway.ledger();
+    let kinds: Vec<_> =
+        ledger.entries().iter().map(|entry| (entry.operation, entry.kind, entry.state)).collect();
+    let (card, token) = (OperationName::Transaction, OperationName::TokenTransaction);
+    assert_eq!(
+        kinds,
+        [
+            (card, EntryKind::Sale, EntryState::Approved),
+            (card, EntryKind::Sale, EntryState::Declined),
+            (card, EntryKind::Authorisation, EntryState::Voided),
+            (token, EntryKind::Sale, EntryState::Approved),
+        ]
+    );
+    let last = &ledger.entries()[3];
+    assert_eq!(last.source, PaymentSource::Token("tok_approved".parse().unwrap()));
+    assert_eq!(last.reference_no.as_deref(), Some("order-7"));
+    assert_eq!(ledger.charged().count(), 2);
+    assert_eq!(ledger.charged_total(), Some(Amount::from_cents(21_00)));
+}
+
+#[test]
+fn it_prints_as_one_line_per_transaction() {
+    let (gateway, ids) = busy_day();
+    let expected = format!(
+        "the ledger:\n  \
+         {} transaction sale 10.50 approved, card ************4242\n  \
+         {} transaction sale 10.50 declined, card ************9995\n  \
+         {} transaction authorisation 10.50 voided, card ************4242\n  \
+         {} token-transaction sale 10.50 approved, token tok_approved, reference order-7",
+        ids[0], ids[1], ids[2], ids[3]
+    );
+    assert_eq!(gateway.ledger().to_string(), expected);
+    assert_eq!(Ledger::default().to_string(), "the ledger is empty");
+}
+
+#[test]
+fn assertions_hold_where_they_are_true() {
+    let (gateway, ids) = busy_day();
+    let ledger = gateway.ledger();
+    ledger.assert_charged_total(Amount::from_cents(21_00));
+    ledger.assert_voided(&ids[2]);
+    Ledger::default().assert_nothing_charged();
+}
+
+#[test]
+#[should_panic(expected = "expected one charge of 10.50 and no other; the ledger:")]
+fn two_charges_are_not_one() {
+    busy_day().0.ledger().assert_charged_once(PRICE);
+}
+
+#[test]
+#[should_panic(expected = "expected one charge of 10.50 and no other; the ledger is empty")]
+fn no_charge_is_not_one() {
+    FakeGateway::new().ledger().assert_charged_once(PRICE);
+}
+
+#[test]
+#[should_panic(expected = "expected one charge of 10.51 and no other")]
+fn a_charge_of_another_amount_is_not_the_one() {
+    let gateway = FakeGateway::new();
+    block_on(gateway.client().process_card(&sale())).unwrap();
+    gateway.ledger().assert_charged_once(Amount::from_cents(10_51));
+}
+
+#[test]
+#[should_panic(expected = "expected nothing to be charged; the ledger:")]
+fn a_lost_answer_is_a_charge() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::response_lost(OperationName::Transaction));
+    block_on(gateway.client().process_card(&sale())).unwrap_err();
+    gateway.ledger().assert_nothing_charged();
+}
+
+#[test]
+#[should_panic(expected = "expected nothing to be charged")]
+fn an_authorisation_is_a_charge_while_it_holds_the_money() {
+    let gateway = FakeGateway::new();
+    block_on(gateway.client().process_card(&authorisation())).unwrap();
+    gateway.ledger().assert_nothing_charged();
+}
+
+#[test]
+#[should_panic(expected = "expected charges of 10.50 in all")]
+fn a_wrong_total_is_named() {
+    busy_day().0.ledger().assert_charged_total(PRICE);
+}
+
+#[test]
+#[should_panic(expected = "to be voided; the ledger:")]
+fn a_sale_is_not_voided() {
+    let (gateway, ids) = busy_day();
+    gateway.ledger().assert_voided(&ids[0]);
+}
+
+#[test]
+#[should_panic(expected = "expected txn_1 to be voided, but it is not there; the ledger is empty")]
+fn an_unknown_transaction_is_not_voided() {
+    Ledger::default().assert_voided(&"txn_1".parse().unwrap());
+}
+
+#[test]
+fn an_assertion_blames_the_line_that_called_it() {
+    let blamed = Arc::new(Mutex::new(None));
+    let before = panic::take_hook();
+    panic::set_hook(Box::new({
+        let (blamed, this_thread) = (Arc::clone(&blamed), thread::current().id());
+        move |info| {
+            // Other tests of this process may fail, or mean to, at the same time.
+            if thread::current().id() == this_thread {
+                *blamed.lock().unwrap() =
+                    info.location().map(|location| (location.file().to_owned(), location.line()));
+            }
+        }
+    }));
+    let line = line!() + 1;
+    panic::catch_unwind(|| _ = Ledger::default().assert_charged_once(PRICE)).unwrap_err();
+    panic::set_hook(before);
+    assert_eq!(*blamed.lock().unwrap(), Some((file!().to_owned(), line)));
+}

@@ -1,0 +1,14 @@
+//! The tests of payments-fake that need nothing but its public interface, one file per question.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+mod choices;
+mod determinism;
+mod faults;
+mod in_flight;
+mod interface;
+mod ledger;
+mod redaction;
+mod scripted_transport;
+mod support;
+mod test_values;

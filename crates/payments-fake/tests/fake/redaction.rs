@@ -1,0 +1,145 @@
+//! Nothing the fake keeps or prints holds a card number, a security code, an account or the key.
+
+use std::time::SystemTime;
+
+use payments_core::OperationName;
+use payments_core::model::{CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType};
+use payments_fake::{FakeGateway, Fault, Reply, block_on};
+use serde_json::json;
+
+use crate::support::*;
+
+const NUMBER: &str = "4242424242424242";
+const SECRETS: [&str; 6] = [NUMBER, "987", "1231", "021000021", "9876543210", FakeGateway::API_KEY];
+
+fn payment() -> CardTransaction {
+    let card = payments_core::model::Card { number: NUMBER, cvv: "987", expiry: "12/31" };
+    let payer = Payer { customer_name: "Ada 4242 4242 4242 4242", ..PAYER };
+    let builder =
+        CardTransaction::builder(PRICE, TransactionType::Sale, ConvenienceFee::Inactive, card, payer);
+    builder.payment_tokenization(true).build().unwrap()
+}
+
+#[track_caller]
+fn assert_no_secret(text: &str) {
+    for secret in SECRETS {
+        assert!(!text.contains(secret), "{secret} is shown: {text}");
+    }
+    assert!(!text.contains("4242 4242 4242 4242"), "{text}");
+}
+
+#[test]
+fn d62_nothing_that_is_kept_holds_a_secret() {
+    let gateway = FakeGateway::new();
+    let client = gateway.client();
+    let paid = block_on(client.process_card(&payment())).unwrap();
+    block_on(client.process_ach(&ach())).unwrap();
+    let described = TokenTransaction::builder("tok_approved", PRICE, ConvenienceFee::Inactive)
+        .description("for card 4242 4242 4242 4242")
+        .build()
+        .unwrap();
+    block_on(client.process_token(&described)).unwrap();
+    block_on(client.transaction(&"4242424242424242".parse().unwrap())).unwrap_err();
+
+    for request in gateway.requests() {
+        assert_no_secret(&format!("{request:?} {} {:?}", request.path(), request.headers()));
+        for name in request.field_names() {
+            assert_no_secret(&format!("{name}: {}", request.field(name).unwrap()));
+        }
+    }
+    for entry in gateway.ledger().entries() {
+        assert_no_secret(&format!("{entry:?} {entry} {:?}", entry.description));
+        assert_no_secret(&serde_json::to_string(&entry.record).unwrap());
+    }
+    assert_no_secret(&format!("{:?}", gateway.tokens()));
+    assert_no_secret(&paid.body_snippet());
+}
+
+#[test]
+fn d62_a_captured_request_shows_what_a_test_needs() {
+    let gateway = FakeGateway::new();
+    block_on(gateway.client().process_card(&payment())).unwrap();
+    let request = &gateway.requests()[0];
+    let field = |name: &str| request.field(name).map(std::borrow::Cow::into_owned);
+    assert_eq!(field("CardNumber").as_deref(), Some("************4242"));
+    assert_eq!(field("Cvv").as_deref(), Some("[redacted]"));
+    assert_eq!(field("ExpiryDate").as_deref(), Some("[redacted]"));
+    assert_eq!(field("BillingEmail").as_deref(), Some("ada@example.com"));
+    assert_eq!(field("PaymentTokenization").as_deref(), Some("true"));
+    assert_eq!(field("Amount").as_deref(), Some("10.50"));
+    assert_eq!(field("BillingCity"), None);
+    assert_eq!(request.headers()["authorization"], "[redacted]");
+    assert_eq!(request.headers()["accept-encoding"], "identity");
+    assert_eq!(
+        (request.operation(), request.path()),
+        (Some(OperationName::Transaction), "/api/v1/public/transaction")
+    );
+    assert_eq!(request.received_at(), gateway.clock().wall());
+}
+
+#[test]
+fn d39_account_fields_are_captured_by_name_alone() {
+    let gateway = FakeGateway::new();
+    block_on(gateway.client().process_ach(&ach())).unwrap();
+    let request = &gateway.requests()[0];
+    assert_eq!(request.field("AccountNumber").as_deref(), Some("[redacted]"));
+    assert_eq!(request.field("SuggestedMode").as_deref(), Some("ACH"));
+}
+
+#[test]
+fn a_secret_where_nobody_expects_it_is_not_captured_either() {
+    let gateway = FakeGateway::new();
+    for body in [
+        NUMBER.to_owned(),
+        format!("[\"{NUMBER}\"]"),
+        format!("{{\"CardNumber\":\"{NUMBER}\""),
+        json!({ NUMBER: "1" }).to_string(),
+        json!({ "CardNumber": { "number": NUMBER } }).to_string(),
+        json!({ "CardNumber": 4_242_424_242_424_242_u64, "Extra": [NUMBER] }).to_string(),
+        json!({ "BillingCity": { "Cvv": NUMBER } }).to_string(),
+    ] {
+        answer(&gateway, post("/transaction", body));
+    }
+    for request in gateway.requests() {
+        let fields: Vec<_> =
+            request.field_names().map(|name| format!("{name} {}", request.field(name).unwrap())).collect();
+        assert_no_secret(&format!("{request:?} {fields:?}"));
+        assert!(request.body_length() > 0);
+    }
+}
+
+#[test]
+fn d5_debug_of_everything_is_redacted() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::on_any().before_commit().delay(std::time::Duration::from_secs(1)));
+    let held = gateway.handle(SystemTime::UNIX_EPOCH, post("/transaction", encoded(&payment())));
+    assert!(matches!(held, Reply::Held { .. }));
+    assert_no_secret(&format!("{held:?}"));
+    let answered = gateway.handle(SystemTime::UNIX_EPOCH, post("/transaction", encoded(&payment())));
+    assert_eq!(format!("{answered:?}").split(" with ").next(), Some("Answer(HTTP 200 OK"));
+    let shown = format!(
+        "{gateway:?} {:?} {:?} {:?} {:?} {:?}",
+        gateway.transport(),
+        gateway.client(),
+        gateway.responder(),
+        FakeGateway::builder(),
+        gateway.gate(OperationName::Void),
+    );
+    assert_no_secret(&shown);
+}
+
+#[test]
+fn only_the_newest_requests_are_kept() {
+    let gateway = FakeGateway::builder().recorded_requests(2).build();
+    for id in ["cus_1", "cus_2", "cus_3"] {
+        answer(&gateway, get(&format!("/customer/{id}")));
+    }
+    let paths: Vec<_> = gateway.requests().iter().map(|request| request.path().to_owned()).collect();
+    assert_eq!(paths, ["/api/v1/public/customer/cus_2", "/api/v1/public/customer/cus_3"]);
+    gateway.clear_requests();
+    assert_eq!(gateway.requests(), []);
+
+    let forgetful = FakeGateway::builder().recorded_requests(0).build();
+    answer(&forgetful, get("/customer/cus_1"));
+    assert_eq!(forgetful.requests(), []);
+}

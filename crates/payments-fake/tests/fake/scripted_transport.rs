@@ -1,0 +1,45 @@
+//! A transport that says what it was told.
+
+use std::time::Duration;
+
+use payments_core::{Client, Outcome, TransportError, TransportErrorKind};
+use payments_fake::{FakeGateway, ManualClock, ScriptedTransport, block_on};
+
+use crate::support::*;
+
+fn client(script: &ScriptedTransport) -> Client {
+    Client::builder(FakeGateway::new().endpoint(), script.clone(), ManualClock::auto()).build()
+}
+
+#[test]
+fn it_gives_its_steps_in_order_and_keeps_the_requests() {
+    let script = ScriptedTransport::new()
+        .answer(200, r#"{"status_code":100,"data":{"TransactionId":"txn_1"}}"#)
+        .fail(TransportError::not_processed(TransportErrorKind::Resolve))
+        .respond(http::Response::builder().status(503).body("busy".into()).unwrap());
+    let client = client(&script);
+    let pay = || block_on(client.process_token(&token("tok_1")));
+    assert_eq!(pay().unwrap().transaction_id.as_str(), "txn_1");
+    assert_eq!(pay().unwrap_err().outcome(), Outcome::NotProcessed);
+    assert_eq!(script.remaining(), 1);
+    assert_eq!(pay().unwrap_err().outcome(), Outcome::Unknown);
+    assert_eq!(script.requests().len(), 3);
+    assert_eq!(script.requests()[2].field("TokenId").as_deref(), Some("tok_1"));
+    assert_eq!(script.requests()[2].headers()["authorization"], "[redacted]");
+}
+
+#[test]
+fn d23_a_transport_that_ignores_its_deadline_cannot_hang_a_payment() {
+    let clock = ManualClock::auto();
+    let script = ScriptedTransport::new().hang();
+    let client = Client::builder(FakeGateway::new().endpoint(), script, clock.clone()).build();
+    let error = block_on(client.process_card(&sale())).unwrap_err();
+    assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
+    assert!(clock.elapsed() > Duration::from_mins(1));
+}
+
+#[test]
+#[should_panic(expected = "the script has no answer left for a request: transaction")]
+fn a_request_too_many_fails_the_test() {
+    let _ = block_on(client(&ScriptedTransport::new()).process_card(&sale()));
+}

@@ -1,0 +1,218 @@
+//! Every public test value, in every shape that a decline can have, through a client.
+
+use crate::support::*;
+use payments_core::model::{Payer, TransactionId};
+use payments_core::{Error, Outcome};
+use payments_fake::test_values::{
+    DECLINED, DECLINED_AS_TOKEN, INVALID_POSTAL_CODE, TEST_VALUES, TestEffect, TestField, TestValue, VISA,
+};
+use payments_fake::{DeclineShape, EntryState, FakeGateway, Fault, UnlistedCards, block_on};
+
+fn rows(field: TestField) -> impl Iterator<Item = &'static TestValue> {
+    TEST_VALUES.iter().filter(move |row| row.field == field)
+}
+
+fn charge_token(gateway: &FakeGateway, id: &str) -> Result<TransactionId, Error> {
+    block_on(gateway.client().process_token(&token(id))).map(|charged| charged.into_data().transaction_id)
+}
+
+#[test]
+fn every_card_number_does_what_the_table_says() {
+    for row in rows(TestField::CardNumber) {
+        let gateway = FakeGateway::new();
+        let Ok(payment) = card(row.value).build() else {
+            assert_eq!(row.effect, TestEffect::Invalid, "{}", row.value);
+            continue;
+        };
+        let result = block_on(gateway.client().process_card(&payment));
+        match row.effect {
+            TestEffect::Approves | TestEffect::DeclinesAsToken => {
+                let last_four = result.unwrap().card_number.value().unwrap().last_four().map(str::to_owned);
+                assert_eq!(last_four.as_deref(), row.value.get(row.value.len() - 4..));
+                gateway.ledger().assert_charged_once(PRICE);
+            }
+            TestEffect::Declines => {
+                let error = result.unwrap_err();
+                assert_eq!(
+                    (error.outcome(), error.reason()),
+                    (Outcome::Rejected, Some(row.result)),
+                    "{}",
+                    row.value
+                );
+                gateway.ledger().assert_nothing_charged();
+            }
+            effect => panic!("{effect:?} is no effect of a card"),
+        }
+    }
+}
+
+#[test]
+fn a_number_that_fails_luhn_is_refused_by_the_service_as_well() {
+    let body = String::from_utf8(encoded(&sale()).to_vec()).unwrap().replace(VISA, "4242424242424241");
+    let (status, error) = json(&FakeGateway::new(), post("/transaction", body));
+    assert_eq!(status, 400);
+    assert!(
+        error["msg"].as_str().unwrap().starts_with("bad request error: 1 field is invalid: CardNumber: ")
+    );
+}
+
+#[test]
+fn every_named_token_does_what_the_table_says() {
+    for row in rows(TestField::TokenId) {
+        let gateway = FakeGateway::new();
+        let result = charge_token(&gateway, row.value);
+        match row.effect {
+            TestEffect::Approves | TestEffect::ApprovesTwice => {
+                result.unwrap();
+                gateway.ledger().assert_charged_once(PRICE);
+            }
+            TestEffect::Declines | TestEffect::Removed => {
+                let error = result.unwrap_err();
+                let reason = if row.effect == TestEffect::Removed { "invalid token" } else { row.result };
+                assert_eq!(
+                    (error.outcome(), error.reason()),
+                    (Outcome::Rejected, Some(reason)),
+                    "{}",
+                    row.value
+                );
+                gateway.ledger().assert_nothing_charged();
+            }
+            effect => panic!("{effect:?} is no effect of a token"),
+        }
+    }
+}
+
+#[test]
+fn one_token_approves_twice_and_then_declines() {
+    let gateway = FakeGateway::new();
+    let approved: Vec<bool> = (0..4).map(|_| charge_token(&gateway, "tok_then_declined").is_ok()).collect();
+    assert_eq!(approved, [true, true, false, false]);
+    gateway.ledger().assert_charged_total(payments_core::model::Amount::from_cents(21_00));
+}
+
+#[test]
+fn d29_a_token_made_from_a_card_is_learnt_from_the_gateway_and_can_be_charged() {
+    let gateway = FakeGateway::new();
+    let payment = card(VISA).payment_tokenization(true).build().unwrap();
+    let paid = block_on(gateway.client().process_card(&payment)).unwrap();
+    assert!(paid.other.is_empty(), "the interface promises no token");
+
+    let tokens = gateway.tokens();
+    assert_eq!((tokens.len(), &tokens[0].transaction_id), (1, &paid.transaction_id));
+    assert_eq!(tokens[0].card.as_str(), "************4242");
+    charge_token(&gateway, tokens[0].token_id.as_str()).unwrap();
+}
+
+#[test]
+fn one_card_tokenises_and_then_every_charge_of_its_token_is_declined() {
+    let gateway = FakeGateway::new();
+    let payment = card(DECLINED_AS_TOKEN).payment_tokenization(true).build().unwrap();
+    block_on(gateway.client().process_card(&payment)).unwrap();
+    let id = gateway.tokens()[0].token_id.to_string();
+    for _ in 0..2 {
+        assert_eq!(charge_token(&gateway, &id).unwrap_err().reason(), Some("declined"));
+    }
+}
+
+#[test]
+fn a_declined_card_makes_no_token() {
+    let gateway = FakeGateway::new();
+    let payment = card(DECLINED).payment_tokenization(true).build().unwrap();
+    block_on(gateway.client().process_card(&payment)).unwrap_err();
+    assert_eq!(gateway.tokens(), []);
+}
+
+#[test]
+fn d40_a_token_belongs_to_its_customer() {
+    let gateway = FakeGateway::new();
+    let charge = |owner: &str| {
+        let payment = payments_core::model::TokenTransaction::builder(
+            "tok_approved",
+            PRICE,
+            payments_core::model::ConvenienceFee::Inactive,
+        );
+        block_on(gateway.client().process_token(&payment.gateway_customer_id(owner).build().unwrap()))
+    };
+    charge("gc_1").unwrap();
+    assert_eq!(charge("gc_2").unwrap_err().reason(), Some("invalid token"));
+    assert_eq!(charge("cus_1").unwrap_err().reason(), Some("invalid token"), "another kind of id");
+}
+
+#[test]
+fn the_invalid_postal_code_is_refused_for_cards_and_accounts() {
+    let gateway = FakeGateway::new();
+    let nowhere = Payer { postal_code: INVALID_POSTAL_CODE, ..PAYER };
+    let payment = payment(VISA, payments_core::model::TransactionType::Sale, nowhere).build().unwrap();
+    let error = block_on(gateway.client().process_card(&payment)).unwrap_err();
+    assert_eq!((error.outcome(), error.reason()), (Outcome::Rejected, Some("invalid postal code")));
+
+    let body =
+        String::from_utf8(ach().encode().as_ref().to_vec()).unwrap().replace("SW1A 1AA", INVALID_POSTAL_CODE);
+    assert_eq!(
+        json(&gateway, post("/transaction", body)),
+        error_body(400, "bad request error: invalid postal code")
+    );
+    assert_eq!(gateway.ledger().entries(), []);
+}
+
+#[test]
+fn precedence_is_fault_then_card_then_postal_code_then_approval() {
+    let gateway = FakeGateway::new();
+    let pay = |number, postal_code| {
+        let payer = Payer { postal_code, ..PAYER };
+        let payment = payment(number, payments_core::model::TransactionType::Sale, payer).build().unwrap();
+        block_on(gateway.client().process_card(&payment))
+    };
+    gateway.arm(Fault::on(payments_core::OperationName::Transaction).before_commit().garbage());
+    assert_eq!(pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err().kind(), "protocol");
+    assert_eq!(pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err().reason(), Some("declined"));
+    assert_eq!(pay(VISA, INVALID_POSTAL_CODE).unwrap_err().reason(), Some("invalid postal code"));
+    pay(VISA, "94105").unwrap();
+}
+
+#[test]
+fn d6_every_shape_of_a_decline_is_a_rejection_and_takes_no_money() {
+    let statuses = |shape| match shape {
+        DeclineShape::OkFailed | DeclineShape::OkError => (200, "200"),
+        DeclineShape::BadRequest => (400, "400"),
+        DeclineShape::PaymentRequired => (402, "402"),
+        shape => panic!("{shape} is not expected here"),
+    };
+    for shape in DeclineShape::ALL {
+        let gateway = FakeGateway::builder().decline_shape(shape).build();
+        let error = block_on(gateway.client().process_card(&card(DECLINED).build().unwrap())).unwrap_err();
+        assert_eq!(error.outcome(), Outcome::Rejected, "{shape}");
+        assert_eq!(error.reason(), Some("declined"), "{shape}");
+        let (http_status, status_code) = statuses(shape);
+        assert_eq!(
+            (error.http_status().unwrap().as_u16(), error.status_code()),
+            (http_status, Some(status_code))
+        );
+
+        let ledger = gateway.ledger();
+        let entry = &ledger.entries()[0];
+        assert_eq!(entry.state, EntryState::Declined);
+        let told = matches!(shape, DeclineShape::OkFailed | DeclineShape::OkError);
+        assert_eq!(error.transaction_id(), Some(entry.transaction_id()).filter(|_| told), "{shape}");
+        assert_eq!(error.record_status(), Some("4").filter(|_| told), "{shape}");
+    }
+}
+
+#[test]
+fn a_declined_payment_can_be_looked_up() {
+    let gateway = FakeGateway::new();
+    let client = gateway.client();
+    let error = block_on(client.process_card(&card(DECLINED).build().unwrap())).unwrap_err();
+    let record = block_on(client.transaction(error.transaction_id().unwrap())).unwrap();
+    assert_eq!(record.status.value().map(String::as_str), Some("4"));
+}
+
+#[test]
+fn a_number_outside_the_table_is_approved_unless_chosen_otherwise() {
+    let unlisted = card("4000000000000010").build().unwrap();
+    block_on(FakeGateway::new().client().process_card(&unlisted)).unwrap();
+    let strict =
+        FakeGateway::builder().choices(|choices| choices.unlisted_cards = UnlistedCards::Declined).build();
+    assert_eq!(block_on(strict.client().process_card(&unlisted)).unwrap_err().reason(), Some("declined"));
+    block_on(strict.client().process_card(&sale())).unwrap();
+}
