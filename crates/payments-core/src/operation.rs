@@ -203,6 +203,9 @@ fn refusal<O: Operation + ?Sized>(
         },
         _ => Found::default(),
     };
+    if let Some(record) = &mut found.record {
+        record.other.redact_echoes(secrets);
+    }
     if found.transaction_id.is_none() && O::NAME.moves_money() {
         found.transaction_id = salvage_transaction_id(answer.body());
     }

@@ -25,6 +25,17 @@ impl OtherFields {
         self.0.push((name, value));
     }
 
+    /// Replaces every value that holds one of these texts, at any depth and whatever its name is.
+    ///
+    /// For the secrets of a request whose answer sends them back. Texts shorter than five characters are ignored: they
+    /// would strike values that only look alike.
+    pub fn redact_echoes(&mut self, secrets: &[&str]) {
+        let echoes = |value: &RawJson| secrets.iter().any(|secret| secret.len() >= 5 && value.text().contains(secret));
+        for (_, value) in self.0.iter_mut().filter(|(_, value)| echoes(value)) {
+            *value = RawJson::redacted();
+        }
+    }
+
     /// The value of the first field with this name.
     pub fn get(&self, name: &str) -> Option<&RawJson> {
         self.iter().find(|(own, _)| *own == name).map(|(_, value)| value)

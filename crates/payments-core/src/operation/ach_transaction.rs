@@ -22,7 +22,9 @@ impl Describe for AchTransaction {
     }
 
     fn data(&self, answer: &Answer<'_>) -> Option<TransactionRecord> {
-        answer.transaction_record()
+        let mut record = answer.transaction_record()?;
+        record.other.redact_echoes(&self.secrets());
+        Some(record)
     }
 
     fn transaction_id(data: &TransactionRecord) -> Option<&str> {
