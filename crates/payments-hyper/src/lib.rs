@@ -1,4 +1,78 @@
 //! The HTTP stack of the payments SDK: [`HyperTransport`], over hyper, rustls and tokio.
+//!
+//! It implements [`payments_core::Transport`]: one attempt, at most one transmission, no redirects, no retries, no
+//! proxy from the environment, and with every failure the evidence of how far the request got.
+//!
+//! ```
+//! use payments_core::{Client, Endpoint};
+//! use payments_hyper::{HyperTransport, TokioTimer};
+//!
+//! # fn connect(endpoint: Endpoint) -> Result<Client, payments_hyper::BuildError> {
+//! let transport = HyperTransport::builder().build()?;
+//! let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
+//! # Ok(client)
+//! # }
+//! ```
+//!
+//! # What proves that nothing was sent
+//!
+//! A failed call says [`NotProcessed`](payments_core::Delivery::NotProcessed), which allows the caller to charge again,
+//! in these cases and no others. None of them is told from the text of an error.
+//!
+//! | the call ended | proof |
+//! |---|---|
+//! | before it had a connection: bad URI, no runtime, name, TCP, TLS, connect deadline, no free connection | the request was not yet handed to any connection |
+//! | on a connection that had died | hyper gave the request back, which it does only if it has written none of it |
+//! | because its total deadline had ended when a connection stood | the request was not handed over |
+//!
+//! After the hand-over every failure is [`Unknown`](payments_core::Delivery::Unknown): a server that has read the whole
+//! request and then closes looks just like one that never read it. Once a final status was read it is
+//! [`Answered`](payments_core::Delivery::Answered), with the part of the body that came. An answer whose length can be
+//! read in two ways (`Content-Length` twice, or beside `Transfer-Encoding`) is not believed at all: unknown.
+//!
+//! A request that hyper gave back from a pooled connection is put on another connection, in the same call. That is no
+//! second transmission, because there was no first. If a new connection gives it back too, the call ends there.
+//!
+//! # Connections
+//!
+//! Each carries one exchange at a time and is used again only if the whole answer was read and nothing went wrong. No
+//! background task exists: the calling task drives its connection, so that dropping a call closes the connection at
+//! once. The server may have read the request all the same.
+//!
+//! Before a pooled connection is written to, the operating system is asked whether the server has closed it. What
+//! remains is a close that is still on its way; connections that were idle for 20 seconds are not used again, because
+//! servers commonly close after 60 and more.
+//!
+//! A connection belongs to the tokio runtime that opened it. One transport may be used from several; each has
+//! connections of its own.
+//!
+//! # Deadlines and limits
+//!
+//! The connect deadline covers the wait for a free connection, name resolution, TCP and TLS as a whole; the total
+//! deadline covers everything to the last byte of the body. Both count from the first poll. A head may have 100 headers
+//! and 64 KiB, a body as much as the request's cap, and no peer can starve the deadline by sending without end.
+//!
+//! # TLS
+//!
+//! TLS 1.2 and 1.3, certificates always verified, sessions resumed, no early data. The provider is always chosen
+//! explicitly, and the process-wide one is neither read nor installed. With neither `ring` nor `aws-lc-rs` enabled the
+//! crate still speaks plain http, for a server on the same machine; an https request is then not processed.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `ring` (default) | TLS with the cryptography of ring |
+//! | `aws-lc-rs` | TLS with the cryptography of aws-lc-rs |
+//! | `webpki-roots` (default) | Mozilla's root certificates, compiled in |
+//! | `platform-verifier` | the root certificates and the verifier of the operating system |
+//!
+//! # Secrets
+//!
+//! The body is handed to the socket, or to the cipher, from the buffer it came in: hyper makes no copy of it, so that a
+//! buffer which is wiped when dropped leaves none behind. Errors hold neither headers nor bodies.
+//!
+//! # Stability
+//!
+//! No type of hyper, rustls or tokio is part of this crate's public interface.
 
 mod body;
 mod build_error;

@@ -177,3 +177,58 @@ impl AsyncWrite for Stream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn read_one(socket: &mut Socket, cx: &mut Context<'_>) -> Poll<Option<u8>> {
+        let mut byte = [0];
+        let mut buf = ReadBuf::new(&mut byte);
+        Pin::new(socket).poll_read(cx, &mut buf).map(|read| {
+            read.unwrap();
+            buf.filled().first().copied()
+        })
+    }
+
+    /// A socket, and the server's end of it.
+    async fn socket(reins: &Reins) -> (Socket, std::net::TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tcp = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        (Socket::new(tcp, reins.clone()), listener.accept().unwrap().0)
+    }
+
+    #[tokio::test]
+    async fn after_its_reads_a_connection_lets_others_have_their_turn() {
+        let reins = Reins::new();
+        let (mut socket, mut server) = socket(&reins).await;
+        io::Write::write_all(&mut server, b"abcd").unwrap();
+        assert_eq!(poll_fn(|cx| read_one(&mut socket, cx)).await, Some(b'a'));
+        reins.allow_reads(2);
+        let turns = poll_fn(|cx| {
+            let turns = [(); 3].map(|()| read_one(&mut socket, cx));
+            Poll::Ready(turns)
+        });
+        assert_eq!(turns.await, [Poll::Ready(Some(b'b')), Poll::Ready(Some(b'c')), Poll::Pending]);
+        reins.allow_reads(1);
+        assert_eq!(poll_fn(|cx| read_one(&mut socket, cx)).await, Some(b'd'));
+    }
+
+    #[tokio::test]
+    async fn a_look_sees_what_tokio_has_not_been_told_of() {
+        let reins = Reins::new();
+        let (mut socket, server) = socket(&reins).await;
+        let both = poll_fn(|cx| {
+            assert_eq!(read_one(&mut socket, cx), Poll::Pending);
+            // Nothing polls the network between here and the next read.
+            server.shutdown(std::net::Shutdown::Both).unwrap();
+            let as_tokio_knows = read_one(&mut socket, cx);
+            reins.look_first(true);
+            Poll::Ready((as_tokio_knows, read_one(&mut socket, cx)))
+        });
+        assert_eq!(both.await, (Poll::Pending, Poll::Ready(None)));
+    }
+}

@@ -43,3 +43,18 @@ impl TlsProvider {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ring_is_the_default_wherever_it_is_enabled() {
+        let default = match (cfg!(feature = "ring"), cfg!(feature = "aws-lc-rs")) {
+            (true, _) => Some(TlsProvider::Ring),
+            (false, true) => Some(TlsProvider::AwsLcRs),
+            (false, false) => None,
+        };
+        assert_eq!(TlsProvider::compiled_in(), default);
+    }
+}

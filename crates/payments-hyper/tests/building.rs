@@ -9,7 +9,6 @@ use std::error::Error as StdError;
 use payments_hyper::{HyperTransport, TlsProvider, TrustedRoots};
 use support::{Authority, Identity};
 
-#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 fn text(error: &dyn StdError) -> String {
     let mut texts = Vec::new();
     let mut this: Option<&dyn StdError> = Some(error);
@@ -29,9 +28,13 @@ fn defaults_build_outside_of_a_runtime() {
 #[test]
 fn a_root_certificate_that_is_none_is_refused() {
     let key = Identity::self_signed("localhost").key_pem;
-    for pem in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n", key.as_str()] {
+    let damaged = key.replace("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ");
+    for pem in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n", key.as_str(), damaged.as_str()] {
         let error = HyperTransport::builder().root_certificates_pem(pem).build().unwrap_err();
         assert!(error.is_root_certificate(), "{error:?}");
+        // Whoever confuses two files must not find the key's in a log: neither as text nor as the numbers of its bytes.
+        let shown = format!("{error:?} {error:#?} {}", text(&error));
+        assert!(!shown.contains("BEGIN") && !shown.contains("66, 69, 71"), "{shown}");
     }
 }
 

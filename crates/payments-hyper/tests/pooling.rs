@@ -50,6 +50,32 @@ async fn two_servers_never_share_a_connection() {
     assert_eq!((first.received().len(), second.received().len()), (3, 3));
 }
 
+#[tokio::test]
+async fn the_connection_that_was_used_last_is_used_first() {
+    let (may_answer, wait_until_may_answer) = gate();
+    let (arrived, wait_until_arrived) = gate();
+    let server = Server::start(move |connection| {
+        let name = connection.index().to_string();
+        while connection.read_request() {
+            if name == "0" && connection.requests_read() == 1 {
+                arrived();
+                wait_until_may_answer();
+            }
+            connection.peer().answer(&name);
+        }
+    });
+    let transport = transport();
+    let older = tokio::spawn({
+        let (transport, plan) = (transport.clone(), post(server.url()));
+        async move { send(&transport, plan).await }
+    });
+    tokio::task::spawn_blocking(wait_until_arrived).await.unwrap();
+    assert_eq!(send(&transport, post(server.url())).await.unwrap().body(), "1");
+    may_answer();
+    assert_eq!(older.await.unwrap().unwrap().body(), "0");
+    assert_eq!(send(&transport, post(server.url())).await.unwrap().body(), "0");
+}
+
 /// The server ends the connection once its first answer was read, and the client has had no chance to notice: its
 /// runtime runs nothing between that end and the next call.
 async fn next_call_after(end: fn(&mut Conversation)) {

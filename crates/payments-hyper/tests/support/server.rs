@@ -40,7 +40,8 @@ impl Server {
                 let index = connections.fetch_add(1, Ordering::SeqCst);
                 let tls = tls.clone().map(|config| rustls::ServerConnection::new(config).unwrap());
                 let (script, received) = (Arc::clone(&script), Arc::clone(&received));
-                let mut conversation = Conversation { peer: Some(Peer::new(index, tcp, tls)), received };
+                let mut conversation =
+                    Conversation { peer: Some(Peer::new(index, tcp, tls)), requests_read: 0, received };
                 thread::spawn(move || script(&mut conversation));
             }
         });
@@ -69,6 +70,7 @@ impl Server {
 /// One connection and the server's journal.
 pub(crate) struct Conversation {
     peer: Option<Peer>,
+    requests_read: usize,
     received: Arc<Mutex<Vec<Received>>>,
 }
 
@@ -77,6 +79,7 @@ impl Conversation {
     pub(crate) fn read_request(&mut self) -> bool {
         let request = self.peer().read_request();
         let came = request.is_some();
+        self.requests_read += usize::from(came);
         self.received.lock().unwrap().extend(request);
         came
     }
@@ -88,6 +91,11 @@ impl Conversation {
 
     pub(crate) fn peer(&mut self) -> &mut Peer {
         self.peer.as_mut().expect("the connection is still there")
+    }
+
+    /// How many requests this connection brought so far.
+    pub(crate) fn requests_read(&self) -> usize {
+        self.requests_read
     }
 
     pub(crate) fn index(&self) -> usize {
