@@ -7,9 +7,10 @@ use payments_fake::FakeGateway;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use crate::SandboxBuilder;
+use crate::server::Server;
 use crate::shutdown::{Shutdown, ShutdownSwitch};
 use crate::tls::Tls;
-use crate::{SandboxBuilder, server};
 
 /// A [`FakeGateway`] served over HTTP, in the background of the current tokio runtime.
 ///
@@ -42,11 +43,17 @@ impl Sandbox {
         SandboxBuilder::new()
     }
 
-    pub(crate) fn serve(listener: TcpListener, tls: Option<Tls>, gateway: FakeGateway) -> io::Result<Self> {
+    pub(crate) fn serve(
+        listener: TcpListener,
+        tls: Option<Tls>,
+        gateway: FakeGateway,
+        max_connections: usize,
+    ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let (switch, shutdown) = Shutdown::new();
-        let server = tokio::spawn(server::run(listener, tls, gateway.responder(), shutdown));
+        let server = Server { listener, tls, responder: gateway.responder(), places: max_connections };
+        let server = tokio::spawn(server.run(shutdown));
         Ok(Self { gateway, address, scheme, switch, server })
     }
 

@@ -14,12 +14,11 @@ pub struct SandboxBuilder {
     listen: SocketAddr,
     api_key: Option<String>,
     gateway: Option<FakeGateway>,
-    #[cfg(feature = "tls")]
     certificate: Option<Certificate>,
+    max_connections: usize,
 }
 
 /// A certificate chain and its key, in PEM.
-#[cfg(feature = "tls")]
 struct Certificate {
     chain: String,
     private_key: String,
@@ -31,8 +30,8 @@ impl SandboxBuilder {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             api_key: None,
             gateway: None,
-            #[cfg(feature = "tls")]
             certificate: None,
+            max_connections: 1024,
         }
     }
 
@@ -56,9 +55,14 @@ impl SandboxBuilder {
         self
     }
 
+    /// How many connections are served at once; 1024 by default. Further ones wait until one of these is closed.
+    pub fn max_connections(mut self, count: usize) -> Self {
+        self.max_connections = count;
+        self
+    }
+
     /// Serves over https with this certificate chain and private key, both in PEM. For a base address that clients
     /// accept, the certificate must be for the address that is listened on.
-    #[cfg(feature = "tls")]
     pub fn tls_pem(mut self, certificate_chain: impl Into<String>, private_key: impl Into<String>) -> Self {
         self.certificate =
             Some(Certificate { chain: certificate_chain.into(), private_key: private_key.into() });
@@ -75,7 +79,7 @@ impl SandboxBuilder {
     ///
     /// Outside a tokio runtime, or with an API key that no client could send.
     pub async fn start(self) -> io::Result<Sandbox> {
-        let tls = self.tls()?;
+        let tls = self.certificate.map(|pem| Tls::new(&pem.chain, &pem.private_key)).transpose()?;
         let gateway = self.gateway.unwrap_or_else(|| {
             let builder = FakeGateway::builder().system_wall_clock();
             match self.api_key {
@@ -84,22 +88,7 @@ impl SandboxBuilder {
             }
         });
         let listener = TcpListener::bind(self.listen).await?;
-        Sandbox::serve(listener, tls, gateway)
-    }
-
-    #[cfg(feature = "tls")]
-    fn tls(&self) -> io::Result<Option<Tls>> {
-        self.certificate.as_ref().map(|pem| Tls::new(&pem.chain, &pem.private_key)).transpose()
-    }
-
-    #[cfg(not(feature = "tls"))]
-    #[allow(
-        clippy::unused_self,
-        clippy::unnecessary_wraps,
-        reason = "the same signature as with the feature"
-    )]
-    fn tls(&self) -> io::Result<Option<Tls>> {
-        Ok(None)
+        Sandbox::serve(listener, tls, gateway, self.max_connections)
     }
 }
 

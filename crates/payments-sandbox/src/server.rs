@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use payments_fake::Responder;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -11,59 +11,61 @@ use crate::connection::serve;
 use crate::shutdown::Shutdown;
 use crate::tls::Tls;
 
-/// Accepts and serves connections until the shutdown begins, then finishes those that are open.
-///
-/// Dropping the future drops every connection.
-pub(crate) async fn run(
-    listener: TcpListener,
-    tls: Option<Tls>,
-    responder: Responder,
-    mut shutdown: Shutdown,
-) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let mut connections = JoinSet::new();
-    loop {
-        let accepted = tokio::select! {
-            accepted = accept(&listener, &places) => accepted,
-            Some(_) = connections.join_next() => continue,
-            () = shutdown.begun() => break,
-        };
-        let (place, socket) = accepted;
-        let (tls, responder, shutdown) = (tls.clone(), responder.clone(), shutdown.clone());
-        connections.spawn(async move {
-            match tls {
-                None => serve(socket, responder, shutdown).await,
-                Some(tls) => {
-                    if let Some(socket) = tls.accept(socket).await {
-                        serve(socket, responder, shutdown).await;
-                    }
-                }
-            }
-            drop(place);
-        });
-    }
-    drop(listener);
-    while connections.join_next().await.is_some() {}
+/// What accepts connections and serves each on a task of its own.
+pub(crate) struct Server {
+    pub(crate) listener: TcpListener,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) responder: Responder,
+    /// How many connections may be open at once.
+    pub(crate) places: usize,
 }
 
-/// Chosen by this SDK: how many connections are served at once. Further ones wait in the system's queue.
-const MAX_CONNECTIONS: usize = 1024;
+impl Server {
+    /// Serves until the shutdown begins, then finishes the connections that are open. Dropping the future drops them.
+    pub(crate) async fn run(self, mut shutdown: Shutdown) {
+        let Self { listener, tls, responder, places } = self;
+        let places = Arc::new(Semaphore::new(places));
+        let mut connections = JoinSet::new();
+        loop {
+            let (place, socket) = tokio::select! {
+                accepted = accept(&listener, &places) => accepted,
+                // Tasks that ended are forgotten as they end, or they would pile up.
+                Some(_) = connections.join_next() => continue,
+                () = shutdown.begun() => break,
+            };
+            let (tls, responder, shutdown) = (tls.clone(), responder.clone(), shutdown.clone());
+            connections.spawn(async move {
+                let _place = place;
+                match tls {
+                    None => serve(socket, responder, shutdown).await,
+                    Some(tls) => {
+                        if let Some(socket) = tls.accept(socket).await {
+                            serve(socket, responder, shutdown).await;
+                        }
+                    }
+                }
+            });
+        }
+        drop(listener);
+        while connections.join_next().await.is_some() {}
+    }
+}
 
 /// The next connection, once there is a place for it.
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> (tokio::sync::OwnedSemaphorePermit, TcpStream) {
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (OwnedSemaphorePermit, TcpStream) {
     let place = Arc::clone(places).acquire_owned().await.expect("the semaphore is never closed");
     loop {
         match listener.accept().await {
             Ok((socket, _)) => {
-                // An answer is one small write; waiting for more of it would only make it late.
+                // An answer is one small write; waiting for more of it would only make it late. A client that is gone
+                // already makes this fail, and is noticed when it is read from.
                 let _ = socket.set_nodelay(true);
                 return (place, socket);
             }
-            // The client was gone already, or the process has no file descriptors left and needs some to be closed.
-            Err(_) => sleep(Duration::from_millis(10)).await,
+            // The client went before it was accepted, or the process has no file descriptor left and must wait for one.
+            Err(_) => sleep(ACCEPT_PAUSE).await,
         }
     }
 }
+
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);

@@ -12,7 +12,6 @@ impl Socket for TcpStream {
     }
 }
 
-#[cfg(feature = "tls")]
 impl Socket for tokio_rustls::server::TlsStream<TcpStream> {
     fn tcp(&self) -> &TcpStream {
         self.get_ref().0

@@ -1,68 +1,41 @@
-//! Serving over https. Without the feature `tls` there is no value of [`Tls`], and the server has one code path.
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
-#[cfg(feature = "tls")]
-pub(crate) use encrypted::Tls;
-#[cfg(not(feature = "tls"))]
-pub(crate) use plain::Tls;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::server::TlsStream;
 
-#[cfg(feature = "tls")]
-mod encrypted {
-    use std::io;
-    use std::sync::Arc;
-    use std::time::Duration;
+/// Accepts connections over https, with one certificate.
+#[derive(Clone)]
+pub(crate) struct Tls(TlsAcceptor);
 
-    use tokio::net::TcpStream;
-    use tokio::time::timeout;
-    use tokio_rustls::TlsAcceptor;
-    use tokio_rustls::rustls::ServerConfig;
-    use tokio_rustls::rustls::crypto::ring;
-    use tokio_rustls::rustls::pki_types::pem::PemObject;
-    use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-    use tokio_rustls::server::TlsStream;
-
-    /// Accepts connections with one certificate.
-    #[derive(Clone)]
-    pub(crate) struct Tls(TlsAcceptor);
-
-    impl Tls {
-        pub(crate) fn new(certificate_chain_pem: &str, private_key_pem: &str) -> io::Result<Self> {
-            let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
-            let chain: Vec<_> = CertificateDer::pem_slice_iter(certificate_chain_pem.as_bytes())
-                .collect::<Result<_, _>>()
-                .map_err(|_| invalid("the certificate chain is not PEM"))?;
-            let key = PrivateKeyDer::from_pem_slice(private_key_pem.as_bytes())
-                .map_err(|_| invalid("the private key is not PEM"))?;
-            // The provider is named, so that no other crate's choice for the whole process changes this server.
-            let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-                .with_safe_default_protocol_versions()
-                .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key))
-                .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-            Ok(Self(TlsAcceptor::from(Arc::new(config))))
-        }
-
-        /// The encrypted connection, or nothing if the handshake failed or took too long.
-        pub(crate) async fn accept(self, socket: TcpStream) -> Option<TlsStream<TcpStream>> {
-            timeout(HANDSHAKE_TIMEOUT, self.0.accept(socket)).await.ok()?.ok()
-        }
+impl Tls {
+    pub(crate) fn new(certificate_chain_pem: &str, private_key_pem: &str) -> io::Result<Self> {
+        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
+        let chain: Vec<_> = CertificateDer::pem_slice_iter(certificate_chain_pem.as_bytes())
+            .collect::<Result<_, _>>()
+            .map_err(|_| invalid("the certificate chain is not PEM"))?;
+        let key = PrivateKeyDer::from_pem_slice(private_key_pem.as_bytes())
+            .map_err(|_| invalid("the private key is not PEM"))?;
+        // The provider is named, so that no other crate's choice for the whole process changes this server.
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key))
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }
 
-    const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-}
-
-#[cfg(not(feature = "tls"))]
-mod plain {
-    use std::convert::Infallible;
-
-    use tokio::net::TcpStream;
-
-    /// There is none.
-    #[derive(Clone)]
-    pub(crate) struct Tls(Infallible);
-
-    impl Tls {
-        #[allow(clippy::unused_async, reason = "the same signature as the encrypted one's")]
-        pub(crate) async fn accept(self, _socket: TcpStream) -> Option<TcpStream> {
-            match self.0 {}
-        }
+    /// The encrypted connection, or nothing if the handshake failed or took too long.
+    pub(crate) async fn accept(self, socket: TcpStream) -> Option<TlsStream<TcpStream>> {
+        timeout(HANDSHAKE_TIMEOUT, self.0.accept(socket)).await.ok()?.ok()
     }
 }
+
+/// Chosen by this SDK: as long as the head of a request may take.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,0 +1,213 @@
+//! Every fault as a real socket event, in the phases where it takes effect and where it does not.
+
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use payments_core::OperationName;
+use payments_core::model::Amount;
+use payments_fake::{Fault, FaultMoment, Phase};
+use payments_sandbox::BlockingSandbox;
+
+use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
+
+/// A payment that was sent under a fault.
+struct Struck {
+    sandbox: BlockingSandbox,
+    client: RawClient,
+    phase: Phase,
+}
+
+/// Pays under the fault in each phase and looks at the socket; the ledger must be as the phase says.
+#[track_caller]
+fn in_every_phase(kind: impl Fn(FaultMoment) -> Fault, mut look: impl FnMut(&mut Struck)) {
+    for phase in [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late] {
+        let sandbox = BlockingSandbox::start().unwrap();
+        sandbox.gateway().arm(kind(Fault::on(OperationName::TokenTransaction).at(phase)));
+        let mut client = RawClient::connect(&sandbox);
+        client.post("/token-transaction", TOKEN_PAYMENT);
+        let mut struck = Struck { sandbox, client, phase };
+        look(&mut struck);
+        let gateway = struck.sandbox.gateway();
+        assert_eq!(gateway.ledger().charged().count(), usize::from(phase == Phase::AfterCommit), "{phase:?}");
+        assert_eq!(gateway.deliver_late(), usize::from(phase == Phase::Late));
+    }
+}
+
+#[test]
+fn close_ends_the_connection_without_a_byte() {
+    in_every_phase(FaultMoment::close, |Struck { client, .. }| {
+        assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
+    });
+}
+
+#[test]
+fn reset_is_a_real_reset() {
+    in_every_phase(FaultMoment::reset, |Struck { client, .. }| {
+        assert_eq!(client.read_to_end(), (Vec::new(), End::Reset));
+    });
+}
+
+#[test]
+fn refuse_comes_too_late_on_a_standing_connection_and_resets_it_without_an_effect() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    sandbox.gateway().arm(Fault::on(OperationName::TokenTransaction).after_commit().refuse());
+    let mut client = RawClient::connect(&sandbox);
+    client.post("/token-transaction", TOKEN_PAYMENT);
+    assert_eq!(client.read_to_end(), (Vec::new(), End::Reset));
+    sandbox.gateway().ledger().assert_nothing_charged();
+}
+
+#[test]
+fn garbage_is_no_http() {
+    in_every_phase(FaultMoment::garbage, |Struck { client, .. }| {
+        let (bytes, end) = client.read_to_end();
+        assert!(bytes.len() > 16 && !bytes.starts_with(b"HTTP"), "{bytes:?}");
+        assert_eq!(end, End::Closed);
+    });
+}
+
+#[test]
+fn truncate_keeps_the_content_length_and_cuts() {
+    in_every_phase(
+        |fault| fault.truncate(40),
+        |Struck { client, .. }| {
+            let head = client.read_head();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+            assert!(
+                head.starts_with("HTTP/1.1 200 OK\r\n") && length.parse::<usize>().unwrap() > 40,
+                "{head}"
+            );
+            let (body, end) = client.read_to_end();
+            assert_eq!((body.len(), end), (40, End::Closed));
+            assert!(body.starts_with(b"{\"status\":\"success\""), "{body:?}");
+        },
+    );
+}
+
+#[test]
+fn stall_is_silent_until_the_client_goes() {
+    in_every_phase(FaultMoment::stall, |Struck { client, sandbox, .. }| {
+        while sandbox.gateway().requests().is_empty() {
+            std::thread::yield_now();
+        }
+        // It was read; whatever the server does about it comes before it answers somebody else.
+        let mut other = RawClient::connect(sandbox);
+        other.get("/customer/cus_1");
+        assert_eq!(other.answer().status(), 200);
+        assert!(client.is_silent());
+    });
+}
+
+#[test]
+fn drip_gives_the_answer_piece_by_piece_and_its_last_byte_only_after_the_commit() {
+    let every = Duration::from_millis(3);
+    in_every_phase(
+        |fault| fault.drip(16, every),
+        |Struck { client, phase, .. }| {
+            let started = Instant::now();
+            let head = client.read_head();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+            let length: usize = length.parse().unwrap();
+            let pieces = u32::try_from((length - 1).div_ceil(16)).unwrap();
+            let body = client.read_exactly(length - 1);
+            assert!(started.elapsed() >= every * pieces);
+            assert!(body.starts_with(b"{\"status\":\"success\""));
+            if *phase == Phase::AfterCommit {
+                assert_eq!(client.read_to_end(), (b"}".to_vec(), End::Closed));
+            } else {
+                assert!(client.is_silent());
+            }
+        },
+    );
+}
+
+#[test]
+fn html_is_a_page_with_the_status_of_a_proxy() {
+    in_every_phase(FaultMoment::html, |Struck { client, .. }| {
+        let answer = client.answer();
+        assert_eq!((answer.status(), answer.header("content-type")), (502, Some("text/html; charset=utf-8")));
+        assert!(answer.body.starts_with(b"<!DOCTYPE html>"));
+        assert_eq!(answer.header("x-request-id"), None, "it is not the service that speaks");
+    });
+}
+
+#[test]
+fn status_is_the_error_body_with_a_retry_after() {
+    in_every_phase(
+        |fault| fault.status(StatusCode::SERVICE_UNAVAILABLE).retry_after("7"),
+        |Struck { client, .. }| {
+            let answer = client.answer();
+            assert_eq!((answer.status(), answer.header("retry-after")), (503, Some("7")));
+            let body =
+                serde_json::json!({ "status": "failed", "status_code": 503, "msg": "Service Unavailable" });
+            assert_eq!(answer.json(), body);
+        },
+    );
+}
+
+#[test]
+fn wrong_shape_is_good_json_of_another_interface() {
+    in_every_phase(FaultMoment::wrong_shape, |Struck { client, .. }| {
+        let answer = client.answer();
+        assert_eq!((answer.status(), answer.json()), (200, serde_json::json!({ "result": "ok" })));
+    });
+}
+
+#[test]
+fn delay_gives_the_true_answer_late_and_keeps_the_connection() {
+    let by = Duration::from_millis(30);
+    for phase in [Phase::BeforeCommit, Phase::AfterCommit] {
+        let sandbox = BlockingSandbox::start().unwrap();
+        sandbox.gateway().arm(Fault::on(OperationName::TokenTransaction).at(phase).delay(by));
+        let mut client = RawClient::connect(&sandbox);
+        let started = Instant::now();
+        client.post("/token-transaction", TOKEN_PAYMENT);
+        assert_eq!(client.answer().status(), 200);
+        assert!(started.elapsed() >= by);
+        client.get("/customer/cus_1");
+        assert_eq!(client.answer().status(), 200);
+        sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
+    }
+}
+
+#[test]
+fn a_client_that_goes_before_a_delayed_request_is_processed_is_never_charged() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    let gate = sandbox.gateway().gate(OperationName::TokenTransaction);
+    let mut client = RawClient::connect(&sandbox);
+    client.post("/token-transaction", TOKEN_PAYMENT);
+    payments_fake::block_on(gate.arrived());
+    drop(client);
+    // The server notices that the client is gone, and gives the request up.
+    while gate.held() > 0 {
+        std::thread::yield_now();
+    }
+    gate.release();
+    let gateway = sandbox.gateway().clone();
+    drop(sandbox);
+    gateway.ledger().assert_nothing_charged();
+}
+
+#[test]
+fn a_fault_ends_one_connection_and_no_other() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    let (mut struck, mut other) = (RawClient::connect(&sandbox), RawClient::connect(&sandbox));
+    other.get("/customer/cus_1");
+    assert_eq!(other.answer().status(), 200);
+    sandbox.gateway().arm(Fault::on(OperationName::GetCustomer).before_commit().reset());
+    struck.get("/customer/cus_1");
+    assert_eq!(struck.read_to_end().1, End::Reset);
+    other.get("/customer/cus_1");
+    assert_eq!(other.answer().status(), 200);
+}
+
+#[test]
+fn an_answer_that_was_given_before_is_whole_although_the_next_one_is_reset() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    sandbox.gateway().arm(Fault::on(OperationName::TokenTransaction).after_commit().close());
+    let mut client = RawClient::connect(&sandbox);
+    client.get("/customer/cus_1");
+    assert_eq!(client.answer().status(), 200);
+    client.post("/token-transaction", TOKEN_PAYMENT);
+    assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
+}

@@ -1,0 +1,125 @@
+//! Starting, stopping gracefully, and being dropped.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread;
+
+use payments_core::OperationName;
+use payments_core::model::Amount;
+use payments_fake::{FakeGateway, Fault, block_on};
+use payments_sandbox::{BlockingSandbox, Sandbox};
+
+use crate::raw_client::{End, RawClient, TOKEN_PAYMENT, can_connect};
+
+#[test]
+fn it_listens_when_start_returns_and_not_after_it_is_dropped() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    let base_url = sandbox.base_url().to_owned();
+    assert!(base_url.starts_with("http://127.0.0.1:") && base_url.ends_with("/api/v1/public"), "{base_url}");
+    assert_eq!(sandbox.endpoint().base_url(), base_url);
+    can_connect(&base_url).unwrap();
+    drop(sandbox);
+    can_connect(&base_url).expect_err("nobody listens any more");
+}
+
+#[test]
+fn a_graceful_stop_finishes_what_is_in_flight() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    let gateway = sandbox.gateway().clone();
+    let gate = gateway.gate(OperationName::TokenTransaction);
+    let mut paying = RawClient::connect(&sandbox);
+    let mut idle = RawClient::connect(&sandbox);
+    idle.get("/customer/cus_1");
+    idle.answer();
+    paying.post("/token-transaction", TOKEN_PAYMENT);
+    block_on(gate.arrived());
+
+    let stopping = thread::spawn(move || drop(sandbox));
+    assert_eq!(idle.read_to_end(), (Vec::new(), End::Closed), "an idle connection is closed at once");
+    assert!(paying.is_silent() && !stopping.is_finished(), "a request in flight is waited for");
+    gate.release();
+    let answer = paying.answer();
+    assert_eq!((answer.status(), answer.header("connection")), (200, Some("close")));
+    assert_eq!(paying.read_to_end(), (Vec::new(), End::Closed));
+    stopping.join().unwrap();
+    gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
+}
+
+#[test]
+fn a_graceful_stop_does_not_wait_for_a_client_that_a_fault_keeps_waiting() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    sandbox.gateway().arm(Fault::on(OperationName::TokenTransaction).after_commit().stall());
+    let gate = sandbox.gateway().gate_after_commit(OperationName::TokenTransaction);
+    let mut client = RawClient::connect(&sandbox);
+    client.post("/token-transaction", TOKEN_PAYMENT);
+    block_on(gate.arrived());
+    gate.release();
+    drop(sandbox);
+    assert_eq!(client.read_to_end().0, Vec::<u8>::new());
+}
+
+#[test]
+fn a_stopped_sandbox_leaves_its_gateway_to_be_asked() {
+    let gateway = FakeGateway::builder().api_key("key_of_my_own").build();
+    let sandbox = BlockingSandbox::start_with(Sandbox::builder().gateway(gateway.clone())).unwrap();
+    assert_eq!(sandbox.api_key(), "key_of_my_own");
+    let mut client = RawClient::connect(&sandbox);
+    client.post("/token-transaction", TOKEN_PAYMENT);
+    client.answer();
+    drop(sandbox);
+    gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
+}
+
+#[test]
+fn a_port_that_is_taken_is_an_error() {
+    let taken = BlockingSandbox::start().unwrap();
+    let port: u16 = taken.base_url().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
+    let builder = Sandbox::builder().listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    let error = BlockingSandbox::start_with(builder).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
+}
+
+#[tokio::test]
+async fn it_runs_in_the_background_of_a_runtime() {
+    let sandbox = Sandbox::builder().api_key("key_of_the_test").start().await.unwrap();
+    assert_eq!(sandbox.api_key(), "key_of_the_test");
+    assert_eq!(sandbox.base_url(), format!("http://{}/api/v1/public", sandbox.local_addr()));
+    let base_url = sandbox.base_url();
+    can_connect(&base_url).unwrap();
+    sandbox.shutdown().await;
+    can_connect(&base_url).expect_err("nobody listens any more");
+}
+
+#[tokio::test]
+async fn a_sandbox_that_listens_everywhere_gives_an_address_that_can_be_reached() {
+    let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let sandbox = Sandbox::builder().listen(everywhere).start().await.unwrap();
+    assert!(sandbox.base_url().starts_with("http://127.0.0.1:"));
+    can_connect(sandbox.endpoint().base_url()).unwrap();
+    sandbox.shutdown().await;
+}
+
+#[tokio::test]
+async fn dropping_it_breaks_what_is_in_flight() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let base_url = sandbox.base_url();
+    drop(sandbox);
+    // The server's task is cancelled the next time the runtime looks at it.
+    while can_connect(&base_url).is_ok() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+#[should_panic(expected = "armed faults that never fired")]
+fn an_armed_fault_that_never_fires_fails_the_test_here_too() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
+}
+
+#[test]
+fn d5_debug_shows_no_key() {
+    let sandbox = BlockingSandbox::start_with(Sandbox::builder().api_key("key_of_the_test")).unwrap();
+    let builder = Sandbox::builder().api_key("key_of_the_test");
+    let shown = format!("{sandbox:?} {builder:?}");
+    assert!(shown.contains("127.0.0.1") && !shown.contains("key_of_the_test"), "{shown}");
+}

@@ -1,0 +1,10 @@
+//! The sandbox over real sockets, asked by plain `std::net::TcpStream` so that no HTTP client hides anything.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod answers;
+mod faults;
+mod lifetime;
+mod limits;
+mod raw_client;
+mod tls;

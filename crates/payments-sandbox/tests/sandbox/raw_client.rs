@@ -1,0 +1,133 @@
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use payments_sandbox::BlockingSandbox;
+use serde_json::Value;
+
+/// One connection, and what comes over it byte by byte.
+pub(crate) struct RawClient {
+    stream: TcpStream,
+    api_key: String,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Closed,
+    Reset,
+}
+
+/// A whole answer.
+#[derive(Debug)]
+pub(crate) struct RawAnswer {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl RawAnswer {
+    pub(crate) fn status(&self) -> u16 {
+        self.head[9..12].parse().unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head
+            .lines()
+            .filter_map(|line| line.split_once(": "))
+            .find(|(own, _)| *own == name)
+            .map(|(_, value)| value)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+impl RawClient {
+    pub(crate) fn connect(sandbox: &BlockingSandbox) -> Self {
+        let stream = TcpStream::connect(address(sandbox.base_url())).unwrap();
+        // A test that would hang fails instead; none depends on how long it is.
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        Self { stream, api_key: sandbox.api_key() }
+    }
+
+    pub(crate) fn post(&mut self, path: &str, body: &str) {
+        let head = self.head("POST", path);
+        let length = body.len();
+        self.send(&format!("{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"));
+    }
+
+    pub(crate) fn get(&mut self, path: &str) {
+        let head = self.head("GET", path);
+        self.send(&format!("{head}\r\n"));
+    }
+
+    /// The request line and the headers that every request has, without the empty line.
+    pub(crate) fn head(&self, method: &str, path: &str) -> String {
+        let key = &self.api_key;
+        format!("{method} /api/v1/public{path} HTTP/1.1\r\nhost: localhost\r\nauthorization: {key}\r\n")
+    }
+
+    pub(crate) fn send(&mut self, text: &str) {
+        self.stream.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Reads one whole answer and leaves the connection open.
+    pub(crate) fn answer(&mut self) -> RawAnswer {
+        let head = self.read_head();
+        let mut answer = RawAnswer { head, body: Vec::new() };
+        let length = answer.header("content-length").unwrap().parse().unwrap();
+        answer.body.resize(length, 0);
+        self.stream.read_exact(&mut answer.body).unwrap();
+        answer
+    }
+
+    /// Reads up to and including the empty line.
+    pub(crate) fn read_head(&mut self) -> String {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            self.stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        String::from_utf8(head).unwrap()
+    }
+
+    /// Reads this many bytes.
+    pub(crate) fn read_exactly(&mut self, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        self.stream.read_exact(&mut bytes).unwrap();
+        bytes
+    }
+
+    /// Reads everything that comes, and how it ends.
+    pub(crate) fn read_to_end(&mut self) -> (Vec<u8>, End) {
+        let mut bytes = Vec::new();
+        match self.stream.read_to_end(&mut bytes) {
+            Ok(_) => (bytes, End::Closed),
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => (bytes, End::Reset),
+            Err(error) => panic!("neither closed nor reset: {error}"),
+        }
+    }
+
+    /// Whether nothing came so far and the connection is open.
+    pub(crate) fn is_silent(&mut self) -> bool {
+        self.stream.set_nonblocking(true).unwrap();
+        let peeked = self.stream.peek(&mut [0]);
+        self.stream.set_nonblocking(false).unwrap();
+        peeked.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    }
+}
+
+/// Whether somebody listens there.
+pub(crate) fn can_connect(base_url: &str) -> io::Result<()> {
+    TcpStream::connect(address(base_url)).map(drop)
+}
+
+fn address(base_url: &str) -> &str {
+    base_url.split("://").nth(1).unwrap().split('/').next().unwrap()
+}
+
+/// A token payment of 10.50, as a client would write it.
+pub(crate) const TOKEN_PAYMENT: &str =
+    r#"{"TokenId":"tok_approved","Amount":10.50,"ConvenienceFeeActive":false}"#;

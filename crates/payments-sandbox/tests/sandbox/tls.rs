@@ -1,0 +1,104 @@
+//! The same over https.
+
+use std::io;
+use std::sync::Arc;
+
+use payments_core::OperationName;
+use payments_core::model::Amount;
+use payments_fake::Fault;
+use payments_sandbox::Sandbox;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::raw_client::TOKEN_PAYMENT;
+
+async fn sandbox_and_client() -> (Sandbox, TlsStream<TcpStream>) {
+    let rcgen::CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let builder = Sandbox::builder().tls_pem(cert.pem(), signing_key.serialize_pem());
+    let sandbox = builder.start().await.unwrap();
+    let client = connect(&sandbox, cert.der().clone()).await.unwrap();
+    (sandbox, client)
+}
+
+async fn connect(sandbox: &Sandbox, trusted: CertificateDer<'static>) -> io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(trusted).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let address = sandbox.local_addr();
+    let name = ServerName::IpAddress(address.ip().into());
+    TlsConnector::from(Arc::new(config)).connect(name, TcpStream::connect(address).await?).await
+}
+
+async fn pay(client: &mut TlsStream<TcpStream>, sandbox: &Sandbox) -> (Vec<u8>, io::Result<usize>) {
+    let (key, length) = (sandbox.api_key(), TOKEN_PAYMENT.len());
+    let request = format!(
+        "POST /api/v1/public/token-transaction HTTP/1.1\r\nhost: localhost\r\nauthorization: {key}\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{TOKEN_PAYMENT}"
+    );
+    client.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let end = client.read_to_end(&mut answer).await;
+    (answer, end)
+}
+
+#[tokio::test]
+async fn a_payment_goes_over_https() {
+    let (sandbox, mut client) = sandbox_and_client().await;
+    assert!(sandbox.base_url().starts_with("https://127.0.0.1:"));
+    assert_eq!(sandbox.endpoint().base_url(), sandbox.base_url());
+    let (answer, end) = pay(&mut client, &sandbox).await;
+    assert!(answer.starts_with(b"HTTP/1.1 200 OK"));
+    end.expect("the end of the stream is told, so that it cannot be mistaken for a cut");
+    sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
+    sandbox.shutdown().await;
+}
+
+#[tokio::test]
+async fn faults_are_inside_the_encrypted_stream_and_a_reset_is_below_it() {
+    let operation = OperationName::TokenTransaction;
+    let (sandbox, mut client) = sandbox_and_client().await;
+    sandbox.gateway().arm(Fault::on(operation).after_commit().garbage());
+    let (garbage, end) = pay(&mut client, &sandbox).await;
+    assert!(end.is_ok() && !garbage.is_empty() && !garbage.starts_with(b"HTTP"));
+
+    let (sandbox, mut client) = sandbox_and_client().await;
+    sandbox.gateway().arm(Fault::on(operation).after_commit().reset());
+    let (nothing, end) = pay(&mut client, &sandbox).await;
+    assert_eq!((nothing.len(), end.unwrap_err().kind()), (0, io::ErrorKind::ConnectionReset));
+    sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
+}
+
+#[tokio::test]
+async fn a_client_that_trusts_another_certificate_never_gets_to_send() {
+    let (sandbox, _) = sandbox_and_client().await;
+    let other = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    connect(&sandbox, other.cert.der().clone()).await.unwrap_err();
+    sandbox.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_none_is_an_error_without_its_text() {
+    let rcgen::CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let other = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap().signing_key;
+    for (chain, key) in [
+        ("nonsense".to_owned(), signing_key.serialize_pem()),
+        (cert.pem(), "nonsense".to_owned()),
+        (String::new(), String::new()),
+        (cert.pem(), other.serialize_pem()),
+    ] {
+        let error = Sandbox::builder().tls_pem(chain, key).start().await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(!error.to_string().contains("nonsense"), "{error}");
+    }
+}
