@@ -45,10 +45,15 @@ impl RawAnswer {
 
 impl RawClient {
     pub(crate) fn connect(sandbox: &BlockingSandbox) -> Self {
-        let stream = TcpStream::connect(address(sandbox.base_url())).unwrap();
+        Self::to(sandbox.base_url(), &sandbox.api_key()).unwrap()
+    }
+
+    pub(crate) fn to(base_url: &str, api_key: &str) -> io::Result<Self> {
+        let address = base_url.split("://").nth(1).unwrap().split('/').next().unwrap();
+        let stream = TcpStream::connect(address)?;
         // A test that would hang fails instead; none depends on how long it is.
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        Self { stream, api_key: sandbox.api_key() }
+        Ok(Self { stream, api_key: api_key.to_owned() })
     }
 
     pub(crate) fn post(&mut self, path: &str, body: &str) {
@@ -110,6 +115,11 @@ impl RawClient {
         }
     }
 
+    /// Waits until a byte comes, or the connection ends in whatever way.
+    pub(crate) fn wait_for_anything(&mut self) {
+        let _ = self.stream.read(&mut [0]);
+    }
+
     /// Whether nothing came so far and the connection is open.
     pub(crate) fn is_silent(&mut self) -> bool {
         self.stream.set_nonblocking(true).unwrap();
@@ -117,15 +127,6 @@ impl RawClient {
         self.stream.set_nonblocking(false).unwrap();
         peeked.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
     }
-}
-
-/// Whether somebody listens there.
-pub(crate) fn can_connect(base_url: &str) -> io::Result<()> {
-    TcpStream::connect(address(base_url)).map(drop)
-}
-
-fn address(base_url: &str) -> &str {
-    base_url.split("://").nth(1).unwrap().split('/').next().unwrap()
 }
 
 /// A token payment of 10.50, as a client would write it.
