@@ -190,7 +190,18 @@ impl Clerk<'_> {
 
     /// What all payments have in common, once it is known whether they are approved.
     fn payment(&self, payment: Payment, verdict: Verdict) -> Decision {
-        let Payment { operation, transaction_type, base_amount, fee, source, mut record, .. } = payment;
+        let Payment {
+            operation,
+            transaction_type,
+            base_amount,
+            fee,
+            source,
+            reference_no,
+            description,
+            mut record,
+            new_token,
+            counted_token,
+        } = payment;
         let fee = self.choices.convenience_fee.filter(|_| fee == ConvenienceFee::Active);
         let Some(amount) = fee.map_or(Some(base_amount), |fee| base_amount.checked_add(fee)) else {
             return answer::bad_request("invalid amount").into();
@@ -205,24 +216,20 @@ impl Clerk<'_> {
             Err(_) => (EntryState::Declined, &codes.declined),
         };
         record::decide(&mut record, amount, transaction_type, code);
-        let answer = self.payment_answer(operation, &record, payment.new_token.as_ref(), verdict);
+        let answer = self.payment_answer(operation, &record, new_token.as_ref(), verdict);
         let entry = Box::new(LedgerEntry {
             operation,
             kind,
             state,
             amount,
             source,
-            reference_no: payment.reference_no,
-            description: payment.description,
+            reference_no,
+            description,
             void_reason: None,
             at: self.now,
             record,
         });
-        let counted_token = payment.counted_token.filter(|_| verdict.is_ok());
-        Decision {
-            answer,
-            effect: Some(Effect::Payment { entry, new_token: payment.new_token, counted_token }),
-        }
+        Decision { answer, effect: Some(Effect::Payment { entry, new_token, counted_token }) }
     }
 
     /// A card or ACH payment answers with its record, a token payment with its `TransactionId`.

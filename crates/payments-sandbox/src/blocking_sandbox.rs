@@ -1,5 +1,6 @@
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
@@ -17,6 +18,7 @@ use crate::{Sandbox, SandboxBuilder};
 pub struct BlockingSandbox {
     gateway: FakeGateway,
     base_url: String,
+    address: SocketAddr,
     endpoint: Endpoint,
     /// Dropped, it tells the thread to stop.
     stop: Option<oneshot::Sender<()>>,
@@ -45,7 +47,8 @@ impl BlockingSandbox {
         let serve = async move {
             match builder.start().await {
                 Ok(sandbox) => {
-                    let facts = (sandbox.gateway().clone(), sandbox.base_url(), sandbox.endpoint());
+                    let gateway = sandbox.gateway().clone();
+                    let facts = (gateway, sandbox.base_url(), sandbox.local_addr(), sandbox.endpoint());
                     // The receiver waits for exactly one report.
                     let _ = report.send(Ok(facts));
                     // Sent or dropped, it means the same.
@@ -60,15 +63,20 @@ impl BlockingSandbox {
         let thread = thread::Builder::new()
             .name("payments-sandbox".to_owned())
             .spawn(move || runtime.block_on(serve))?;
-        let (gateway, base_url, endpoint) = started
+        let (gateway, base_url, address, endpoint) = started
             .recv()
             .map_err(|_| io::Error::other("the sandbox's thread ended before it reported"))??;
-        Ok(Self { gateway, base_url, endpoint, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { gateway, base_url, address, endpoint, stop: Some(stop), thread: Some(thread) })
     }
 
     /// The address that clients are given, such as `http://127.0.0.1:40123/api/v1/public`.
     pub fn base_url(&self) -> &str {
         &self.base_url
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
     }
 
     /// The key that it accepts.
@@ -99,7 +107,7 @@ impl Drop for BlockingSandbox {
 
 impl fmt::Debug for BlockingSandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { gateway, base_url, endpoint: _, stop: _, thread: _ } = self;
+        let Self { gateway, base_url, address: _, endpoint: _, stop: _, thread: _ } = self;
         f.debug_struct("BlockingSandbox")
             .field("base_url", base_url)
             .field("gateway", gateway)

@@ -1,4 +1,69 @@
 //! The payment service on one's own machine, over HTTP, for any language.
+//!
+//! It is the [`FakeGateway`](payments_fake::FakeGateway) behind a real socket: the same answers byte for byte, the same
+//! [test values](payments_fake::test_values), the same ledger, and the same [faults](payments_fake::Fault), which are real
+//! socket events here. No account, no network, no shared state: each sandbox has a free port of its own and starts in
+//! milliseconds.
+//!
+//! [`Sandbox`] runs in the background of a tokio runtime, [`BlockingSandbox`] on a thread of its own for programs that
+//! have no runtime:
+//!
+//! ```
+//! use std::io::{Read, Write};
+//! use std::net::TcpStream;
+//!
+//! use payments_core::OperationName;
+//! use payments_core::model::Amount;
+//! use payments_fake::Fault;
+//! use payments_sandbox::BlockingSandbox;
+//!
+//! let sandbox = BlockingSandbox::start()?;
+//! sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+//!
+//! // Any HTTP client in any language; this one is a socket.
+//! let address = sandbox.local_addr();
+//! let body = r#"{"TokenId":"tok_approved","Amount":10.50,"ConvenienceFeeActive":false}"#;
+//! let mut socket = TcpStream::connect(address)?;
+//! write!(
+//!     socket,
+//!     "POST /api/v1/public/token-transaction HTTP/1.1\r\nHost: {address}\r\nAuthorization: {}\r\n\
+//!      Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+//!     sandbox.api_key(),
+//!     body.len(),
+//! )?;
+//! let mut answer = Vec::new();
+//! socket.read_to_end(&mut answer)?;
+//!
+//! // The client is told nothing at all, and has paid.
+//! assert!(answer.is_empty());
+//! sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # What a fault does to the socket
+//!
+//! | fault | the client sees |
+//! |---|---|
+//! | `close` | the end of the stream, without a byte |
+//! | `reset` | a TCP reset |
+//! | `refuse` | a TCP reset as well, and nothing happened: a connection that stands can no longer be refused |
+//! | `stall` | nothing, until it goes or the sandbox stops |
+//! | `garbage` | bytes that are not HTTP, then the end |
+//! | `truncate` | a head with the true `Content-Length`, less of the body, then the end |
+//! | `drip` | the head, then the body piece by piece |
+//! | `delay` | the whole answer, late, on a connection that stays open |
+//! | `html`, `status`, `wrong_shape` | another whole answer |
+//!
+//! # As a server
+//!
+//! HTTP/1.1 with keep-alive, over https if it is given a [certificate](SandboxBuilder::tls_pem). A body over 64 KiB is
+//! answered with 413, a client that takes more than ten seconds for a request's head or body is let go, and the number
+//! of [connections](SandboxBuilder::max_connections) is limited. [`Sandbox::shutdown`] finishes what is in flight.
+//!
+//! # What it is not
+//!
+//! It is no place for real cards: nothing of a card but its last four digits is kept, and everything else is gone when
+//! the process ends, but whoever can reach the port can use it.
 
 mod blocking_sandbox;
 mod connection;

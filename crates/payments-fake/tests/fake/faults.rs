@@ -6,7 +6,7 @@ use crate::support::*;
 use http::StatusCode;
 use payments_core::model::Void;
 use payments_core::{Delivery, Error, OperationName, Outcome};
-use payments_fake::{EntryState, FakeGateway, Fault, FaultMoment, Phase, block_on};
+use payments_fake::{EntryState, FakeGateway, Fault, FaultKind, FaultMoment, Phase, block_on};
 
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -93,7 +93,9 @@ fn d11_an_unclear_answer_is_unknown_in_every_phase_and_looks_the_same() {
 fn d2_a_refused_connection_is_not_processed_whatever_the_phase_was_said_to_be() {
     for phase in [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late] {
         let gateway = FakeGateway::new();
-        gateway.arm(Fault::on(OperationName::Transaction).at(phase).refuse());
+        let fault = Fault::on(OperationName::Transaction).at(phase).refuse();
+        assert_eq!(fault.phase(), Phase::BeforeCommit);
+        gateway.arm(fault);
         let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
         assert_eq!((error.outcome(), error.is_connect()), (Outcome::NotProcessed, true));
         assert_eq!(gateway.requests(), [], "nothing arrived");
@@ -158,6 +160,20 @@ fn a_drip_inside_the_deadline_is_a_whole_answer() {
     let pieces = u32::try_from(paid.body_snippet().len().div_ceil(100)).unwrap();
     assert_eq!(gateway.clock().elapsed(), PAUSE * pieces);
     gateway.ledger().assert_charged_once(PRICE);
+}
+
+#[test]
+fn a_drip_before_the_commit_never_becomes_a_whole_answer() {
+    for phase in [Phase::BeforeCommit, Phase::Late] {
+        let gateway = FakeGateway::new();
+        gateway.arm(Fault::on(OperationName::Transaction).at(phase).drip(usize::MAX, PAUSE));
+        let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
+        assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
+        let partial = error.transport_error().unwrap().partial().unwrap().body();
+        assert!(partial.ends_with(b"}") && !partial.ends_with(b"}}"), "all but the last brace came");
+        gateway.ledger().assert_nothing_charged();
+        gateway.deliver_late();
+    }
 }
 
 #[test]
@@ -338,6 +354,50 @@ fn an_unfired_fault_can_be_asked_for_disarmed_or_ignored() {
 
     let served = FakeGateway::builder().ignore_unfired_faults().build();
     served.arm(Fault::request_lost(OperationName::Void));
+}
+
+#[test]
+fn a_fault_says_what_it_is() {
+    let fault =
+        Fault::on(OperationName::Void).after_commit().status(StatusCode::BAD_GATEWAY).retry_after("7");
+    assert_eq!(fault.to_string(), "after_commit status on void");
+    assert_eq!((fault.operation(), fault.phase()), (Some(OperationName::Void), Phase::AfterCommit));
+    assert_eq!(fault.kind(), FaultKind::Status { status: StatusCode::BAD_GATEWAY });
+    let often = Fault::on_any().late().drip(0, PAUSE).nth(3).times(2);
+    assert_eq!(often.to_string(), "late drip on any operation, from request 3, 2 times");
+    let kinds = failing_kinds()
+        .into_iter()
+        .map(|(kind, ..)| kind)
+        .chain(unclear_answers().into_iter().map(|(kind, _)| kind));
+    let mut names: Vec<_> = kinds.map(|kind| kind(Fault::on_any().late()).kind().as_str()).collect();
+    names.extend(
+        [Fault::on_any().late().refuse(), Fault::on_any().late().delay(PAUSE)]
+            .map(|fault| fault.kind().as_str()),
+    );
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(
+        names,
+        [
+            "close",
+            "delay",
+            "drip",
+            "garbage",
+            "html",
+            "refuse",
+            "reset",
+            "stall",
+            "status",
+            "truncate",
+            "wrong_shape"
+        ]
+    );
+}
+
+#[test]
+#[should_panic(expected = "HTTP 100 Continue is not a final status")]
+fn an_informational_status_is_no_answer() {
+    let _ = Fault::on_any().before_commit().status(StatusCode::CONTINUE);
 }
 
 /// The message that the work panics with.

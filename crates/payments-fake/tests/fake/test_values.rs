@@ -1,7 +1,7 @@
 //! Every public test value, in every shape that a decline can have, through a client.
 
 use crate::support::*;
-use payments_core::model::{Payer, TransactionId};
+use payments_core::model::{ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionType};
 use payments_core::{Error, Outcome};
 use payments_fake::test_values::{
     DECLINED, DECLINED_AS_TOKEN, INVALID_POSTAL_CODE, TEST_VALUES, TestEffect, TestField, TestValue, VISA,
@@ -126,11 +126,7 @@ fn a_declined_card_makes_no_token() {
 fn d40_a_token_belongs_to_its_customer() {
     let gateway = FakeGateway::new();
     let charge = |owner: &str| {
-        let payment = payments_core::model::TokenTransaction::builder(
-            "tok_approved",
-            PRICE,
-            payments_core::model::ConvenienceFee::Inactive,
-        );
+        let payment = TokenTransaction::builder("tok_approved", PRICE, ConvenienceFee::Inactive);
         block_on(gateway.client().process_token(&payment.gateway_customer_id(owner).build().unwrap()))
     };
     charge("gc_1").unwrap();
@@ -139,10 +135,34 @@ fn d40_a_token_belongs_to_its_customer() {
 }
 
 #[test]
+fn d40_a_token_made_from_a_card_belongs_to_its_customer_too() {
+    let gateway = FakeGateway::new();
+    let payment = card(VISA).payment_tokenization(true).build().unwrap();
+    block_on(gateway.client().process_card(&payment)).unwrap();
+    let made = &gateway.tokens()[0];
+    assert_eq!(made.gateway_customer_id.as_str(), "gc_1");
+    let charge = |owner: &str| {
+        let payment = TokenTransaction::builder(made.token_id.as_str(), PRICE, ConvenienceFee::Inactive);
+        block_on(gateway.client().process_token(&payment.gateway_customer_id(owner).build().unwrap()))
+    };
+    charge("gc_1").unwrap();
+    assert_eq!(charge("gc_2").unwrap_err().reason(), Some("invalid token"));
+}
+
+#[test]
+fn a_decline_shape_is_read_by_its_name() {
+    for shape in DeclineShape::ALL {
+        assert_eq!(shape.to_string().parse(), Ok(shape));
+    }
+    let error = "ok_failed".parse::<DeclineShape>().unwrap_err();
+    assert_eq!(error.to_string(), "must be ok-failed, ok-error, bad-request or payment-required");
+}
+
+#[test]
 fn the_invalid_postal_code_is_refused_for_cards_and_accounts() {
     let gateway = FakeGateway::new();
     let nowhere = Payer { postal_code: INVALID_POSTAL_CODE, ..PAYER };
-    let payment = payment(VISA, payments_core::model::TransactionType::Sale, nowhere).build().unwrap();
+    let payment = payment(VISA, TransactionType::Sale, nowhere).build().unwrap();
     let error = block_on(gateway.client().process_card(&payment)).unwrap_err();
     assert_eq!((error.outcome(), error.reason()), (Outcome::Rejected, Some("invalid postal code")));
 
@@ -160,7 +180,7 @@ fn precedence_is_fault_then_card_then_postal_code_then_approval() {
     let gateway = FakeGateway::new();
     let pay = |number, postal_code| {
         let payer = Payer { postal_code, ..PAYER };
-        let payment = payment(number, payments_core::model::TransactionType::Sale, payer).build().unwrap();
+        let payment = payment(number, TransactionType::Sale, payer).build().unwrap();
         block_on(gateway.client().process_card(&payment))
     };
     gateway.arm(Fault::on(payments_core::OperationName::Transaction).before_commit().garbage());
