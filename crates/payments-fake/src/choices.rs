@@ -22,6 +22,7 @@ use crate::DeclineShape;
 /// | the numbers of countries | a text of digits is its own number; any other text has one of 1 to 999 that is always the same | – |
 /// | the TransactionId that a void answers | the voided one's | [`void_answer`](Self::void_answer) |
 /// | whether a token is returned after `PaymentTokenization` | no: the test asks [`FakeGateway::tokens`](crate::FakeGateway::tokens) | [`token_field`](Self::token_field) |
+/// | which payments make a token | approved card payments; an ACH payment makes none | – |
 /// | who owns a token made from a card | the seeded customer `gc_1` | – |
 /// | a `GatewayCustomerId` that does not own the token | HTTP 400, invalid token | – |
 /// | the card number in the record of an ACH payment | absent | – |

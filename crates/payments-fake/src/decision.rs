@@ -170,22 +170,23 @@ impl Clerk<'_> {
     /// The token that a payment names, if it is there and belongs to the customer that the payment names.
     fn chargeable_token(&self, payment: &TokenTransaction) -> Option<ChargeableToken> {
         let id = payment.token_id();
-        let owner = |owner: &str| payment.gateway_customer_id().is_none_or(|given| given.as_str() == owner);
-        if let Some(stored) = self.store.token(id) {
+        let (owner, token) = if let Some(stored) = self.store.token(id) {
             let verdict = if stored.declines { Err(DECLINED) } else { Ok(()) };
             let token = ChargeableToken { verdict, card: stored.card.clone(), counts_uses: false };
-            return Some(token).filter(|_| owner(stored.gateway_customer_id.as_str()));
-        }
-        let row = TestValue::find(TestField::TokenId, id.as_str())?;
-        let verdict = match row.effect {
-            TestEffect::Removed => return None,
-            TestEffect::Declines => Err(row.result),
-            TestEffect::ApprovesTwice if self.store.uses(id) >= 2 => Err(DECLINED),
-            _ => Ok(()),
+            (stored.gateway_customer_id.as_str(), token)
+        } else {
+            let row = TestValue::find(TestField::TokenId, id.as_str())?;
+            let verdict = match row.effect {
+                TestEffect::Removed => return None,
+                TestEffect::Declines => Err(row.result),
+                TestEffect::ApprovesTwice if self.store.uses(id) >= 2 => Err(DECLINED),
+                _ => Ok(()),
+            };
+            let counts_uses = row.effect == TestEffect::ApprovesTwice;
+            let card = MaskedCard::new(row.mirrored_card());
+            (test_values::GATEWAY_CUSTOMER, ChargeableToken { verdict, card, counts_uses })
         };
-        let card = MaskedCard::new(row.mirrored_card());
-        let token = ChargeableToken { verdict, card, counts_uses: row.effect == TestEffect::ApprovesTwice };
-        Some(token).filter(|_| owner(test_values::GATEWAY_CUSTOMER))
+        payment.gateway_customer_id().is_none_or(|given| given.as_str() == owner).then_some(token)
     }
 
     /// What all payments have in common, once it is known whether they are approved.
