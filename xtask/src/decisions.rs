@@ -33,11 +33,8 @@ pub(crate) fn held(workspace: &Workspace) -> Vec<Held> {
     DECISIONS
         .iter()
         .map(|decision| {
-            let tests = tests
-                .iter()
-                .filter(|test| numbers(&test.name).contains(&decision.number))
-                .cloned()
-                .collect();
+            let tests =
+                tests.iter().filter(|test| numbers(&test.name).contains(&decision.number)).cloned().collect();
             Held { decision, tests }
         })
         .collect()
@@ -112,133 +109,64 @@ fn collect_tests(tokens: TokenStream, counts_all: bool, path: &str, found: &mut 
 
 /// Whether an attribute is `test`, `tokio::test` or the like; `cfg(test)` is not.
 fn names_test(attribute: &TokenStream) -> bool {
-    let path: Vec<_> = attribute
-        .clone()
-        .into_iter()
-        .take_while(|token| !matches!(token, TokenTree::Group(_)))
-        .collect();
+    let path: Vec<_> =
+        attribute.clone().into_iter().take_while(|token| !matches!(token, TokenTree::Group(_))).collect();
     matches!(path.last(), Some(TokenTree::Ident(name)) if name == "test")
 }
 
 /// The decisions that a test's name says it holds.
 fn numbers(name: &str) -> Vec<u8> {
     let words = name.split('_').filter_map(|word| word.strip_prefix('d'));
-    words
-        .filter(|digits| digits.len() == 2)
-        .filter_map(|digits| digits.parse().ok())
-        .collect()
+    words.filter(|digits| digits.len() == 2).filter_map(|digits| digits.parse().ok()).collect()
 }
 
 const DECISIONS: &[Decision] = &[
     // Did the money move?
     decision(1, "local validation and bad configuration are NotProcessed"),
-    decision(
-        2,
-        "no connection, or a dead one found before the request was taken, is NotProcessed",
-    ),
+    decision(2, "no connection, or a dead one found before the request was taken, is NotProcessed"),
     decision(
         3,
         "anything that fails after the first byte is Unknown, a close after the whole request included",
     ),
-    decision(
-        4,
-        "of HTTP/2's refusals only REFUSED_STREAM is proof; without HTTP/2, none is claimed",
-    ),
-    decision(
-        5,
-        "2xx with status code 100, a success status and a TransactionId is processed",
-    ),
-    decision(
-        6,
-        "2xx whose status says no is Rejected; any other status is Unknown",
-    ),
+    decision(4, "of HTTP/2's refusals only REFUSED_STREAM is proof; without HTTP/2, none is claimed"),
+    decision(5, "2xx with status code 100, a success status and a TransactionId is processed"),
+    decision(6, "2xx whose status says no is Rejected; any other status is Unknown"),
     decision(7, "2xx with any other status code is Unknown"),
-    decision(
-        8,
-        "2xx that cannot be read is Unknown and keeps a TransactionId that can be",
-    ),
-    decision(
-        9,
-        "4xx with the service's error is Rejected; one that claims success is Unknown",
-    ),
+    decision(8, "2xx that cannot be read is Unknown and keeps a TransactionId that can be"),
+    decision(9, "4xx with the service's error is Rejected; one that claims success is Unknown"),
     decision(10, "4xx with a foreign body is Rejected by an intermediary"),
-    decision(
-        11,
-        "1xx, 3xx, 408, 409, 425, 5xx and unnamed statuses are Unknown, whatever the body",
-    ),
-    decision(
-        12,
-        "a look-up moves nothing: it succeeds with 200 and is never Unknown",
-    ),
+    decision(11, "1xx, 3xx, 408, 409, 425, 5xx and unnamed statuses are Unknown, whatever the body"),
+    decision(12, "a look-up moves nothing: it succeeds with 200 and is never Unknown"),
     // Sending.
-    decision(
-        20,
-        "no charge is sent twice, no redirect followed; look-ups are retried under one deadline",
-    ),
+    decision(20, "no charge is sent twice, no redirect followed; look-ups are retried under one deadline"),
     decision(21, "the body of a POST is never empty"),
     decision(22, "a dropped charge is Unknown, and the observer hears of it"),
-    decision(
-        23,
-        "deadlines always exist: 10 s to connect, 60 s in total, raced by core as a backstop",
-    ),
-    decision(
-        24,
-        "https, or http to loopback alone; the path prefix is kept as given",
-    ),
-    decision(
-        25,
-        "base URL and key have no defaults; the key is visible ASCII and never shown",
-    ),
+    decision(23, "deadlines always exist: 10 s to connect, 60 s in total, raced by core as a backstop"),
+    decision(24, "https, or http to loopback alone; the path prefix is kept as given"),
+    decision(25, "base URL and key have no defaults; the key is visible ASCII and never shown"),
     decision(26, "sale or authorise is always said"),
     decision(27, "the convenience fee is always said and never computed"),
     decision(28, "TransactionFor is the constant Void"),
     decision(29, "PaymentTokenization is omitted unless set"),
-    decision(
-        30,
-        "unset is omitted and never null; blank, mistyped and repeated are violations",
-    ),
-    decision(
-        31,
-        "card numbers: separators stripped, 12 to 19 digits, Luhn unless told otherwise",
-    ),
+    decision(30, "unset is omitted and never null; blank, mistyped and repeated are violations"),
+    decision(31, "card numbers: separators stripped, 12 to 19 digits, Luhn unless told otherwise"),
     decision(32, "a CVV has three digits, or four for American Express"),
     decision(33, "an expiry is MMYY; a past one is not refused by the type"),
     decision(34, "a dialling prefix is not a country code"),
     decision(35, "a country is free text, never mapped"),
-    decision(
-        36,
-        "e-mail by practical syntax, private addresses allowed, telephone numbers free",
-    ),
+    decision(36, "e-mail by practical syntax, private addresses allowed, telephone numbers free"),
     decision(37, "no unpublished bound but 64 KiB for the whole body"),
     decision(38, "SuggestedMode is open; Card and ACH are inferred"),
-    decision(
-        39,
-        "ACH account fields are named by the caller, secret and sent verbatim",
-    ),
-    decision(
-        40,
-        "a token charge needs token, amount and fee; two kinds of customer id never mix",
-    ),
+    decision(39, "ACH account fields are named by the caller, secret and sent verbatim"),
+    decision(40, "a token charge needs token, amount and fee; two kinds of customer id never mix"),
     decision(41, "ids in a path come from an allow-list"),
-    decision(
-        42,
-        "no capture, refund, token creation, listing or webhooks: the interface has none",
-    ),
+    decision(42, "no capture, refund, token creation, listing or webhooks: the interface has none"),
     // Reading.
-    decision(
-        60,
-        "a record needs its TransactionId alone; the rest is kept even if unreadable",
-    ),
+    decision(60, "a record needs its TransactionId alone; the rest is kept even if unreadable"),
     decision(61, "numbers as text and text as numbers are read"),
     decision(62, "a card number that comes back is masked everywhere"),
-    decision(
-        63,
-        "error text comes from msg, message or error; not found is HTTP 404 alone",
-    ),
-    decision(
-        64,
-        "status, code, Retry-After, request id and a scrubbed snippet are kept on every answer",
-    ),
+    decision(63, "error text comes from msg, message or error; not found is HTTP 404 alone"),
+    decision(64, "status, code, Retry-After, request id and a scrubbed snippet are kept on every answer"),
     decision(65, "1 MiB is read and no more, as UTF-8 without any coding"),
     decision(66, "a void may have a new id: both are returned"),
 ];
@@ -287,15 +215,9 @@ mod tests {
     #[test]
     fn a_behaviour_of_the_cross_crate_tests_counts() {
         assert_eq!(
-            names(
-                "tests/tests/behaviour.rs",
-                "pub async fn d03_close_is_unknown() {}"
-            ),
+            names("tests/tests/behaviour.rs", "pub async fn d03_close_is_unknown() {}"),
             ["d03_close_is_unknown"]
         );
-        assert_eq!(
-            names("crates/a/src/b.rs", "pub async fn d03_close_is_unknown() {}"),
-            [""; 0]
-        );
+        assert_eq!(names("crates/a/src/b.rs", "pub async fn d03_close_is_unknown() {}"), [""; 0]);
     }
 }

@@ -17,22 +17,13 @@ pub(crate) struct SourceFile {
 impl SourceFile {
     pub(crate) fn parse(path: &str, text: String) -> anyhow::Result<Self> {
         let syntax = syn::parse_file(&text).with_context(|| format!("{path} is not Rust"))?;
-        Ok(Self {
-            path: path.to_owned(),
-            text,
-            syntax,
-        })
+        Ok(Self { path: path.to_owned(), text, syntax })
     }
 
     /// Whether the file exists for tests alone, by its name: `src/amount/tests.rs`, `src/tests/amount.rs`.
     pub(crate) fn is_only_tests(&self) -> bool {
-        let in_source = self
-            .path
-            .split_once("/src/")
-            .map_or(self.path.as_str(), |(_, rest)| rest);
-        in_source
-            .split('/')
-            .any(|part| part == "tests" || part == "tests.rs" || part.ends_with("_tests.rs"))
+        let in_source = self.path.split_once("/src/").map_or(self.path.as_str(), |(_, rest)| rest);
+        in_source.split('/').any(|part| part == "tests" || part == "tests.rs" || part.ends_with("_tests.rs"))
     }
 
     /// The file without the items under `#[cfg(test)]`.
@@ -50,15 +41,8 @@ impl SourceFile {
 
 impl fmt::Debug for SourceFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            path,
-            text,
-            syntax: _,
-        } = self;
-        f.debug_struct("SourceFile")
-            .field("path", path)
-            .field("bytes", &text.len())
-            .finish_non_exhaustive()
+        let Self { path, text, syntax: _ } = self;
+        f.debug_struct("SourceFile").field("path", path).field("bytes", &text.len()).finish_non_exhaustive()
     }
 }
 
@@ -73,8 +57,7 @@ impl NamedPath {
     /// Whether the path is the given one or leads through it: `std::io::Error` starts with `std::io`.
     pub(crate) fn starts_with(&self, path: &str) -> bool {
         let mut segments = self.segments.iter();
-        path.split("::")
-            .all(|expected| segments.next().is_some_and(|segment| segment == expected))
+        path.split("::").all(|expected| segments.next().is_some_and(|segment| segment == expected))
     }
 }
 
@@ -115,20 +98,15 @@ fn collect_paths(tokens: TokenStream, prefix: &[String], found: &mut Vec<NamedPa
             }
             TokenTree::Punct(punct) if punct.as_char() == '*' && !prefix.is_empty() => {
                 let segments = [prefix, &["*".to_owned()]].concat();
-                found.push(NamedPath {
-                    segments,
-                    line: line(punct.span()),
-                });
+                found.push(NamedPath { segments, line: line(punct.span()) });
                 continue;
             }
             TokenTree::Ident(ident) => ident,
             TokenTree::Punct(_) | TokenTree::Literal(_) => continue,
         };
 
-        let mut path = NamedPath {
-            segments: [prefix, &[first.to_string()]].concat(),
-            line: line(first.span()),
-        };
+        let mut path =
+            NamedPath { segments: [prefix, &[first.to_string()]].concat(), line: line(first.span()) };
         while tokens.next_if(is_colon).is_some() && tokens.next_if(is_colon).is_some() {
             match tokens.next_if(|token| !matches!(token, TokenTree::Punct(punct) if punct.as_char() == '<'))
             {
@@ -213,11 +191,7 @@ mod tests {
     fn comments_docs_and_tests_name_nothing() {
         let text =
             "/// See tokio::time.\n// hyper::Error\nfn f() {}\n#[cfg(test)]\nmod tests { use tokio::time; }";
-        assert!(
-            !named(text)
-                .iter()
-                .any(|name| name.contains("tokio") || name.contains("hyper"))
-        );
+        assert!(!named(text).iter().any(|name| name.contains("tokio") || name.contains("hyper")));
     }
 
     #[test]

@@ -14,10 +14,7 @@ use plan::{Call, Step};
 /// Runs every step, stops at the first that fails, and ends with what each one took.
 pub(crate) fn run() -> anyhow::Result<()> {
     let shell = shell()?;
-    let has_nextest = cargo(&shell, ["nextest", "--version"])
-        .ignore_stderr()
-        .read()
-        .is_ok();
+    let has_nextest = cargo(&shell, ["nextest", "--version"]).ignore_stderr().read().is_ok();
     if !has_nextest {
         println!(
             "cargo-nextest is not installed: tests run with `cargo test`, where nothing stops one that hangs"
@@ -34,10 +31,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     for (index, step) in steps.iter().enumerate() {
         println!("\n── step {} of {}: {}", index + 1, steps.len(), step.title);
         let step_started = Instant::now();
-        let failure = step
-            .calls
-            .iter()
-            .find_map(|call| execute(&shell, call).err().map(|error| (call, error)));
+        let failure =
+            step.calls.iter().find_map(|call| execute(&shell, call).err().map(|error| (call, error)));
         taken.push((step, step_started.elapsed()));
         if let Some((call, error)) = failure {
             summarize(&taken, "FAILED");
@@ -51,11 +46,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
 
     summarize(&taken, "ok");
-    println!(
-        "all {} steps passed in {}",
-        steps.len(),
-        minutes(started.elapsed())
-    );
+    println!("all {} steps passed in {}", steps.len(), minutes(started.elapsed()));
     Ok(())
 }
 
@@ -81,12 +72,8 @@ fn execute(shell: &Shell, call: &Call) -> anyhow::Result<()> {
 
 /// How many tests the closing lines of `cargo test` say have passed.
 fn passed(output: &str) -> usize {
-    let results = output
-        .lines()
-        .filter_map(|line| line.strip_prefix("test result: ok. "));
-    results
-        .filter_map(|rest| rest.split_whitespace().next()?.parse::<usize>().ok())
-        .sum()
+    let results = output.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
+    results.filter_map(|rest| rest.split_whitespace().next()?.parse::<usize>().ok()).sum()
 }
 
 /// A table of the steps so far; `last` is the verdict on the last of them, those before it have passed.
@@ -94,12 +81,7 @@ fn summarize(taken: &[(&Step, Duration)], last: &str) {
     println!("\n── summary");
     for (index, (step, time)) in taken.iter().enumerate() {
         let verdict = if index + 1 == taken.len() { last } else { "ok" };
-        println!(
-            "{verdict:>6}  {:>9}  {:>2}. {}",
-            minutes(*time),
-            index + 1,
-            step.title
-        );
+        println!("{verdict:>6}  {:>9}  {:>2}. {}", minutes(*time), index + 1, step.title);
     }
 }
 

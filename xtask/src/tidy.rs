@@ -3,10 +3,7 @@
 //! A rule is a function in one of the modules below. The list in this file gives it its place in `cargo xtask tidy`
 //! and makes the test `tidy::<name>`, which is what an invariant in `ARCHITECTURE.md` names.
 
-#![allow(
-    clippy::unnecessary_wraps,
-    reason = "every rule has the signature that the list of rules asks for"
-)]
+#![allow(clippy::unnecessary_wraps, reason = "every rule has the signature that the list of rules asks for")]
 
 mod dependencies;
 mod documents;
@@ -109,10 +106,7 @@ struct Report {
 
 impl From<Vec<Finding>> for Report {
     fn from(findings: Vec<Finding>) -> Self {
-        Self {
-            findings,
-            figure: None,
-        }
+        Self { findings, figure: None }
     }
 }
 
@@ -127,10 +121,7 @@ struct Finding {
 
 impl Finding {
     fn new(place: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            advice: advice.into(),
-        }
+        Self { place: place.into(), advice: advice.into() }
     }
 }
 

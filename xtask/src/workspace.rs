@@ -24,29 +24,18 @@ impl Workspace {
     pub(crate) fn load() -> anyhow::Result<Self> {
         let root = root();
         let shell = shell()?;
-        let metadata = cargo(
-            &shell,
-            ["metadata", "--locked", "--no-deps", "--format-version", "1"],
-        )
-        .read()?;
+        let metadata =
+            cargo(&shell, ["metadata", "--locked", "--no-deps", "--format-version", "1"]).read()?;
         let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
-        let files = cmd!(
-            shell,
-            "git ls-files --cached --others --exclude-standard --deduplicate"
-        )
-        .quiet()
-        .read()
-        .context("the rules are about committed files, so git must be able to list them")?;
+        let files = cmd!(shell, "git ls-files --cached --others --exclude-standard --deduplicate")
+            .quiet()
+            .read()
+            .context("the rules are about committed files, so git must be able to list them")?;
         // A file deleted in the work tree is still listed until the deletion is staged.
-        let files: Vec<_> = files
-            .lines()
-            .filter(|path| root.join(path).is_file())
-            .map(str::to_owned)
-            .collect();
+        let files: Vec<_> =
+            files.lines().filter(|path| root.join(path).is_file()).map(str::to_owned).collect();
 
-        let packages = metadata["packages"]
-            .as_array()
-            .context("cargo metadata lists no packages")?;
+        let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
         let mut members = packages
             .iter()
             .map(|package| Member::load(&root, package, &files))
@@ -54,12 +43,7 @@ impl Workspace {
         members.sort_by(|a, b| a.folder.cmp(&b.folder));
 
         let manifest = read(&root, "Cargo.toml")?;
-        Ok(Self {
-            root,
-            manifest,
-            members,
-            files,
-        })
+        Ok(Self { root, manifest, members, files })
     }
 
     /// Text of a committed file; an error names the path.
@@ -98,19 +82,10 @@ pub(crate) struct Member {
 
 impl Member {
     fn load(root: &Path, package: &Value, files: &[String]) -> anyhow::Result<Self> {
-        let text = |key: &str| {
-            package[key]
-                .as_str()
-                .with_context(|| format!("a package without {key}"))
-        };
+        let text = |key: &str| package[key].as_str().with_context(|| format!("a package without {key}"));
         let manifest_path = Path::new(text("manifest_path")?);
-        let folder = manifest_path
-            .parent()
-            .and_then(|folder| folder.strip_prefix(root).ok());
-        let folder = folder
-            .and_then(Path::to_str)
-            .context("a package outside the workspace")?
-            .to_owned();
+        let folder = manifest_path.parent().and_then(|folder| folder.strip_prefix(root).ok());
+        let folder = folder.and_then(Path::to_str).context("a package outside the workspace")?.to_owned();
 
         let prefix = format!("{folder}/");
         let sources = files
@@ -120,9 +95,7 @@ impl Member {
             .collect::<anyhow::Result<Vec<_>>>()?;
 
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let features = package["features"]
-            .as_object()
-            .context("a package without a feature table")?;
+        let features = package["features"].as_object().context("a package without a feature table")?;
         Ok(Self {
             name: text("name")?.to_owned(),
             manifest: read(root, &format!("{folder}/Cargo.toml"))?,
@@ -150,9 +123,7 @@ impl Member {
     /// The sources that a user compiles: `src` without files that hold only tests.
     pub(crate) fn product_sources(&self) -> impl Iterator<Item = &SourceFile> {
         let prefix = format!("{}/src/", self.folder);
-        self.sources
-            .iter()
-            .filter(move |file| file.path.starts_with(&prefix) && !file.is_only_tests())
+        self.sources.iter().filter(move |file| file.path.starts_with(&prefix) && !file.is_only_tests())
     }
 
     /// Whether the doctests of the package include the examples of the README.
@@ -179,21 +150,13 @@ pub(crate) struct Dependency {
 
 impl Dependency {
     fn read(value: &Value) -> anyhow::Result<Self> {
-        let name = value["name"]
-            .as_str()
-            .context("a dependency without a name")?
-            .to_owned();
-        Ok(Self {
-            name,
-            normal: value["kind"].is_null(),
-        })
+        let name = value["name"].as_str().context("a dependency without a name")?.to_owned();
+        Ok(Self { name, normal: value["kind"].is_null() })
     }
 }
 
 pub(crate) fn has_extension(path: &str, extension: &str) -> bool {
-    Path::new(path)
-        .extension()
-        .is_some_and(|found| found == extension)
+    Path::new(path).extension().is_some_and(|found| found == extension)
 }
 
 /// The root of the workspace, wherever the task was called from.
@@ -202,10 +165,7 @@ pub(crate) fn has_extension(path: &str, extension: &str) -> bool {
 /// in may be the other clone's.
 pub(crate) fn root() -> PathBuf {
     let xtask = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&xtask)
-        .parent()
-        .expect("xtask is a folder in the workspace")
-        .to_owned()
+    Path::new(&xtask).parent().expect("xtask is a folder in the workspace").to_owned()
 }
 
 /// A shell that stands in the root of the workspace.
@@ -223,10 +183,7 @@ pub(crate) fn cargo<'a>(shell: &'a Shell, arguments: impl IntoIterator<Item = &'
     const ABOUT_THE_CALLER: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
     let mut cargo = cmd!(shell, "cargo").args(arguments).quiet();
     for (name, _) in std::env::vars_os() {
-        if name
-            .to_str()
-            .is_some_and(|name| ABOUT_THE_CALLER.iter().any(|prefix| name.starts_with(prefix)))
-        {
+        if name.to_str().is_some_and(|name| ABOUT_THE_CALLER.iter().any(|prefix| name.starts_with(prefix))) {
             cargo = cargo.env_remove(name);
         }
     }
@@ -238,9 +195,7 @@ fn read(root: &Path, path: &str) -> anyhow::Result<String> {
 }
 
 fn includes_readme(source: &str) -> bool {
-    source
-        .lines()
-        .any(|line| line.contains("include_str!(") && line.contains("../README.md\""))
+    source.lines().any(|line| line.contains("include_str!(") && line.contains("../README.md\""))
 }
 
 #[cfg(test)]

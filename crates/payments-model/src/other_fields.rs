@@ -30,7 +30,8 @@ impl OtherFields {
     /// For the secrets of a request whose answer sends them back. Texts shorter than five characters are ignored: they
     /// would strike values that only look alike.
     pub fn redact_echoes(&mut self, secrets: &[&str]) {
-        let echoes = |value: &RawJson| secrets.iter().any(|secret| secret.len() >= 5 && value.text().contains(secret));
+        let echoes =
+            |value: &RawJson| secrets.iter().any(|secret| secret.len() >= 5 && value.text().contains(secret));
         for (_, value) in self.0.iter_mut().filter(|(_, value)| echoes(value)) {
             *value = RawJson::redacted();
         }

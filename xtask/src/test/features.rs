@@ -12,8 +12,7 @@ pub(super) fn combinations(features: &[String]) -> Vec<Vec<&str>> {
         count <= COMPLETE_UP_TO || size <= 2 || size == count
     });
     let members = |set: u64| (0..count).filter(move |index| set >> index & 1 == 1);
-    kept.map(|set| members(set).map(|index| features[index].as_str()).collect())
-        .collect()
+    kept.map(|set| members(set).map(|index| features[index].as_str()).collect()).collect()
 }
 
 #[cfg(test)]

@@ -24,11 +24,7 @@ pub(super) struct Call {
 impl Call {
     pub(super) fn new<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
         let arguments = arguments.into_iter().map(str::to_owned).collect();
-        Self {
-            environment: Vec::new(),
-            arguments,
-            must_run_a_test: false,
-        }
+        Self { environment: Vec::new(), arguments, must_run_a_test: false }
     }
 }
 
@@ -52,34 +48,15 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
         step("formatting", [Call::new(["fmt", "--all", "--check"])]),
         step(
             "lints, everything together",
-            [Call::new([
-                "clippy",
-                "--locked",
-                "--workspace",
-                "--all-targets",
-                "--",
-                "-D",
-                "warnings",
-            ])],
+            [Call::new(["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"])],
         ),
     ];
     // Features unify across a workspace, so each crate is also compiled as its user gets it: alone.
     steps.extend(workspace.products().map(lints_of_one_crate));
-    steps.push(step(
-        "tests, the rules of the repository among them",
-        [tests(&["--workspace"], has_nextest)],
-    ));
+    steps.push(step("tests, the rules of the repository among them", [tests(&["--workspace"], has_nextest)]));
     steps.push(step(
         "doctests",
-        [Call::new([
-            "test",
-            "--locked",
-            "--workspace",
-            "--doc",
-            "--",
-            "--skip",
-            README,
-        ])],
+        [Call::new(["test", "--locked", "--workspace", "--doc", "--", "--skip", README])],
     ));
     steps.push(readme_examples(workspace));
     steps.push(json_number_features(has_nextest));
@@ -93,10 +70,7 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
 const README: &str = "README.md";
 
 fn step(title: impl Into<String>, calls: impl IntoIterator<Item = Call>) -> Step {
-    Step {
-        title: title.into(),
-        calls: calls.into_iter().collect(),
-    }
+    Step { title: title.into(), calls: calls.into_iter().collect() }
 }
 
 fn lints_of_one_crate(member: &Member) -> Step {
@@ -127,15 +101,7 @@ fn tests(selection: &[&str], has_nextest: bool) -> Call {
     let runner: &[_] = if has_nextest {
         &["nextest", "run", "--locked", "--no-fail-fast"]
     } else {
-        &[
-            "test",
-            "--locked",
-            "--no-fail-fast",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--examples",
-        ]
+        &["test", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]
     };
     Call::new(runner.iter().chain(selection).copied())
 }
@@ -143,10 +109,7 @@ fn tests(selection: &[&str], has_nextest: bool) -> Call {
 fn readme_examples(workspace: &Workspace) -> Step {
     let packages = workspace.members.iter().filter(|member| member.compiles_readme());
     let selection = packages.flat_map(|member| ["--package", &member.name]);
-    let arguments = ["test", "--locked", "--doc"]
-        .into_iter()
-        .chain(selection)
-        .chain(["--", README]);
+    let arguments = ["test", "--locked", "--doc"].into_iter().chain(selection).chain(["--", README]);
     let mut call = Call::new(arguments);
     call.must_run_a_test = true;
     step("examples of the README", [call])
@@ -161,27 +124,11 @@ fn json_number_features(has_nextest: bool) -> Step {
         vec!["arbitrary_precision", "float_roundtrip"],
     ];
     let calls = combinations.map(|features| {
-        let features = features
-            .iter()
-            .map(|feature| format!("{PACKAGE}/{feature}"))
-            .collect::<Vec<_>>()
-            .join(",");
-        tests(
-            &[
-                "--package",
-                PACKAGE,
-                "--package",
-                "payments-model",
-                "--features",
-                &features,
-            ],
-            has_nextest,
-        )
+        let features =
+            features.iter().map(|feature| format!("{PACKAGE}/{feature}")).collect::<Vec<_>>().join(",");
+        tests(&["--package", PACKAGE, "--package", "payments-model", "--features", &features], has_nextest)
     });
-    step(
-        "money and serialization under serde_json's other combinations of number features",
-        calls,
-    )
+    step("money and serialization under serde_json's other combinations of number features", calls)
 }
 
 #[cfg(test)]
@@ -194,19 +141,12 @@ mod tests {
 
     #[test]
     fn nothing_changes_the_lock_file_or_the_flags_of_the_compiler() {
-        for call in planned(true)
-            .iter()
-            .chain(&planned(false))
-            .flat_map(|step| &step.calls)
-        {
+        for call in planned(true).iter().chain(&planned(false)).flat_map(|step| &step.calls) {
             assert!(
                 call.arguments[0] == "fmt" || call.arguments.iter().any(|word| word == "--locked"),
                 "{call}"
             );
-            assert!(
-                call.environment.iter().all(|(name, _)| *name != "RUSTFLAGS"),
-                "{call}"
-            );
+            assert!(call.environment.iter().all(|(name, _)| *name != "RUSTFLAGS"), "{call}");
         }
     }
 
@@ -215,10 +155,7 @@ mod tests {
         for call in planned(true).iter().flat_map(|step| &step.calls) {
             match call.arguments[0].as_str() {
                 "clippy" => assert!(call.to_string().ends_with("-- -D warnings"), "{call}"),
-                "doc" => assert!(
-                    call.to_string().starts_with("RUSTDOCFLAGS='-D warnings' "),
-                    "{call}"
-                ),
+                "doc" => assert!(call.to_string().starts_with("RUSTDOCFLAGS='-D warnings' "), "{call}"),
                 _ => {}
             }
         }
@@ -230,9 +167,7 @@ mod tests {
         for member in Workspace::load().unwrap().products() {
             let title = format!("lints, {} alone", member.name);
             assert!(
-                steps
-                    .iter()
-                    .any(|step| step.title.starts_with(&title) && !step.calls.is_empty()),
+                steps.iter().any(|step| step.title.starts_with(&title) && !step.calls.is_empty()),
                 "{title}"
             );
         }
@@ -244,20 +179,12 @@ mod tests {
             tests(&["--workspace"], true).to_string(),
             "cargo nextest run --locked --no-fail-fast --workspace"
         );
-        assert!(
-            tests(&["--workspace"], false)
-                .to_string()
-                .starts_with("cargo test --locked")
-        );
+        assert!(tests(&["--workspace"], false).to_string().starts_with("cargo test --locked"));
     }
 
     #[test]
     fn the_four_combinations_of_number_features_are_different() {
-        let calls: Vec<_> = json_number_features(true)
-            .calls
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let calls: Vec<_> = json_number_features(true).calls.iter().map(ToString::to_string).collect();
         assert!(calls[0].ends_with("--features payments-tests/arbitrary_precision"));
         assert!(calls[1].ends_with("--features payments-tests/float_roundtrip"));
         assert!(

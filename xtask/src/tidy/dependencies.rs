@@ -11,19 +11,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("payments-core", &["payments-model"]),
     ("payments-hyper", &["payments-core", "payments-model"]),
     ("payments-fake", &["payments-core", "payments-model"]),
-    (
-        "payments-sandbox",
-        &["payments-core", "payments-fake", "payments-model"],
-    ),
+    ("payments-sandbox", &["payments-core", "payments-fake", "payments-model"]),
     (
         "payments-cli",
-        &[
-            "payments-core",
-            "payments-fake",
-            "payments-hyper",
-            "payments-model",
-            "payments-sandbox",
-        ],
+        &["payments-core", "payments-fake", "payments-hyper", "payments-model", "payments-sandbox"],
     ),
 ];
 
@@ -35,11 +26,7 @@ const HYPER_BUDGET: usize = 60;
 
 /// Dependencies between our crates follow the table, so that a reader of a lower one never needs a higher one.
 pub(super) fn arrows_point_down(workspace: &Workspace) -> anyhow::Result<Report> {
-    let ours: BTreeSet<_> = workspace
-        .members
-        .iter()
-        .map(|member| member.name.as_str())
-        .collect();
+    let ours: BTreeSet<_> = workspace.members.iter().map(|member| member.name.as_str()).collect();
     let findings = workspace.products().flat_map(|member| {
         let dependencies = member.normal_dependencies().filter(|name| ours.contains(name));
         upward_arrows(&member.name, dependencies, ARROWS)
@@ -51,10 +38,7 @@ pub(super) fn arrows_point_down(workspace: &Workspace) -> anyhow::Result<Report>
 
 /// payments-model knows JSON and money, never HTTP.
 pub(super) fn model_tree_has_no_http(_: &Workspace) -> anyhow::Result<Report> {
-    absent(
-        "payments-model",
-        &["bytes", "http", "hyper", "mio", "rustls", "socket2", "tokio"],
-    )
+    absent("payments-model", &["bytes", "http", "hyper", "mio", "rustls", "socket2", "tokio"])
 }
 
 /// payments-core brings neither an HTTP stack nor a runtime, with any of its features.
@@ -100,23 +84,10 @@ pub(super) fn rustls_is_one_version(_: &Workspace) -> anyhow::Result<Report> {
 /// Features unify over a user's whole build, and these two change how every other crate there reads its numbers.
 pub(super) fn serde_json_number_features_stay_off(_: &Workspace) -> anyhow::Result<Report> {
     let shell = shell()?;
-    let arguments = [
-        "tree",
-        "--locked",
-        "--workspace",
-        "--edges",
-        "features",
-        "--prefix",
-        "none",
-        "--format",
-        "{p}|{f}",
-    ];
+    let arguments =
+        ["tree", "--locked", "--workspace", "--edges", "features", "--prefix", "none", "--format", "{p}|{f}"];
     let findings = forbidden_number_features(&cargo(&shell, arguments).read()?);
-    Ok(findings
-        .into_iter()
-        .map(|advice| Finding::new("Cargo.toml", advice))
-        .collect::<Vec<_>>()
-        .into())
+    Ok(findings.into_iter().map(|advice| Finding::new("Cargo.toml", advice)).collect::<Vec<_>>().into())
 }
 
 fn upward_arrows<'a>(
@@ -125,9 +96,7 @@ fn upward_arrows<'a>(
     arrows: &[(&str, &[&str])],
 ) -> Vec<String> {
     let Some((_, allowed)) = arrows.iter().find(|(from, _)| *from == name) else {
-        return vec![format!(
-            "give {name} its place in the table of xtask/src/tidy/dependencies.rs"
-        )];
+        return vec![format!("give {name} its place in the table of xtask/src/tidy/dependencies.rs")];
     };
     dependencies
         .filter(|dependency| !allowed.contains(dependency))
@@ -140,10 +109,8 @@ fn absent(name: &str, absent: &[&str]) -> anyhow::Result<Report> {
         .into_iter()
         .filter(|package| absent.contains(&package.name.as_str()))
         .map(|package| {
-            let advice = format!(
-                "remove what brings {} in: `cargo tree -p {name} -i {}`",
-                package.name, package.name
-            );
+            let advice =
+                format!("remove what brings {} in: `cargo tree -p {name} -i {}`", package.name, package.name);
             Finding::new(format!("crates/{name}/Cargo.toml"), advice)
         })
         .collect();
@@ -172,26 +139,13 @@ struct Package {
 /// What a user's build of one of our crates compiles, the crate itself included.
 fn tree(name: &str, features: &[&str]) -> anyhow::Result<BTreeSet<Package>> {
     let shell = shell()?;
-    let arguments = [
-        "tree",
-        "--locked",
-        "--package",
-        name,
-        "--edges",
-        "normal",
-        "--prefix",
-        "none",
-    ];
-    Ok(packages(
-        &cargo(&shell, arguments.into_iter().chain(features.iter().copied())).read()?,
-    ))
+    let arguments = ["tree", "--locked", "--package", name, "--edges", "normal", "--prefix", "none"];
+    Ok(packages(&cargo(&shell, arguments.into_iter().chain(features.iter().copied())).read()?))
 }
 
 /// Reads lines such as `itoa v1.0.18 (*)`; cargo prints a package once for each way that leads to it.
 fn packages(tree: &str) -> BTreeSet<Package> {
-    let lines = tree
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let lines = tree.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     lines
         .filter_map(|words| match words.as_slice() {
             [name, version, ..] => Some(Package {
@@ -237,10 +191,7 @@ mod tests {
         for (index, (name, allowed)) in ARROWS.iter().enumerate() {
             for lower in *allowed {
                 let position = ARROWS.iter().position(|(other, _)| other == lower);
-                assert!(
-                    position.is_some_and(|position| position < index),
-                    "{lower} must stand above {name}"
-                );
+                assert!(position.is_some_and(|position| position < index), "{lower} must stand above {name}");
             }
         }
     }
@@ -257,13 +208,7 @@ mod tests {
             forbidden_number_features("serde_json v1.0.1|raw_value,std (*)\nother v1.0.0|float_roundtrip"),
             [""; 0]
         );
-        assert_eq!(
-            forbidden_number_features("serde_json v1.0.1|arbitrary_precision,std").len(),
-            1
-        );
-        assert_eq!(
-            forbidden_number_features("serde_json v1.0.1|float_roundtrip (*)").len(),
-            1
-        );
+        assert_eq!(forbidden_number_features("serde_json v1.0.1|arbitrary_precision,std").len(), 1);
+        assert_eq!(forbidden_number_features("serde_json v1.0.1|float_roundtrip (*)").len(), 1);
     }
 }

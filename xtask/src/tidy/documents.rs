@@ -12,20 +12,9 @@ const INVARIANT: &str = "**Architecture Invariant:**";
 const TEST_COMMAND: &str = "cargo xtask test";
 
 pub(super) fn documents_exist(workspace: &Workspace) -> anyhow::Result<Report> {
-    let documents = [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CHANGELOG.md",
-        "LICENSE-MIT",
-        "LICENSE-APACHE",
-    ];
-    let missing = documents
-        .into_iter()
-        .filter(|path| !workspace.files.iter().any(|file| file == path));
-    Ok(missing
-        .map(|path| Finding::new(path, "write this document"))
-        .collect::<Vec<_>>()
-        .into())
+    let documents = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+    let missing = documents.into_iter().filter(|path| !workspace.files.iter().any(|file| file == path));
+    Ok(missing.map(|path| Finding::new(path, "write this document")).collect::<Vec<_>>().into())
 }
 
 /// An example that no compiler sees is wrong before long.
@@ -54,21 +43,11 @@ pub(super) fn one_command_tests_everything(workspace: &Workspace) -> anyhow::Res
 pub(super) fn links_lead_somewhere(workspace: &Workspace) -> anyhow::Result<Report> {
     let mut findings = Vec::new();
     for path in workspace.files.iter().filter(|path| has_extension(path, "md")) {
-        let folder = workspace
-            .root
-            .join(path)
-            .parent()
-            .expect("a file is in a folder")
-            .to_owned();
+        let folder = workspace.root.join(path).parent().expect("a file is in a folder").to_owned();
         let text = workspace.read(path)?;
-        let broken = local_links(&text)
-            .into_iter()
-            .filter(|(_, target)| !folder.join(target).exists());
+        let broken = local_links(&text).into_iter().filter(|(_, target)| !folder.join(target).exists());
         findings.extend(broken.map(|(line, target)| {
-            Finding::new(
-                format!("{path}:{line}"),
-                format!("there is no {target}: mend the link"),
-            )
+            Finding::new(format!("{path}:{line}"), format!("there is no {target}: mend the link"))
         }));
     }
     Ok(findings.into())
@@ -82,10 +61,7 @@ pub(super) fn code_map_names_every_member(workspace: &Workspace) -> anyhow::Resu
         .iter()
         .filter(|member| !map.contains(&member.name) && !map.contains(&member.folder));
     let findings = missing.map(|member| {
-        Finding::new(
-            "ARCHITECTURE.md",
-            format!("say in the code map what {} is for", member.folder),
-        )
+        Finding::new("ARCHITECTURE.md", format!("say in the code map what {} is for", member.folder))
     });
     Ok(findings.collect::<Vec<_>>().into())
 }
@@ -108,9 +84,7 @@ pub(super) fn invariants_name_their_tests(workspace: &Workspace) -> anyhow::Resu
 
 /// Every numbered decision is held by at least one test that carries its number.
 pub(super) fn decisions_have_tests(workspace: &Workspace) -> anyhow::Result<Report> {
-    let untested = decisions::held(workspace)
-        .into_iter()
-        .filter(|row| row.tests.is_empty());
+    let untested = decisions::held(workspace).into_iter().filter(|row| row.tests.is_empty());
     let findings = untested.map(|row| {
         let (number, subject) = (row.decision.number, row.decision.subject);
         let advice = format!("write a test with `d{number:02}_` in its name for: {subject}");
@@ -136,23 +110,14 @@ fn local_links(text: &str) -> Vec<(usize, &str)> {
 fn unchecked_invariants(text: &str, is_test: impl Fn(&str) -> bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     let lines: Vec<_> = text.lines().collect();
-    for (index, _) in lines
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| line.starts_with(INVARIANT))
-    {
+    for (index, _) in lines.iter().enumerate().filter(|(_, line)| line.starts_with(INVARIANT)) {
         let place = format!("ARCHITECTURE.md:{}", index + 1);
-        let paragraph = lines[index..]
-            .split(|line| line.trim().is_empty())
-            .next()
-            .unwrap_or_default()
-            .join(" ");
+        let paragraph =
+            lines[index..].split(|line| line.trim().is_empty()).next().unwrap_or_default().join(" ");
         let names = marker(&paragraph);
         if names.is_empty() {
-            findings.push(Finding::new(
-                &place,
-                "end with the test that checks it: (checked by `tidy::name`)",
-            ));
+            findings
+                .push(Finding::new(&place, "end with the test that checks it: (checked by `tidy::name`)"));
         }
         for name in names.into_iter().filter(|name| !is_test(name)) {
             findings.push(Finding::new(
@@ -192,10 +157,7 @@ mod tests {
 
     #[test]
     fn an_invariant_that_names_a_known_test_passes() {
-        assert_eq!(
-            findings("**Architecture Invariant:** x is absent. (checked by `tidy::known`)"),
-            0
-        );
+        assert_eq!(findings("**Architecture Invariant:** x is absent. (checked by `tidy::known`)"), 0);
         assert_eq!(
             findings(
                 "**Architecture Invariant:** x\nis absent (checked by `tidy::known`,\n`tidy::known`).\n\nOther."
@@ -207,14 +169,8 @@ mod tests {
     #[test]
     fn an_invariant_without_a_test_is_found() {
         assert_eq!(findings("**Architecture Invariant:** x is absent."), 1);
-        assert_eq!(
-            findings("**Architecture Invariant:** x is absent. (checked by `tidy::gone`)"),
-            1
-        );
-        assert_eq!(
-            findings("**Architecture Invariant:** x (checked by `tidy::known`) and y."),
-            1
-        );
+        assert_eq!(findings("**Architecture Invariant:** x is absent. (checked by `tidy::gone`)"), 1);
+        assert_eq!(findings("**Architecture Invariant:** x (checked by `tidy::known`) and y."), 1);
         assert_eq!(findings("No invariants at all."), 1);
     }
 
@@ -226,12 +182,9 @@ mod tests {
 
     #[test]
     fn d42_the_readme_says_what_the_interface_does_not_offer() {
-        let readme = Workspace::load()
-            .and_then(|workspace| workspace.read("README.md"))
-            .unwrap();
-        let (_, missing) = readme
-            .split_once("does not offer")
-            .expect("the README has a chapter on what is missing");
+        let readme = Workspace::load().and_then(|workspace| workspace.read("README.md")).unwrap();
+        let (_, missing) =
+            readme.split_once("does not offer").expect("the README has a chapter on what is missing");
         let missing = missing
             .split("\n## ")
             .next()

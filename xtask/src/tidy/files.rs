@@ -67,27 +67,16 @@ fn ticket_numbers(text: &str) -> Vec<usize> {
     let says_one = |line: &str| {
         let line = line.to_ascii_lowercase();
         let mut after = line.split("issue ").skip(1);
-        after.any(|rest| {
-            rest.trim_start_matches('#')
-                .starts_with(|first: char| first.is_ascii_digit())
-        })
+        after.any(|rest| rest.trim_start_matches('#').starts_with(|first: char| first.is_ascii_digit()))
     };
-    text.lines()
-        .enumerate()
-        .filter(|(_, line)| says_one(line))
-        .map(|(index, _)| index + 1)
-        .collect()
+    text.lines().enumerate().filter(|(_, line)| says_one(line)).map(|(index, _)| index + 1).collect()
 }
 
 /// Lines (from one) with a path that climbs out of the repository from the folder of the file at `path`.
 fn paths_that_leave(path: &str, text: &str) -> Vec<usize> {
     let depth = path.matches('/').count();
     let climbs_out = |line: &str| line.contains(&"../".repeat(depth + 1));
-    text.lines()
-        .enumerate()
-        .filter(|(_, line)| climbs_out(line))
-        .map(|(index, _)| index + 1)
-        .collect()
+    text.lines().enumerate().filter(|(_, line)| climbs_out(line)).map(|(index, _)| index + 1).collect()
 }
 
 #[cfg(test)]
@@ -97,38 +86,23 @@ mod tests {
     #[test]
     fn a_path_of_one_machine_is_found() {
         assert_eq!(machine_paths("a\nread(\"/home/ada/key\")"), [(2, "/home/")]);
-        assert_eq!(
-            machine_paths("cd /tmp/x && ls /root/y"),
-            [(1, "/root/"), (1, "/tmp/")]
-        );
+        assert_eq!(machine_paths("cd /tmp/x && ls /root/y"), [(1, "/root/"), (1, "/tmp/")]);
     }
 
     #[test]
     fn a_path_of_the_repository_or_of_a_url_is_not() {
-        assert_eq!(
-            machine_paths("src/work/a.rs https://example.com/home/ $HOME/tmp/a ../tmp/b"),
-            []
-        );
+        assert_eq!(machine_paths("src/work/a.rs https://example.com/home/ $HOME/tmp/a ../tmp/b"), []);
     }
 
     #[test]
     fn a_ticket_is_found_by_its_number() {
-        assert_eq!(
-            ticket_numbers("see issue 12\nSee Issue #3.\nthis issue 's\nno issue"),
-            [1, 2]
-        );
+        assert_eq!(ticket_numbers("see issue 12\nSee Issue #3.\nthis issue 's\nno issue"), [1, 2]);
     }
 
     #[test]
     fn a_path_above_the_root_is_found() {
         assert_eq!(paths_that_leave("README.md", "a\nsee ../other/file"), [2]);
-        assert_eq!(
-            paths_that_leave("crates/a/Cargo.toml", "readme = \"../../README.md\""),
-            [0; 0]
-        );
-        assert_eq!(
-            paths_that_leave("crates/a/Cargo.toml", "readme = \"../../../README.md\""),
-            [1]
-        );
+        assert_eq!(paths_that_leave("crates/a/Cargo.toml", "readme = \"../../README.md\""), [0; 0]);
+        assert_eq!(paths_that_leave("crates/a/Cargo.toml", "readme = \"../../../README.md\""), [1]);
     }
 }

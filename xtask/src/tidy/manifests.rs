@@ -17,37 +17,23 @@ pub(super) fn manifests_inherit_from_the_workspace(workspace: &Workspace) -> any
 
 /// A crate is found by its name: `crates/<package name>`.
 pub(super) fn folders_are_named_as_their_packages(workspace: &Workspace) -> anyhow::Result<Report> {
-    let findings = workspace
-        .products()
-        .filter(|member| member.folder != format!("crates/{}", member.name));
+    let findings = workspace.products().filter(|member| member.folder != format!("crates/{}", member.name));
     let findings = findings.map(|member| {
-        Finding::new(
-            &member.folder,
-            format!("holds the package {}: rename one after the other", member.name),
-        )
+        Finding::new(&member.folder, format!("holds the package {}: rename one after the other", member.name))
     });
     Ok(findings.collect::<Vec<_>>().into())
 }
 
 /// The list of members is the shortest map of the workspace, so each line says what the member is.
 pub(super) fn members_are_described_in_the_root_manifest(workspace: &Workspace) -> anyhow::Result<Report> {
-    let findings = undescribed_members(&workspace.manifest)
-        .into_iter()
-        .map(|member| {
-            Finding::new(
-                "Cargo.toml",
-                format!("say in a comment on its own line what the member {member} is"),
-            )
-        });
+    let findings = undescribed_members(&workspace.manifest).into_iter().map(|member| {
+        Finding::new("Cargo.toml", format!("say in a comment on its own line what the member {member} is"))
+    });
     Ok(findings.collect::<Vec<_>>().into())
 }
 
 fn inheritance(manifest: &str, is_product: bool) -> Vec<String> {
-    let publish = if is_product {
-        "publish.workspace = true"
-    } else {
-        "publish = false"
-    };
+    let publish = if is_product { "publish.workspace = true" } else { "publish = false" };
     let package = section(manifest, "package");
     let mut advice: Vec<_> = ["version", "edition", "rust-version", "license"]
         .map(|key| format!("{key}.workspace = true"))
@@ -56,9 +42,7 @@ fn inheritance(manifest: &str, is_product: bool) -> Vec<String> {
         .filter(|line| !package.contains(&line.as_str()))
         .map(|line| format!("write `{line}` under [package]"))
         .collect();
-    let description = package
-        .iter()
-        .find_map(|line| line.strip_prefix("description = "));
+    let description = package.iter().find_map(|line| line.strip_prefix("description = "));
     if description.is_none_or(|text| text.trim_matches('"').trim().is_empty()) {
         advice.push("write a `description` of one sentence under [package]".to_owned());
     }
@@ -71,11 +55,7 @@ fn inheritance(manifest: &str, is_product: bool) -> Vec<String> {
 /// The lines of one table, without comments and empty lines.
 fn section<'a>(manifest: &'a str, name: &str) -> Vec<&'a str> {
     let header = format!("[{name}]");
-    let lines = manifest
-        .lines()
-        .map(str::trim)
-        .skip_while(|line| *line != header)
-        .skip(1);
+    let lines = manifest.lines().map(str::trim).skip_while(|line| *line != header).skip(1);
     lines
         .take_while(|line| !line.starts_with('['))
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -83,18 +63,11 @@ fn section<'a>(manifest: &'a str, name: &str) -> Vec<&'a str> {
 }
 
 fn undescribed_members(root_manifest: &str) -> Vec<&str> {
-    let members = root_manifest
-        .lines()
-        .map(str::trim)
-        .skip_while(|line| *line != "members = [")
-        .skip(1);
+    let members = root_manifest.lines().map(str::trim).skip_while(|line| *line != "members = [").skip(1);
     members
         .take_while(|line| *line != "]")
         .filter(|line| !line.starts_with('#'))
-        .filter(|line| {
-            line.split_once('#')
-                .is_none_or(|(_, comment)| comment.trim().is_empty())
-        })
+        .filter(|line| line.split_once('#').is_none_or(|(_, comment)| comment.trim().is_empty()))
         .collect()
 }
 
@@ -126,25 +99,14 @@ workspace = true
         assert_eq!(inheritance(&GOOD.replace("A crate.", ""), true).len(), 1);
         let own_version = GOOD.replace("version.workspace = true", "version = \"1.0.0\"");
         let advice = inheritance(&own_version, true);
-        assert!(
-            advice
-                .iter()
-                .any(|line| line.contains("`version.workspace = true`")),
-            "{advice:?}"
-        );
-        assert_eq!(
-            inheritance(&GOOD.replace("[lints]\nworkspace = true", ""), true).len(),
-            1
-        );
+        assert!(advice.iter().any(|line| line.contains("`version.workspace = true`")), "{advice:?}");
+        assert_eq!(inheritance(&GOOD.replace("[lints]\nworkspace = true", ""), true).len(), 1);
         assert_eq!(inheritance("", true).len(), 7);
     }
 
     #[test]
     fn what_is_not_a_product_is_never_published() {
-        assert_eq!(
-            inheritance(GOOD, false),
-            ["write `publish = false` under [package]"]
-        );
+        assert_eq!(inheritance(GOOD, false), ["write `publish = false` under [package]"]);
     }
 
     #[test]

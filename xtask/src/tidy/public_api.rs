@@ -17,24 +17,9 @@ use crate::workspace::Workspace;
 const SHOWN: &[(&str, &[&str])] = &[
     ("payments-model", &["serde"]),
     ("payments-core", &["bytes", "http", "payments-model"]),
-    (
-        "payments-hyper",
-        &["bytes", "http", "payments-core", "payments-model"],
-    ),
-    (
-        "payments-fake",
-        &["bytes", "http", "payments-core", "payments-model", "serde_json"],
-    ),
-    (
-        "payments-sandbox",
-        &[
-            "bytes",
-            "http",
-            "payments-core",
-            "payments-fake",
-            "payments-model",
-        ],
-    ),
+    ("payments-hyper", &["bytes", "http", "payments-core", "payments-model"]),
+    ("payments-fake", &["bytes", "http", "payments-core", "payments-model", "serde_json"]),
+    ("payments-sandbox", &["bytes", "http", "payments-core", "payments-fake", "payments-model"]),
 ];
 
 /// Modules that promise nothing and so may show anything.
@@ -51,18 +36,14 @@ pub(super) fn public_api_shows_only_allowed_crates(workspace: &Workspace) -> any
         };
         let hidden = member.normal_dependencies().filter(|name| !shown.contains(name));
         let hidden: BTreeSet<_> = hidden.map(|name| name.replace('-', "_")).collect();
-        let files: Vec<_> = member
-            .product_sources()
-            .filter(|file| !promises_nothing(&file.path))
-            .collect();
+        let files: Vec<_> = member.product_sources().filter(|file| !promises_nothing(&file.path)).collect();
         findings.extend(shown_crates(&files, &hidden));
     }
     Ok(findings.into())
 }
 
 fn promises_nothing(path: &str) -> bool {
-    path.split('/')
-        .any(|part| part.trim_end_matches(".rs") == PROMISES_NOTHING)
+    path.split('/').any(|part| part.trim_end_matches(".rs") == PROMISES_NOTHING)
 }
 
 /// The places where one of the crates in `hidden` is in sight of a user.
@@ -80,13 +61,8 @@ fn shown_crates(files: &[&SourceFile], hidden: &BTreeSet<String>) -> Vec<Finding
                 collect_imports(&item.tree, None, &mut imports);
             }
         }
-        let mut exposed = Exposed {
-            path,
-            hidden,
-            imports,
-            public_types: &public_types.names,
-            findings: Vec::new(),
-        };
+        let mut exposed =
+            Exposed { path, hidden, imports, public_types: &public_types.names, findings: Vec::new() };
         exposed.visit_file(syntax);
         findings.append(&mut exposed.findings);
     }
@@ -152,8 +128,7 @@ struct Exposed<'a> {
 impl Exposed<'_> {
     fn report(&mut self, name: &str, at: proc_macro2::Span) {
         let advice = format!("hide {name} from users: its next version must not become ours");
-        self.findings
-            .push(Finding::new(format!("{}:{}", self.path, line(at)), advice));
+        self.findings.push(Finding::new(format!("{}:{}", self.path, line(at)), advice));
     }
 }
 
@@ -238,11 +213,8 @@ impl<'ast> Visit<'ast> for Exposed<'_> {
         let syn::Type::Path(of) = item.self_ty.as_ref() else {
             return;
         };
-        let of_public_type = of
-            .path
-            .segments
-            .last()
-            .is_some_and(|name| self.public_types.contains(&name.ident.to_string()));
+        let of_public_type =
+            of.path.segments.last().is_some_and(|name| self.public_types.contains(&name.ident.to_string()));
         if !of_public_type {
             return;
         }
@@ -280,10 +252,7 @@ mod tests {
     fn lines(text: &str) -> Vec<String> {
         let file = SourceFile::parse("a.rs", text.to_owned()).unwrap();
         let hidden = ["hyper", "rustls"].map(str::to_owned).into();
-        shown_crates(&[&file], &hidden)
-            .into_iter()
-            .map(|finding| finding.place)
-            .collect()
+        shown_crates(&[&file], &hidden).into_iter().map(|finding| finding.place).collect()
     }
 
     #[test]
@@ -322,14 +291,8 @@ mod tests {
 
     #[test]
     fn an_imported_or_renamed_name_is_followed() {
-        assert_eq!(
-            lines("use hyper::{self, Client as Inner};\n\npub fn f(x: Inner) {}"),
-            ["a.rs:3"]
-        );
-        assert_eq!(
-            lines("use rustls::{ClientConfig};\npub fn f(x: Option<ClientConfig>) {}"),
-            ["a.rs:2"]
-        );
+        assert_eq!(lines("use hyper::{self, Client as Inner};\n\npub fn f(x: Inner) {}"), ["a.rs:3"]);
+        assert_eq!(lines("use rustls::{ClientConfig};\npub fn f(x: Option<ClientConfig>) {}"), ["a.rs:2"]);
         assert_eq!(lines("use crate::Client;\npub fn f(x: Client) {}"), [""; 0]);
     }
 }

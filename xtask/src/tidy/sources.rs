@@ -69,34 +69,22 @@ const MAY_HOLD_GLOBAL_STATE: &[(&str, &str)] = &[];
 
 /// `lib.rs` is what a reader opens first: an essay, the list of modules and the re-exports.
 pub(super) fn libraries_open_with_an_essay_and_hold_no_code(workspace: &Workspace) -> anyhow::Result<Report> {
-    let libraries = workspace
-        .products()
-        .filter(|member| member.has_library)
-        .flat_map(|member| {
-            let path = format!("{}/src/lib.rs", member.folder);
-            member.sources.iter().filter(move |file| file.path == path)
-        });
+    let libraries = workspace.products().filter(|member| member.has_library).flat_map(|member| {
+        let path = format!("{}/src/lib.rs", member.folder);
+        member.sources.iter().filter(move |file| file.path == path)
+    });
     Ok(libraries.flat_map(not_an_essay).collect::<Vec<_>>().into())
 }
 
 /// payments-model never does I/O and names no HTTP type.
 pub(super) fn model_names_no_io(workspace: &Workspace) -> anyhow::Result<Report> {
-    Ok(names(
-        workspace.member("payments-model")?,
-        IO,
-        "payments-model does no I/O and knows no HTTP",
-    )
-    .into())
+    Ok(names(workspace.member("payments-model")?, IO, "payments-model does no I/O and knows no HTTP").into())
 }
 
 /// payments-core never names an HTTP stack or a runtime, and opens no socket of its own.
 pub(super) fn core_names_no_runtime(workspace: &Workspace) -> anyhow::Result<Report> {
-    Ok(names(
-        workspace.member("payments-core")?,
-        RUNTIME,
-        "payments-core does no I/O and has no runtime",
-    )
-    .into())
+    Ok(names(workspace.member("payments-core")?, RUNTIME, "payments-core does no I/O and has no runtime")
+        .into())
 }
 
 /// Two clients in one process share nothing that their owner did not hand to both.
@@ -108,11 +96,8 @@ pub(super) fn no_global_state(workspace: &Workspace) -> anyhow::Result<Report> {
 
 /// A process ends by returning from `main`, so that what is in flight is dropped, reported and written.
 pub(super) fn no_exit_but_by_returning(workspace: &Workspace) -> anyhow::Result<Report> {
-    let files = workspace
-        .members
-        .iter()
-        .flat_map(Member::product_sources)
-        .filter(|file| !listed(MAY_EXIT, file));
+    let files =
+        workspace.members.iter().flat_map(Member::product_sources).filter(|file| !listed(MAY_EXIT, file));
     Ok(files.flat_map(exits).collect::<Vec<_>>().into())
 }
 
@@ -161,10 +146,7 @@ fn first_line(tokens: TokenStream) -> usize {
 }
 
 fn names(member: &Member, forbidden: &[&str], why: &str) -> Vec<Finding> {
-    member
-        .product_sources()
-        .flat_map(|file| forbidden_names(file, forbidden, why))
-        .collect()
+    member.product_sources().flat_map(|file| forbidden_names(file, forbidden, why)).collect()
 }
 
 fn forbidden_names(file: &SourceFile, forbidden: &[&str], why: &str) -> Vec<Finding> {
@@ -172,38 +154,25 @@ fn forbidden_names(file: &SourceFile, forbidden: &[&str], why: &str) -> Vec<Find
     // A single word is a variable or a field as often as a crate; a crate is of use only with something behind it.
     let paths = paths.iter().filter(|path| path.segments.len() > 1);
     let paths = paths.filter(|path| forbidden.iter().any(|name| path.starts_with(name)));
-    paths
-        .map(|path| Finding::new(at(file, path.line), format!("do not name {path}: {why}")))
-        .collect()
+    paths.map(|path| Finding::new(at(file, path.line), format!("do not name {path}: {why}"))).collect()
 }
 
 fn exits(file: &SourceFile) -> Vec<Finding> {
     let paths = file.production_paths();
     let leaves = paths.iter().filter(|path| {
-        [
-            "std::process::exit",
-            "std::process::abort",
-            "process::exit",
-            "process::abort",
-        ]
-        .iter()
-        .any(|exit| path.starts_with(exit))
+        ["std::process::exit", "std::process::abort", "process::exit", "process::abort"]
+            .iter()
+            .any(|exit| path.starts_with(exit))
     });
     leaves
         .map(|path| {
-            Finding::new(
-                at(file, path.line),
-                format!("return an exit code from `main` instead of {path}"),
-            )
+            Finding::new(at(file, path.line), format!("return an exit code from `main` instead of {path}"))
         })
         .collect()
 }
 
 fn global_state(file: &SourceFile) -> Vec<Finding> {
-    let mut statics = Statics {
-        file,
-        findings: Vec::new(),
-    };
+    let mut statics = Statics { file, findings: Vec::new() };
     statics.visit_file(&file.production());
     statics.findings
 }
@@ -280,10 +249,7 @@ mod tests {
     #[test]
     fn input_and_output_are_found_and_an_address_is_not() {
         let found = |text: &str| count(&forbidden_names(&file(text), IO, "why"));
-        assert_eq!(
-            found("use std::net::{IpAddr, Ipv4Addr}; fn f(http: u8) -> u8 { http }"),
-            0
-        );
+        assert_eq!(found("use std::net::{IpAddr, Ipv4Addr}; fn f(http: u8) -> u8 { http }"), 0);
         assert_eq!(found("use std::net::{IpAddr, TcpStream};"), 1);
         assert_eq!(found("fn f() -> std::io::Result<()> { Ok(()) }"), 1);
         assert_eq!(found("use http::Request;"), 1);
@@ -301,16 +267,11 @@ mod tests {
     #[test]
     fn an_exit_is_found_and_an_exit_code_is_not() {
         assert_eq!(
-            count(&exits(&file(
-                "fn main() -> std::process::ExitCode { std::process::ExitCode::SUCCESS }"
-            ))),
+            count(&exits(&file("fn main() -> std::process::ExitCode { std::process::ExitCode::SUCCESS }"))),
             0
         );
         assert_eq!(count(&exits(&file("fn f() { std::process::exit(1) }"))), 1);
-        assert_eq!(
-            count(&exits(&file("use std::process; fn f() { process::exit(1) }"))),
-            1
-        );
+        assert_eq!(count(&exits(&file("use std::process; fn f() { process::exit(1) }"))), 1);
     }
 
     #[test]
@@ -319,14 +280,8 @@ mod tests {
         assert_eq!(found("static NAMES: &[&str] = &[]; const ONE: u8 = 1;"), 0);
         assert_eq!(found("static COUNT: AtomicUsize = AtomicUsize::new(0);"), 1);
         assert_eq!(found("static mut COUNT: usize = 0;"), 1);
-        assert_eq!(
-            found("fn f() { static ONCE: std::sync::OnceLock<u8> = std::sync::OnceLock::new(); }"),
-            1
-        );
+        assert_eq!(found("fn f() { static ONCE: std::sync::OnceLock<u8> = std::sync::OnceLock::new(); }"), 1);
         assert_eq!(found("thread_local! { static X: u8 = 1; }"), 1);
-        assert_eq!(
-            found("#[cfg(test)] mod tests { static COUNT: AtomicUsize = AtomicUsize::new(0); }"),
-            0
-        );
+        assert_eq!(found("#[cfg(test)] mod tests { static COUNT: AtomicUsize = AtomicUsize::new(0); }"), 0);
     }
 }
