@@ -146,3 +146,16 @@ fn d5_debug_shows_no_key() {
     let shown = format!("{sandbox:?} {builder:?}");
     assert!(shown.contains("127.0.0.1") && !shown.contains("key_of_the_test"), "{shown}");
 }
+
+#[test]
+fn a_graceful_stop_does_not_wait_for_a_client_that_sent_nothing_yet() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    let mut silent = RawClient::connect(&sandbox);
+    let mut other = RawClient::connect(&sandbox);
+    other.get("/customer/cus_1");
+    other.answer();
+    let started = std::time::Instant::now();
+    drop(sandbox);
+    assert_eq!(silent.read_to_end(), (Vec::new(), End::Closed));
+    assert!(started.elapsed() < std::time::Duration::from_secs(5), "it did not wait for the time-out");
+}
