@@ -47,11 +47,14 @@ impl Client {
         ClientBuilder::new(endpoint, transport, timer)
     }
 
-    pub(crate) fn new(shared: Shared, settings: Settings) -> Self {
+    pub(crate) fn from_parts(shared: Shared, settings: Settings) -> Self {
         Self { shared: Arc::new(shared), settings }
     }
 
     /// Processes a card payment: a sale or an authorisation, as the request says. Sent at most once.
+    ///
+    /// A success means that the service says it processed the payment. Its record is handed over as it came and not
+    /// compared with the request: with a convenience fee, for one, the amount may rightly differ.
     ///
     /// # Errors
     ///
@@ -161,6 +164,11 @@ impl Client {
 
         let watch = observer.as_deref().map(|observer| Watch::start(observer, &**timer, O::NAME, attempt));
         let result = match race(transport.send(request), timer.sleep(total + BACKSTOP)).await {
+            // A transport that ignores the cap must not make an answer readable that would be refused over another.
+            Some(Ok(answer)) if answer.body().len() > self.settings.response_cap => {
+                let error = TransportError::answered(TransportErrorKind::BodyTooLarge, answer);
+                Err(operation.not_answered(endpoint, error))
+            }
             Some(Ok(answer)) => operation.read(endpoint, answer.into_http()),
             Some(Err(error)) => Err(operation.not_answered(endpoint, error)),
             None => {

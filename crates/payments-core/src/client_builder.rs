@@ -81,7 +81,7 @@ impl ClientBuilder {
     /// The client. Nothing is sent, and no connection is made, before the first call.
     #[must_use]
     pub fn build(self) -> Client {
-        Client::new(self.shared, self.settings)
+        Client::from_parts(self.shared, self.settings)
     }
 }
 

@@ -12,7 +12,9 @@ use crate::{OperationName, Outcome, RetryAfter, TransportError, TransportErrorKi
 /// Why a call did not succeed, and whether the money can have moved.
 ///
 /// Ask [`outcome`](Self::outcome) first: it decides what may be done next. Everything else is for logs and people.
-/// Neither `Debug` nor `Display` shows a card number, a security code, an account or the API key.
+/// `{}` is one line that says what happened, whether the money can have moved and what to do; `{:#}` adds the causes
+/// below it, such as the operating system's own words. Neither these nor `Debug` show a card number, a security code,
+/// an account or the API key.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -125,7 +127,8 @@ impl Error {
     }
 
     /// Nothing was charged if [`outcome`](Self::outcome) is [`Outcome::Rejected`]: the answer is not in the service's
-    /// own words, so something in front of it, a proxy or a firewall, is likely to have said no.
+    /// own words, so something in front of it, a proxy or a firewall, is likely to have said no. Only ever true for a
+    /// 4xx: anything else in foreign words is no refusal.
     pub fn is_intermediary(&self) -> bool {
         match &self.0.cause {
             Cause::Answer(kind) => *kind == AnswerKind::RejectedByIntermediary,
@@ -261,6 +264,7 @@ impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { outcome, operation, cause, metadata, found } = &*self.0;
         f.debug_struct("Error")
+            .field("message", &format_args!("{self}"))
             .field("outcome", outcome)
             .field("operation", operation)
             .field("cause", cause)
@@ -290,6 +294,10 @@ impl fmt::Display for Error {
         match &self.0.cause {
             Cause::Configuration(error) => write!(f, "{error}")?,
             Cause::Validation(error) => write!(f, "{error}")?,
+            Cause::Transport(error) if f.alternate() => {
+                write!(f, "{error}")?;
+                write_causes(error, f)?;
+            }
             Cause::Transport(error) => write!(f, "{error}")?,
             Cause::Answer(kind) => self.write_answer(*kind, f)?,
         }
@@ -343,6 +351,15 @@ impl Error {
             None => Ok(()),
         }
     }
+}
+
+fn write_causes(error: &TransportError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut source = error.source();
+    while let Some(cause) = source {
+        write!(f, ": {cause}")?;
+        source = cause.source();
+    }
+    Ok(())
 }
 
 impl StdError for Error {

@@ -18,7 +18,7 @@
 //! - **[`Operation`]**, for everything else. Each operation is a plain value that builds an `http::Request<Bytes>` and
 //!   reads an `http::Response<Bytes>`. What happens between the two is yours.
 //!
-//! The public API shows types of `std`, [`http`], [`bytes`] and [`payments_model`], and no others.
+//! The public API shows types of `std`, `http`, `bytes` and `payments-model` (as [`model`]), and no others.
 //!
 //! # A payment over a bare socket
 //!

@@ -50,7 +50,7 @@ pub trait Operation: sealed::Describe {
     /// The HTTP request, complete but for `Host` and `Content-Length`, which belong to the HTTP stack.
     ///
     /// Send it once, follow no redirect, and do not let the stack repeat it. The body holds card data and is wiped
-    /// when its last clone is dropped.
+    /// when its last clone is dropped. Do not print it: the `Debug` of `http::Request<Bytes>` shows the body.
     ///
     /// # Errors
     ///

@@ -6,7 +6,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "callers must be able to match on all three without a wildcard")]
 pub enum Outcome {
-    /// Provably never acted on. Sending the same request again is safe.
+    /// Provably never acted on. Sending the same request again is safe, and helps once the cause is gone.
+    ///
+    /// Of a look-up it says that the look-up found out nothing, never that a payment was not processed.
     NotProcessed,
     /// The service, or something in front of it, answered no. Correct the request, then send a new one.
     Rejected,

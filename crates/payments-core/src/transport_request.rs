@@ -67,6 +67,9 @@ impl TransportRequest {
     }
 
     /// The request in the `http` crate's terms, for stacks that speak it.
+    ///
+    /// Do not print it: unlike this type's own, the `Debug` of `http::Request<Bytes>` shows the body, card number and
+    /// all.
     pub fn into_http(self) -> http::Request<Bytes> {
         self.request
     }

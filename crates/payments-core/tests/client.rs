@@ -208,6 +208,20 @@ fn d12_d23_nor_can_it_hang_a_lookup() {
     assert!(error.is_timeout());
 }
 
+#[test]
+fn d08_d65_an_answer_over_the_cap_is_unreadable_whatever_the_transport_thinks() {
+    let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#;
+    let call = |cap: usize| {
+        let script = Script::new([answer(200, processed)]);
+        let client = builder(&script, &ManualClock::auto()).response_cap(cap).build();
+        block_on(client.process_token(&payment()))
+    };
+    assert!(call(processed.len()).is_ok());
+    let error = call(processed.len() - 1).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    assert_eq!(error.transaction_id(), Some(&id()));
+}
+
 /// Writes down what it is told.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);

@@ -243,3 +243,16 @@ fn d01_an_id_that_cannot_stand_in_a_path_is_refused_before_anything_is_sent() {
     assert!(error.is_validation());
     assert_eq!(error.violations()[0].field(), "TransactionId");
 }
+
+#[test]
+fn the_alternate_form_adds_the_causes() {
+    let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+    let error = TransportError::not_processed(TransportErrorKind::Connect).with_source(refused);
+    let error = sale().not_answered(&endpoint(), error);
+    assert_eq!(
+        format!("{error:#}"),
+        "transaction: no connection could be made before the request was sent: connection refused; \
+         nothing was processed: it is safe to send it again"
+    );
+    assert!(!error.to_string().contains("refused"));
+}
