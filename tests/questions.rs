@@ -6,6 +6,7 @@ mod behaviour;
 mod faults;
 mod money;
 mod outcomes;
+mod readme;
 mod requests;
 mod rig;
 mod secrets;
