@@ -3,10 +3,9 @@ use std::time::Duration;
 
 use crate::build_error::BuildError;
 use crate::connector::Connector;
-use crate::pool::Pool;
 use crate::tls::TlsSettings;
 use crate::tls_provider::TlsProvider;
-use crate::transport::HyperTransport;
+use crate::transport::{HyperTransport, Limits};
 use crate::trusted_roots::TrustedRoots;
 
 /// Settings of a [`HyperTransport`]. Every one has a default that is safe to keep.
@@ -16,9 +15,7 @@ use crate::trusted_roots::TrustedRoots;
 #[must_use = "a builder does nothing until it is built"]
 pub struct HyperTransportBuilder {
     tls: TlsSettings,
-    pool_idle_timeout: Duration,
-    max_idle_connections: usize,
-    max_connections: Option<usize>,
+    limits: Limits,
     /// The first setting that could not be read, kept until `build` can return it.
     failure: Option<BuildError>,
 }
@@ -27,9 +24,11 @@ impl HyperTransportBuilder {
     pub(crate) fn new() -> Self {
         Self {
             tls: TlsSettings::default(),
-            pool_idle_timeout: Self::DEFAULT_POOL_IDLE_TIMEOUT,
-            max_idle_connections: Self::DEFAULT_MAX_IDLE_CONNECTIONS,
-            max_connections: None,
+            limits: Limits {
+                idle_timeout: Self::DEFAULT_POOL_IDLE_TIMEOUT,
+                max_idle: Self::DEFAULT_MAX_IDLE_CONNECTIONS,
+                max_under_way: None,
+            },
             failure: None,
         }
     }
@@ -91,11 +90,25 @@ impl HyperTransportBuilder {
         self
     }
 
+    /// Offers HTTP/2 to https servers; without this every connection is HTTP/1.1.
+    ///
+    /// Calls to a server that accepts it share one connection. Calls that begin while there is none may open one each,
+    /// of which the first is kept.
+    ///
+    /// A request that the server itself refuses by `REFUSED_STREAM` was not processed. Its `GOAWAY` is no such proof:
+    /// the outcome is unknown. Neither is a connection that the server has closed always found out before it is used,
+    /// nor is the body kept from being copied: for both, stay with HTTP/1.1.
+    #[cfg(feature = "http2")]
+    pub fn allow_http2(mut self) -> Self {
+        self.tls.http2 = true;
+        self
+    }
+
     /// How long a connection may be idle and still be used again.
     ///
     /// Keep it below the server's own keep-alive time. Zero means that every request has a connection of its own.
     pub fn pool_idle_timeout(mut self, timeout: Duration) -> Self {
-        self.pool_idle_timeout = timeout;
+        self.limits.idle_timeout = timeout;
         self
     }
 
@@ -104,7 +117,7 @@ impl HyperTransportBuilder {
     /// One that has been idle for too long is closed when the next request begins or ends, not before: a client that
     /// falls silent keeps the sockets of its last burst open until then, or until the transport is dropped.
     pub fn max_idle_connections(mut self, count: usize) -> Self {
-        self.max_idle_connections = count;
+        self.limits.max_idle = count;
         self
     }
 
@@ -113,7 +126,7 @@ impl HyperTransportBuilder {
     /// A request beyond waits for its turn, and its connect deadline runs meanwhile: if that ends, the request was not
     /// processed. At least one is always allowed.
     pub fn max_connections(mut self, count: usize) -> Self {
-        self.max_connections = Some(count);
+        self.limits.max_under_way = Some(count);
         self
     }
 
@@ -124,13 +137,12 @@ impl HyperTransportBuilder {
     /// [`BuildError`] where a certificate or key could not be read, or where something is asked for that is not
     /// compiled in.
     pub fn build(self) -> Result<HyperTransport, BuildError> {
-        let Self { tls, pool_idle_timeout, max_idle_connections, max_connections, failure } = self;
+        let Self { tls, limits, failure } = self;
         if let Some(failure) = failure {
             return Err(failure);
         }
         let connector = Connector::new(tls.build()?);
-        let pool = Pool::new(pool_idle_timeout, max_idle_connections);
-        Ok(HyperTransport::new(connector, pool, max_connections))
+        Ok(HyperTransport::new(connector, limits))
     }
 
     fn keep_first_failure(&mut self, result: Result<(), BuildError>) {
@@ -142,11 +154,9 @@ impl HyperTransportBuilder {
 
 impl fmt::Debug for HyperTransportBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tls: _, pool_idle_timeout, max_idle_connections, max_connections, failure } = self;
+        let Self { tls: _, limits, failure } = self;
         f.debug_struct("HyperTransportBuilder")
-            .field("pool_idle_timeout", pool_idle_timeout)
-            .field("max_idle_connections", max_idle_connections)
-            .field("max_connections", max_connections)
+            .field("limits", limits)
             .field("failure", failure)
             .finish_non_exhaustive()
     }

@@ -33,6 +33,9 @@ pub(crate) enum Exchange {
     Answered(Response<Incoming>),
     /// The connection had ended before hyper wrote anything: here is the request again, proof that it never left.
     HandedBack(Request<Full<Bytes>>, hyper::Error),
+    /// The server says that it did nothing with the request, in the one form in which that is believed.
+    #[cfg_attr(not(feature = "http2"), allow(dead_code, reason = "HTTP/1.1 has no such form"))]
+    Refused(hyper::Error),
     /// The connection failed after hyper began to write. Nobody can say how much was read.
     Lost(hyper::Error),
 }

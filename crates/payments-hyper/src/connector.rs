@@ -2,6 +2,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::uri::PathAndQuery;
 use hyper_util::client::legacy::connect::HttpConnector;
 use payments_core::{TransportError, TransportErrorKind};
 use rustls::ClientConfig;
@@ -10,6 +11,9 @@ use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
 use crate::connection::Connection;
+use crate::link::Link;
+#[cfg(feature = "http2")]
+use crate::multiplexed::Multiplexed;
 use crate::origin::Origin;
 use crate::resolver::{Resolver, Unresolved};
 use crate::stream::{Reins, Socket, Stream};
@@ -33,11 +37,7 @@ impl Connector {
 
     /// A connection to `origin`. `time_left` is shared among the addresses of the name, so that one that does not
     /// answer leaves time for the next; the caller enforces it as a whole.
-    pub(crate) async fn connect(
-        &self,
-        origin: &Origin,
-        time_left: Duration,
-    ) -> Result<Box<Connection>, TransportError> {
+    pub(crate) async fn connect(&self, origin: &Origin, time_left: Duration) -> Result<Link, TransportError> {
         let tls = match (&self.tls, origin.is_secure()) {
             (_, false) => None,
             (Ok(tls), true) => {
@@ -53,7 +53,7 @@ impl Connector {
 
         let mut tcp = self.tcp.clone();
         tcp.set_connect_timeout(Some(time_left));
-        let tcp = tcp.call(origin.connect_uri()).await.map_err(|error| {
+        let tcp = tcp.call(origin.uri(PathAndQuery::from_static("/"))).await.map_err(|error| {
             let kind =
                 if is_unresolved(&error) { TransportErrorKind::Resolve } else { TransportErrorKind::Connect };
             TransportError::not_processed(kind).with_source(error)
@@ -71,10 +71,16 @@ impl Connector {
             }
         };
 
-        let connection = Connection::start(stream, reins)
-            .await
-            .map_err(|error| TransportError::not_processed(TransportErrorKind::Connect).with_source(error))?;
-        Ok(Box::new(connection))
+        let link = match &stream {
+            #[cfg(feature = "http2")]
+            Stream::Tls(tls) if tls.get_ref().1.alpn_protocol() == Some(b"h2") => {
+                Multiplexed::start(stream).await.map(Link::Multiplexed)
+            }
+            _ => {
+                Connection::start(stream, reins).await.map(|connection| Link::Exclusive(Box::new(connection)))
+            }
+        };
+        link.map_err(|error| TransportError::not_processed(TransportErrorKind::Connect).with_source(error))
     }
 }
 

@@ -64,6 +64,7 @@
 //! | `aws-lc-rs` | TLS with the cryptography of aws-lc-rs |
 //! | `webpki-roots` (default) | Mozilla's root certificates, compiled in |
 //! | `platform-verifier` | the root certificates and the verifier of the operating system |
+//! | `http2` | the builder's `allow_http2`; connections stay HTTP/1.1 without it |
 //!
 //! # Secrets
 //!
@@ -80,6 +81,9 @@ mod builder;
 mod connection;
 mod connector;
 mod deadline;
+mod link;
+#[cfg(feature = "http2")]
+mod multiplexed;
 mod origin;
 mod pool;
 mod resolver;

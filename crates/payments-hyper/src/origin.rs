@@ -49,13 +49,13 @@ impl Origin {
         HeaderValue::from_str(host).expect("an authority holds visible ASCII only")
     }
 
-    /// Where to connect, in the form that hyper-util's connector takes.
-    pub(crate) fn connect_uri(&self) -> Uri {
+    /// The absolute URI of `path` at this origin.
+    pub(crate) fn uri(&self, path: PathAndQuery) -> Uri {
         let scheme = if self.secure { Scheme::HTTPS } else { Scheme::HTTP };
         let mut parts = http::uri::Parts::default();
         parts.scheme = Some(scheme);
         parts.authority = Some(self.authority.clone());
-        parts.path_and_query = Some(PathAndQuery::from_static("/"));
+        parts.path_and_query = Some(path);
         Uri::from_parts(parts).expect("scheme, authority and path make a URI")
     }
 }

@@ -19,6 +19,9 @@ pub(crate) struct TlsSettings {
     pub(crate) trusted_roots: Option<TrustedRoots>,
     /// Trust the given roots and no others.
     pub(crate) only_given_roots: bool,
+    /// Whether to offer HTTP/2 beside HTTP/1.1.
+    #[cfg(feature = "http2")]
+    pub(crate) http2: bool,
     given_roots: Vec<CertificateDer<'static>>,
     client_identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
 }
@@ -93,7 +96,11 @@ impl TlsSettings {
                 .with_client_auth_cert(chain, key)
                 .map_err(|error| BuildError::new(BuildErrorKind::ClientCertificate).with_source(error))?,
         };
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        #[cfg(feature = "http2")]
+        if self.http2 {
+            config.alpn_protocols.push(b"h2".to_vec());
+        }
+        config.alpn_protocols.push(b"http/1.1".to_vec());
         // Said although it is rustls' default: data sent early can be replayed by anyone who recorded it.
         config.enable_early_data = false;
         Ok(Ok(Arc::new(config)))

@@ -2,6 +2,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
@@ -17,9 +18,12 @@ use tokio::time::Instant;
 
 use crate::body::CappedBody;
 use crate::builder::HyperTransportBuilder;
-use crate::connection::{Connection, Exchange};
+use crate::connection::Exchange;
 use crate::connector::Connector;
 use crate::deadline::{self, Alarm};
+use crate::link::Link;
+#[cfg(feature = "http2")]
+use crate::multiplexed::MultiplexedPool;
 use crate::origin::Origin;
 use crate::pool::Pool;
 
@@ -34,9 +38,19 @@ pub struct HyperTransport {
     shared: Arc<Shared>,
 }
 
+/// How many connections there may be, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) idle_timeout: Duration,
+    pub(crate) max_idle: usize,
+    pub(crate) max_under_way: Option<usize>,
+}
+
 struct Shared {
     connector: Connector,
     pool: Pool,
+    #[cfg(feature = "http2")]
+    multiplexed: MultiplexedPool,
     /// One permit for each request that may be under way.
     permits: Option<Semaphore>,
 }
@@ -47,9 +61,16 @@ impl HyperTransport {
         HyperTransportBuilder::new()
     }
 
-    pub(crate) fn new(connector: Connector, pool: Pool, max_connections: Option<usize>) -> Self {
-        let permits = max_connections.map(|count| Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
-        Self { shared: Arc::new(Shared { connector, pool, permits }) }
+    pub(crate) fn new(connector: Connector, limits: Limits) -> Self {
+        let Limits { idle_timeout, max_idle, max_under_way } = limits;
+        let shared = Shared {
+            connector,
+            pool: Pool::new(idle_timeout, max_idle),
+            #[cfg(feature = "http2")]
+            multiplexed: MultiplexedPool::new(idle_timeout),
+            permits: max_under_way.map(|count| Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS))),
+        };
+        Self { shared: Arc::new(shared) }
     }
 }
 
@@ -77,24 +98,31 @@ impl Transport for HyperTransport {
         // Nothing leaves before here has ended: a failure is NotProcessed.
         let mut outgoing = outgoing(request, &origin);
         let _permit = self.shared.permit(connect_by).await?;
-        let (mut connection, head) = loop {
-            let mut connection = self.shared.connection(&origin, runtime, connect_by).await?;
+        let (mut link, head) = loop {
+            let mut link = self.shared.link(&origin, runtime, connect_by).await?;
             if Instant::now() >= total_ends {
                 return Err(TransportError::not_processed(TransportErrorKind::Timeout));
             }
 
             // From here on the request may have been read: a failure is Unknown, unless hyper hands the request back.
-            match deadline::before(alarm.as_mut(), connection.exchange(outgoing)).await {
+            match deadline::before(alarm.as_mut(), link.exchange(outgoing, &origin)).await {
                 None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
                 Some(Exchange::Lost(error)) => {
                     return Err(TransportError::unknown(kind_of(&error)).with_source(error));
                 }
-                Some(Exchange::HandedBack(_, error)) if !connection.is_reused() => {
+                Some(Exchange::Refused(error)) => {
                     return Err(not_processed(TransportErrorKind::Closed, error));
                 }
-                // Ends, because each turn uses up an idle connection and a new one is not reused.
-                Some(Exchange::HandedBack(request, _)) => outgoing = request,
-                Some(Exchange::Answered(head)) => break (connection, head),
+                Some(Exchange::HandedBack(_, error)) if !link.is_reused() => {
+                    return Err(not_processed(TransportErrorKind::Closed, error));
+                }
+                // Ends, because each turn uses up a pooled connection and a new one is not reused.
+                Some(Exchange::HandedBack(request, _)) => {
+                    #[cfg(feature = "http2")]
+                    self.shared.multiplexed.forget(&origin, runtime);
+                    outgoing = request;
+                }
+                Some(Exchange::Answered(head)) => break (link, head),
             }
         };
 
@@ -105,14 +133,12 @@ impl Transport for HyperTransport {
         }
         let (parts, mut body) = head.into_parts();
         let mut read = CappedBody::new(cap);
-        let failure = read_body(&mut connection, &mut body, &mut read, alarm).await.err();
+        let failure = read_body(&mut link, &mut body, &mut read, alarm).await.err();
         let answer = TransportResponse::new(Response::from_parts(parts, read.into_bytes()));
         if let Some(failure) = failure {
             return Err(failure.after(answer));
         }
-        if let Some(connection) = connection.into_idle() {
-            self.shared.pool.put(origin, runtime, connection);
-        }
+        self.shared.release(link, origin, runtime);
         Ok(answer)
     }
 }
@@ -129,24 +155,50 @@ impl Shared {
         }
     }
 
-    /// An idle connection, or else a new one by the connect deadline.
-    async fn connection(
+    /// A connection that is open, or else a new one by the connect deadline.
+    async fn link(
         &self,
         origin: &Origin,
         runtime: runtime::Id,
         connect_by: Instant,
-    ) -> Result<Box<Connection>, TransportError> {
+    ) -> Result<Link, TransportError> {
+        #[cfg(feature = "http2")]
+        if let Some(connection) = self.multiplexed.take(origin, runtime) {
+            return Ok(Link::Multiplexed(connection));
+        }
         if let Some(connection) = self.pool.take(origin, runtime) {
-            return Ok(connection);
+            return Ok(Link::Exclusive(connection));
         }
         let time_left = connect_by.saturating_duration_since(Instant::now());
         let connecting = deadline::no_panic(self.connector.connect(origin, time_left));
-        match tokio::time::timeout_at(connect_by, connecting).await {
-            Ok(Ok(connected)) => connected,
+        let link = match tokio::time::timeout_at(connect_by, connecting).await {
+            Ok(Ok(connected)) => connected?,
             Ok(Err(_panic)) => {
-                Err(not_processed(TransportErrorKind::Other, "the tokio runtime has no network driver"))
+                return Err(not_processed(
+                    TransportErrorKind::Other,
+                    "the tokio runtime has no network driver",
+                ));
             }
-            Err(elapsed) => Err(not_processed(TransportErrorKind::Timeout, elapsed)),
+            Err(elapsed) => return Err(not_processed(TransportErrorKind::Timeout, elapsed)),
+        };
+        #[cfg(feature = "http2")]
+        if let Link::Multiplexed(connection) = &link {
+            self.multiplexed.share(origin, runtime, connection);
+        }
+        Ok(link)
+    }
+
+    /// Keeps what carried a whole exchange for the next.
+    fn release(&self, link: Link, origin: Origin, runtime: runtime::Id) {
+        match link {
+            Link::Exclusive(connection) => {
+                if let Some(connection) = connection.into_idle() {
+                    self.pool.put(origin, runtime, connection);
+                }
+            }
+            // It is shared already.
+            #[cfg(feature = "http2")]
+            Link::Multiplexed(_) => {}
         }
     }
 }
@@ -171,13 +223,13 @@ impl BodyFailure {
 /// An answer that announces more than the cap is read up to the cap all the same, because its beginning may hold the
 /// transaction's id.
 async fn read_body(
-    connection: &mut Connection,
+    link: &mut Link,
     body: &mut Incoming,
     read: &mut CappedBody,
     mut alarm: Pin<&mut Alarm>,
 ) -> Result<(), BodyFailure> {
     while !body.is_end_stream() {
-        let kind = match deadline::before(alarm.as_mut(), connection.frame(body)).await {
+        let kind = match deadline::before(alarm.as_mut(), link.frame(body)).await {
             Some(Some(Ok(frame))) => match frame.into_data().map(|piece| read.push(piece)) {
                 // Trailers carry nothing that the interface knows.
                 Err(_) | Ok(Ok(())) => continue,

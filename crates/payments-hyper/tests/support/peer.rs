@@ -56,6 +56,14 @@ impl Peer {
         Some(received)
     }
 
+    /// The next bytes, exactly so many; `None` if the client closed the connection instead.
+    pub(crate) fn read_exact(&mut self, length: usize) -> Option<Vec<u8>> {
+        while self.unread.len() < length {
+            self.read_more()?;
+        }
+        Some(self.unread.drain(..length).collect())
+    }
+
     /// Reads the beginning of a request, and no more.
     pub(crate) fn read_some(&mut self) {
         self.read_more().expect("the client sends something");
@@ -110,9 +118,14 @@ impl Peer {
         handshake == Some(rustls::HandshakeKind::Resumed)
     }
 
-    /// Whatever is in flight arrives, then the client sees the end.
-    pub(crate) fn close(self) {
+    /// The client sees the end, and what it still sends goes nowhere.
+    pub(crate) fn shut_down(&mut self) {
         drop(self.tcp.shutdown(Shutdown::Both));
+    }
+
+    /// Whatever is in flight arrives, then the client sees the end.
+    pub(crate) fn close(mut self) {
+        self.shut_down();
     }
 
     /// The client sees "connection reset by peer".
