@@ -24,6 +24,7 @@
 //! | before it had a connection: bad URI, no runtime, name, TCP, TLS, connect deadline, no free connection | the request was not yet handed to any connection |
 //! | on a connection that had died | hyper gave the request back, which it does only if it has written none of it |
 //! | because its total deadline had ended when a connection stood | the request was not handed over |
+//! | over HTTP/2, because the server reset its stream with `REFUSED_STREAM` | the server says so in the form that RFC 9113 reserves for it |
 //!
 //! After the hand-over every failure is [`Unknown`](payments_core::Delivery::Unknown): a server that has read the whole
 //! request and then closes looks just like one that never read it. Once a final status was read it is
@@ -45,6 +46,9 @@
 //!
 //! A connection belongs to the tokio runtime that opened it. One transport may be used from several; each has
 //! connections of its own.
+//!
+//! HTTP/2, where the builder allows it, differs: the calls to one server share a connection, a task of the runtime drives
+//! it, dropping a call resets its stream, and a connection is not looked at before it is used.
 //!
 //! # Deadlines and limits
 //!
@@ -68,7 +72,7 @@
 //!
 //! # Secrets
 //!
-//! The body is handed to the socket, or to the cipher, from the buffer it came in: hyper makes no copy of it, so that a
+//! Over HTTP/1.1 the body is handed to the socket, or to the cipher, from the buffer it came in: hyper makes no copy of it, so that a
 //! buffer which is wiped when dropped leaves none behind. Errors hold neither headers nor bodies.
 //!
 //! # Stability
