@@ -96,7 +96,7 @@ impl RecordedRequest {
         self.fields.iter().map(|(name, _)| name.as_ref())
     }
 
-    /// The length of the body as it was received, in bytes.
+    /// The length of the body in bytes, as it was received; a server may cut one that is too long to be taken.
     pub fn body_length(&self) -> usize {
         self.body_length
     }

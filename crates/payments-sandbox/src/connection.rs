@@ -65,8 +65,8 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// One byte more than the service takes is enough for it to refuse the rest.
 const BODY_READ: usize = 64 * 1024 + 1;
 
-/// What is read and forgotten beyond that, so that a client that writes first and reads later meets the answer and not a
-/// reset.
+/// What is read and forgotten beyond that, so that a client that writes all before it reads meets the answer and not a
+/// reset, and may go on.
 const BODY_FORGOTTEN: usize = 1024 * 1024;
 
 async fn answer(
