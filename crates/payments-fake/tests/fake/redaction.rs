@@ -109,7 +109,7 @@ fn a_secret_where_nobody_expects_it_is_not_captured_either() {
 }
 
 #[test]
-fn d5_debug_of_everything_is_redacted() {
+fn debug_of_everything_is_redacted() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on_any().before_commit().delay(std::time::Duration::from_secs(1)));
     let held = gateway.handle(SystemTime::UNIX_EPOCH, post("/transaction", encoded(&payment())));

@@ -140,7 +140,7 @@ fn an_armed_fault_that_never_fires_fails_the_test_here_too() {
 }
 
 #[test]
-fn d5_debug_shows_no_key() {
+fn debug_shows_no_key() {
     let sandbox = BlockingSandbox::start_with(Sandbox::builder().api_key("key_of_the_test")).unwrap();
     let builder = Sandbox::builder().api_key("key_of_the_test");
     let shown = format!("{sandbox:?} {builder:?}");
