@@ -1,7 +1,5 @@
 //! How a client command ended, and its one JSON document.
 
-use std::borrow::Cow;
-
 use payments_model::Violation;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 
@@ -87,16 +85,15 @@ impl Serialize for ErrorObject<'_> {
     }
 }
 
-/// The `status_code` of an answer: a number if it is one, even in quotes, else its text.
+/// The `status_code` of an answer, which comes without its quotes: a number if it is one, else its text.
 enum StatusCode<'a> {
     Number(i64),
-    Text(Cow<'a, str>),
+    Text(&'a str),
 }
 
 impl<'a> StatusCode<'a> {
     fn read(written: &'a str) -> Self {
-        let text = serde_json::from_str::<String>(written).map_or(Cow::Borrowed(written), Cow::Owned);
-        text.parse().map_or(Self::Text(text), Self::Number)
+        written.parse().map_or(Self::Text(written), Self::Number)
     }
 }
 
