@@ -7,22 +7,29 @@ use std::pin::pin;
 use std::task::Poll;
 
 use payments_core::{Client, Error};
+use payments_model::TransactionId;
 use tokio::runtime;
 use tokio::task::spawn_blocking;
 
 use crate::args::GlobalOptions;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{FailedOutcome, Failure};
 use crate::interrupt::Interrupt;
+use crate::next_step;
 use crate::output::Output;
 use crate::processed::Processed;
+use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::settings::Settings;
 
 /// A checked request that only needs a client.
 pub(crate) trait Call: Send + 'static {
-    /// Whether it can have moved money once it was handed to the client.
-    const MOVES_MONEY: bool;
+    const PURPOSE: Purpose;
+
+    /// The transaction that the request itself names.
+    fn transaction(&self) -> Option<&TransactionId> {
+        None
+    }
 
     /// Sends it. What this is polled once may reach the service.
     async fn send(&self, client: &Client) -> Result<Processed, Error>;
@@ -34,26 +41,26 @@ pub(crate) fn run<C: Call>(
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
     let output = Output::choose(options.output);
-    let report = match runtime::Builder::new_current_thread().enable_all().build() {
+    let ended = match runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
-            let report = runtime.block_on(report(options, read));
+            let ended = runtime.block_on(end(options, read));
             // A thread that still waits for stdin must not keep an interrupted command alive.
             runtime.shutdown_background();
-            report
+            ended
         }
-        Err(error) => cannot_start(&error).into(),
+        Err(error) => Err(cannot_start(&error)),
     };
-    output.write(&report)
+    output.write(&match ended {
+        Ok(processed) => Report::Processed(processed),
+        Err(failure) => failure.of_a(C::PURPOSE).into(),
+    })
 }
 
-async fn report<C: Call>(
+async fn end<C: Call>(
     options: GlobalOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
-) -> Report {
-    let mut interrupt = match Interrupt::install() {
-        Ok(interrupt) => interrupt,
-        Err(error) => return cannot_start(&error).into(),
-    };
+) -> Result<Processed, Failure> {
+    let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
     // Files and stdin may block for as long as they like, so a thread reads them and the signals stay heard.
     let prepared = spawn_blocking(move || {
         let settings = Settings::resolve(&options)?;
@@ -62,25 +69,27 @@ async fn report<C: Call>(
     });
     let (client, call) = tokio::select! {
         biased;
-        prepared = prepared => match prepared {
-            Ok(Ok(prepared)) => prepared,
-            Ok(Err(failure)) => return Report::from(failure),
-            Err(_) => return Failure::not_processed("internal", "internal error; nothing was sent").into(),
-        },
-        signal = interrupt.arrived() => return before_sending(signal).into(),
+        prepared = prepared => prepared.unwrap_or_else(|_| {
+            Err(Failure::not_processed("internal", "internal error; nothing was sent"))
+        })?,
+        signal = interrupt.arrived() => return Err(before_sending(signal)),
     };
     if let Some(signal) = interrupt.has_arrived().await {
-        return before_sending(signal).into();
+        return Err(before_sending(signal));
     }
-    tokio::select! {
+    let failure = tokio::select! {
         biased;
         ended = contained(call.send(&client)) => match ended {
-            Some(Ok(processed)) => Report::Processed(processed),
-            Some(Err(error)) => Failure::from(error).into(),
-            None => after_sending::<C>("internal", "internal error").into(),
+            Some(Ok(processed)) => return Ok(processed),
+            Some(Err(error)) => Failure::from(error),
+            None => after_sending(&call, "internal", "internal error"),
         },
-        signal = interrupt.arrived() => after_sending::<C>("interrupted", &format!("interrupted by {signal}")).into(),
-    }
+        signal = interrupt.arrived() => after_sending(&call, "interrupted", &format!("interrupted by {signal}")),
+    };
+    Err(match call.transaction() {
+        Some(id) if failure.outcome == FailedOutcome::Unknown => failure.look_up_next(id),
+        _ => failure,
+    })
 }
 
 /// `None` if the future panics: even then the caller must say that the request may have been sent.
@@ -104,17 +113,22 @@ fn before_sending(signal: &str) -> Failure {
 }
 
 /// What is left to say of a call that was given up after it may have left this process.
-fn after_sending<C: Call>(kind: &'static str, what: &str) -> Failure {
-    if C::MOVES_MONEY {
-        Failure::unknown(
+fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -> Failure {
+    match C::PURPOSE {
+        Purpose::MoveMoney => {
+            let next_step = next_step::after_unknown(call.transaction());
+            Failure::unknown(
+                kind,
+                format!(
+                    "{what} after the request may have been sent; the outcome is unknown, \
+                     it may have been processed: do not run it again, {next_step}"
+                ),
+            )
+        }
+        Purpose::FindTransaction | Purpose::FindCustomer => Failure::not_processed(
             kind,
-            format!(
-                "{what} after the request may have been sent; \
-                 the outcome is unknown, it may have been processed: do not run it again, reconcile it with the service"
-            ),
-        )
-    } else {
-        Failure::not_processed(kind, format!("{what}; a look-up moves nothing: it is safe to run it again"))
+            format!("{what}; a look-up moves nothing: it is safe to run it again"),
+        ),
     }
 }
 
@@ -131,7 +145,7 @@ mod tests {
     struct Look;
 
     impl Call for Look {
-        const MOVES_MONEY: bool = false;
+        const PURPOSE: Purpose = Purpose::FindTransaction;
 
         async fn send(&self, _client: &Client) -> Result<Processed, Error> {
             unreachable!("it is never sent")
@@ -141,7 +155,7 @@ mod tests {
     struct Pay;
 
     impl Call for Pay {
-        const MOVES_MONEY: bool = true;
+        const PURPOSE: Purpose = Purpose::MoveMoney;
 
         async fn send(&self, _client: &Client) -> Result<Processed, Error> {
             unreachable!("it is never sent")
@@ -151,7 +165,7 @@ mod tests {
     #[test]
     fn a_call_given_up_is_unknown_only_if_it_moves_money() {
         assert_eq!(before_sending("SIGINT").exit_code(), ExitCode::NotProcessed);
-        assert_eq!(after_sending::<Look>("interrupted", "x").exit_code(), ExitCode::NotProcessed);
-        assert_eq!(after_sending::<Pay>("interrupted", "x").exit_code(), ExitCode::Unknown);
+        assert_eq!(after_sending(&Look, "interrupted", "x").exit_code(), ExitCode::NotProcessed);
+        assert_eq!(after_sending(&Pay, "interrupted", "x").exit_code(), ExitCode::Unknown);
     }
 }

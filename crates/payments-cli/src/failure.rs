@@ -3,10 +3,12 @@
 use std::error::Error as StdError;
 use std::time::SystemTime;
 
-use payments_core::{Error, Outcome, RetryAfter};
-use payments_model::{ValidationError, Violation};
+use payments_core::{Delivery, Error, Outcome, RetryAfter, TransportError, TransportErrorKind};
+use payments_model::{TransactionId, ValidationError, Violation};
 
 use crate::exit_code::ExitCode;
+use crate::next_step;
+use crate::purpose::Purpose;
 
 /// Why a command did not succeed. Every text in it is free of secrets.
 #[derive(Clone, Debug)]
@@ -21,13 +23,24 @@ pub(crate) struct Failure {
     pub(crate) violations: Vec<Violation>,
     /// What an answer said, if one came.
     pub(crate) answer: Option<Box<FailedAnswer>>,
+    pub(crate) advice: Box<Advice>,
+}
+
+/// What a person is told beyond the document, whose members are fixed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Advice {
+    pub(crate) purpose: Purpose,
+    /// The transaction to look up next; only an id that a look-up takes.
+    pub(crate) to_look_up: Option<TransactionId>,
+    /// Where the cause may lie.
+    pub(crate) hints: Vec<String>,
 }
 
 /// What is kept of an answer that is no success.
 #[derive(Clone, Debug)]
 pub(crate) struct FailedAnswer {
     pub(crate) http_status: u16,
-    /// As it was written.
+    /// As it was written, without quotes.
     pub(crate) status_code: Option<String>,
     pub(crate) transaction_id: Option<String>,
     pub(crate) reason: Option<String>,
@@ -95,6 +108,18 @@ impl Failure {
         self
     }
 
+    /// The same failure, of a call for this purpose.
+    pub(crate) fn of_a(mut self, purpose: Purpose) -> Self {
+        self.advice.purpose = purpose;
+        self
+    }
+
+    /// The same failure, after which this transaction tells what happened.
+    pub(crate) fn look_up_next(mut self, id: &TransactionId) -> Self {
+        self.advice.to_look_up = Some(id.clone());
+        self
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         match (self.outcome, self.answer.as_ref().map(|answer| answer.http_status)) {
             (FailedOutcome::Invalid, _) => ExitCode::Invalid,
@@ -107,7 +132,15 @@ impl Failure {
     }
 
     fn new(outcome: FailedOutcome, kind: &'static str, message: String) -> Self {
-        Self { outcome, kind, message, cause: None, violations: Vec::new(), answer: None }
+        Self {
+            outcome,
+            kind,
+            message,
+            cause: None,
+            violations: Vec::new(),
+            answer: None,
+            advice: Box::default(),
+        }
     }
 }
 
@@ -121,13 +154,18 @@ impl From<Error> for Failure {
             Outcome::Rejected => FailedOutcome::Rejected,
             Outcome::Unknown => FailedOutcome::Unknown,
         };
+        let cause = chain(error.source());
+        let hints = error.transport_error().and_then(|error| hint(error, cause.as_deref()));
         Self {
-            outcome,
-            kind: error.kind(),
-            message: error.to_string(),
-            cause: chain(error.source()),
             violations: error.violations().to_vec(),
             answer: FailedAnswer::of(&error).map(Box::new),
+            advice: Box::new(Advice {
+                to_look_up: next_step::to_look_up(&error),
+                hints: hints.into_iter().map(str::to_owned).collect(),
+                ..Advice::default()
+            }),
+            cause,
+            ..Self::new(outcome, error.kind(), error.to_string())
         }
     }
 }
@@ -135,6 +173,26 @@ impl From<Error> for Failure {
 impl From<ValidationError> for Failure {
     fn from(error: ValidationError) -> Self {
         Self::from(Error::from(error))
+    }
+}
+
+/// Where the cause lies when no connection could be made.
+fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
+    use TransportErrorKind as Kind;
+
+    if error.delivery() != Delivery::NotProcessed {
+        return None;
+    }
+    match (error.kind(), cause) {
+        (Kind::Resolve | Kind::Connect | Kind::Timeout, _) => {
+            Some("check --base-url or PAYMENTS_BASE_URL: is the service there?")
+        }
+        // The TLS library's own words; another cause of theirs gets the other hint, which misleads nobody.
+        (Kind::Tls, Some(cause)) if cause.to_ascii_lowercase().contains("certificate") => {
+            Some("check the host name in --base-url or PAYMENTS_BASE_URL, and the authority of --ca-cert")
+        }
+        (Kind::Tls, _) => Some("does the server speak TLS there? check --base-url or PAYMENTS_BASE_URL"),
+        _ => None,
     }
 }
 

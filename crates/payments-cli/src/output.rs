@@ -47,6 +47,10 @@ impl Output {
         let written = match (self.shape, report) {
             (OutputShape::Json, _) => json(report).and_then(|document| write_all(stdout, &document)),
             (OutputShape::Text, Report::Processed(processed)) => {
+                if let Some(warning) = text::warning(processed, self.stderr) {
+                    // The record on stdout shows the other id as well.
+                    let _ = write_all(stderr, &warning);
+                }
                 write_all(stdout, &text::processed(processed, self.stdout))
             }
             (OutputShape::Text, Report::Failed(_)) => Ok(()),
@@ -65,7 +69,7 @@ impl Output {
                          The money moved: do not run it again. TransactionId {}\n",
                         escape::for_terminal(transaction_id)
                     ),
-                    Effect::Nothing => {
+                    Effect::FoundTransaction { .. } | Effect::FoundCustomer => {
                         format!("found, but the result could not be written to stdout ({error})\n")
                     }
                 };

@@ -1,7 +1,7 @@
 //! A command that succeeded, as both output shapes need it.
 
 use payments_core::Success;
-use payments_model::TransactionId;
+use payments_model::{CustomerRecord, TransactionId, TransactionRecord};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -22,8 +22,14 @@ pub(crate) enum Effect {
         /// What the answer calls it.
         transaction_id: String,
     },
-    /// A look-up: nothing changed.
-    Nothing,
+    /// A look-up of a transaction: nothing changed.
+    FoundTransaction {
+        asked: TransactionId,
+        /// The record's own id. A broken or hostile service may answer with the record of another transaction.
+        found: TransactionId,
+    },
+    /// A look-up of a customer: nothing changed.
+    FoundCustomer,
 }
 
 impl Processed {
@@ -36,9 +42,14 @@ impl Processed {
         Self { http_status: success.http_status().as_u16(), effect, data: raw(data) }
     }
 
-    pub(crate) fn found<T: Serialize>(success: &Success<T>) -> Self {
-        let data = raw(success.data());
-        Self { http_status: success.http_status().as_u16(), effect: Effect::Nothing, data }
+    pub(crate) fn found_transaction(success: &Success<TransactionRecord>, asked: &TransactionId) -> Self {
+        let effect = Effect::FoundTransaction { asked: asked.clone(), found: success.transaction_id.clone() };
+        Self { http_status: success.http_status().as_u16(), effect, data: raw(success.data()) }
+    }
+
+    pub(crate) fn found_customer(success: &Success<CustomerRecord>) -> Self {
+        let http_status = success.http_status().as_u16();
+        Self { http_status, effect: Effect::FoundCustomer, data: raw(success.data()) }
     }
 }
 

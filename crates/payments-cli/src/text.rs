@@ -2,21 +2,32 @@
 
 use std::fmt::{self, Write as _};
 
-use payments_model::TransactionId;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::escape::for_terminal;
 use crate::failure::{FailedOutcome, Failure};
-use crate::processed::Processed;
+use crate::next_step;
+use crate::processed::{Effect, Processed};
+use crate::purpose::Purpose;
 use crate::style::{Style, Tone};
 
 /// The lines of a success.
 pub(crate) fn processed(processed: &Processed, style: Style) -> String {
-    let heading = style.paint(Tone::Good, "PROCESSED");
+    let (heading, note) = match processed.effect {
+        Effect::Moved { .. } => ("PROCESSED", None),
+        Effect::FoundTransaction { .. } => {
+            ("FOUND", Some("a record, not proof of a charge: the meaning of Status is not published"))
+        }
+        Effect::FoundCustomer => ("FOUND", None),
+    };
+    let heading = style.paint(Tone::Good, heading);
     let status = style.paint(Tone::Faint, &format!("(HTTP {})", processed.http_status));
     let mut text = format!("{heading} {status}\n");
+    if let Some(note) = note {
+        writeln!(text, "  {}", style.paint(Tone::Faint, note)).expect("a String takes every write");
+    }
     match serde_json::from_str::<Members>(processed.data.get()) {
         Ok(Members(members)) => {
             write_rows(&mut text, members.iter().map(|(name, value)| (&**name, readable(value))));
@@ -26,18 +37,23 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
     text
 }
 
+/// What is odd about a success, for stderr.
+pub(crate) fn warning(processed: &Processed, style: Style) -> Option<String> {
+    match &processed.effect {
+        Effect::FoundTransaction { asked, found } if asked != found => {
+            let warning = style.paint(Tone::Doubtful, "WARNING: the record is of another transaction");
+            let found = for_terminal(found.as_str());
+            Some(format!("{warning}: asked for {asked}, given {found}\n"))
+        }
+        _ => None,
+    }
+}
+
 /// The lines of a failure.
 pub(crate) fn failed(failure: &Failure, style: Style) -> String {
-    let (tone, heading) = match failure.outcome {
-        FailedOutcome::Invalid => (Tone::Bad, "INVALID, nothing was sent"),
-        FailedOutcome::NotProcessed => (Tone::Bad, "NOT PROCESSED, it is safe to run it again"),
-        FailedOutcome::Rejected => (Tone::Bad, "REJECTED"),
-        FailedOutcome::Unknown => {
-            (Tone::Doubtful, "OUTCOME UNKNOWN, do not run it again before you have looked it up")
-        }
-    };
+    let (tone, heading) = heading(failure);
     let code = style.paint(Tone::Faint, &format!("(exit code {})", failure.exit_code().number()));
-    let mut text = format!("{} {code}\n", style.paint(tone, heading));
+    let mut text = format!("{} {code}\n", style.paint(tone, &heading));
     if failure.violations.is_empty() {
         writeln!(text, "  {}", for_terminal(&failure.message)).expect("a String takes every write");
     }
@@ -49,20 +65,47 @@ pub(crate) fn failed(failure: &Failure, style: Style) -> String {
     text
 }
 
+/// What happened and what to do, in one line.
+fn heading(failure: &Failure) -> (Tone, String) {
+    let (tone, heading) = match (failure.outcome, failure.advice.purpose) {
+        (FailedOutcome::Invalid, _) => (Tone::Bad, "INVALID, nothing was sent"),
+        (FailedOutcome::NotProcessed, Purpose::MoveMoney) => {
+            (Tone::Bad, "NOT PROCESSED, it is safe to run it again")
+        }
+        (FailedOutcome::NotProcessed, Purpose::FindTransaction) => (
+            Tone::Doubtful,
+            "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again",
+        ),
+        (FailedOutcome::NotProcessed, Purpose::FindCustomer) => {
+            (Tone::Doubtful, "NOT LOOKED UP, it is safe to run it again")
+        }
+        (FailedOutcome::Rejected, Purpose::MoveMoney) => (Tone::Bad, "REJECTED"),
+        // A proxy's 404 has another kind: it knows nothing of the service's records.
+        (FailedOutcome::Rejected, _) if failure.kind == "not_found" => (Tone::Bad, "NOT FOUND"),
+        (FailedOutcome::Rejected, Purpose::FindTransaction) => {
+            (Tone::Doubtful, "LOOK-UP REJECTED, which says nothing about the payment")
+        }
+        (FailedOutcome::Rejected, Purpose::FindCustomer) => (Tone::Bad, "LOOK-UP REJECTED"),
+        (FailedOutcome::Unknown, _) => {
+            let next_step =
+                if failure.advice.to_look_up.is_some() { "look it up" } else { next_step::RECONCILE };
+            return (Tone::Doubtful, format!("OUTCOME UNKNOWN, do not run it again: {next_step}"));
+        }
+    };
+    (tone, heading.to_owned())
+}
+
 /// What is known beside the message.
 fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = failure.cause.iter().map(|cause| ("because", cause.clone())).collect();
-    let Some(answer) = &failure.answer else { return facts };
-    facts.push(("HTTP status", answer.http_status.to_string()));
-    if let Some(id) = &answer.transaction_id {
-        facts.push(("TransactionId", id.clone()));
-        // An id that no look-up takes is no part of a command that somebody may copy.
-        if TransactionId::new(id.as_str()).is_ok() {
-            facts.push(("look it up", format!("payments transaction get {id}")));
-        }
+    if let Some(answer) = &failure.answer {
+        facts.push(("HTTP status", answer.http_status.to_string()));
+        facts.extend(answer.transaction_id.iter().map(|id| ("TransactionId", id.clone())));
+        facts.extend(answer.request_id.iter().map(|id| ("request id", id.clone())));
+        facts.extend(answer.retry_after_seconds.map(|seconds| ("retry after", format!("{seconds} s"))));
     }
-    facts.extend(answer.request_id.iter().map(|id| ("request id", id.clone())));
-    facts.extend(answer.retry_after_seconds.map(|seconds| ("retry after", format!("{seconds} s"))));
+    facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", next_step::look_up(id))));
+    facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));
     facts
 }
 

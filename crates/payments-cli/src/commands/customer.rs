@@ -7,6 +7,7 @@ use crate::args::Id;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::processed::Processed;
+use crate::purpose::Purpose;
 
 /// The look-up of one customer.
 pub(super) fn look_up(id: &Id) -> Result<CustomerId, Failure> {
@@ -14,9 +15,9 @@ pub(super) fn look_up(id: &Id) -> Result<CustomerId, Failure> {
 }
 
 impl Call for CustomerId {
-    const MOVES_MONEY: bool = false;
+    const PURPOSE: Purpose = Purpose::FindCustomer;
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
-        Ok(Processed::found(&client.customer(self).await?))
+        Ok(Processed::found_customer(&client.customer(self).await?))
     }
 }

@@ -8,6 +8,7 @@ use crate::call::Call;
 use crate::failure::Failure;
 use crate::input;
 use crate::processed::Processed;
+use crate::purpose::Purpose;
 
 /// The token payment that the file asks for.
 pub(super) fn payment(request: &RequestFile) -> Result<TokenTransaction, Failure> {
@@ -16,7 +17,7 @@ pub(super) fn payment(request: &RequestFile) -> Result<TokenTransaction, Failure
 }
 
 impl Call for TokenTransaction {
-    const MOVES_MONEY: bool = true;
+    const PURPOSE: Purpose = Purpose::MoveMoney;
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
         let success = client.process_token(self).await?;

@@ -8,6 +8,7 @@ use crate::call::Call;
 use crate::failure::Failure;
 use crate::input;
 use crate::processed::Processed;
+use crate::purpose::Purpose;
 
 /// The card or ACH payment that the file asks for.
 pub(super) fn payment(request: &RequestFile) -> Result<TransactionRequest, Failure> {
@@ -21,7 +22,7 @@ pub(super) fn look_up(id: &Id) -> Result<TransactionId, Failure> {
 }
 
 impl Call for TransactionRequest {
-    const MOVES_MONEY: bool = true;
+    const PURPOSE: Purpose = Purpose::MoveMoney;
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
         let success = match self {
@@ -33,9 +34,9 @@ impl Call for TransactionRequest {
 }
 
 impl Call for TransactionId {
-    const MOVES_MONEY: bool = false;
+    const PURPOSE: Purpose = Purpose::FindTransaction;
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
-        Ok(Processed::found(&client.transaction(self).await?))
+        Ok(Processed::found_transaction(&client.transaction(self).await?, self))
     }
 }

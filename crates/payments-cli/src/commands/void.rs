@@ -7,6 +7,7 @@ use crate::args::VoidArguments;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::processed::Processed;
+use crate::purpose::Purpose;
 
 /// The void of one authorisation.
 pub(super) fn void(arguments: VoidArguments) -> Result<Void, Failure> {
@@ -19,7 +20,11 @@ pub(super) fn void(arguments: VoidArguments) -> Result<Void, Failure> {
 }
 
 impl Call for Void {
-    const MOVES_MONEY: bool = true;
+    const PURPOSE: Purpose = Purpose::MoveMoney;
+
+    fn transaction(&self) -> Option<&TransactionId> {
+        Some(self.transaction_id())
+    }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
         let success = client.void(self).await?;

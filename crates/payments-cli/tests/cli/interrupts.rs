@@ -26,10 +26,13 @@ fn d22_a_signal_during_a_charge_or_a_void_leaves_its_outcome_unknown() {
         let error = ended.failed(5, "unknown");
         assert_eq!(error["kind"], "interrupted");
         let message = error["message"].as_str().unwrap();
-        assert!(
-            message.contains(&format!("SIG{signal}")) && message.contains("the outcome is unknown"),
-            "{message}"
-        );
+        let advice = match arguments {
+            ["void", id] => format!("do not run it again, look it up: payments transaction get {id}"),
+            _ => "do not run it again, reconcile by amount, time and your reference".to_owned(),
+        };
+        for part in [&*format!("SIG{signal}"), "the outcome is unknown", &*advice] {
+            assert!(message.contains(part), "{part}: {message}");
+        }
         // The person at the keyboard sees it too, wherever stdout goes.
         assert!(ended.stderr.starts_with("OUTCOME UNKNOWN"), "{}", ended.stderr);
         assert_eq!(peer.requests_left(), 0);

@@ -9,5 +9,6 @@ mod sandbox;
 mod secrets;
 mod settings;
 mod support;
+mod text;
 mod tls;
 mod usage;

@@ -105,27 +105,6 @@ fn look_ups_find() {
 }
 
 #[test]
-fn text_shows_the_outcome_first_and_amounts_as_they_were_sent() {
-    let peer = Peer::answering("200 OK", answers::RECORD);
-    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
-    let ended = run.stdin(CARD_PAYMENT).end();
-    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
-    assert_eq!(
-        ended.stdout,
-        "PROCESSED (HTTP 200)\n  \
-           TransactionId    txn_1\n  \
-           BaseAmount       10.50\n  \
-           Amount           10.50\n  \
-           CardNumber       ***********0005\n  \
-           BillingCity\n  \
-           BillingState     null\n  \
-           TransactionType  1\n  \
-           Status           1\n  \
-           NewField         [1.0]\n"
-    );
-}
-
-#[test]
 fn d02_nobody_listens_so_nothing_was_processed() {
     for case in every_command() {
         // Reserved and closed again, so that nothing listens there.
@@ -252,21 +231,6 @@ fn d64_further_facts_are_given_where_they_are_known() {
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
     let error = run.end().failed(4, "rejected");
     assert_eq!((&error["retry_after_seconds"], &error["request_id"]), (&json!(7), &json!("req_5")));
-}
-
-#[test]
-fn a_failure_in_text_is_on_stderr_with_what_to_do() {
-    let lost = r#"{"status":"pending","status_code":101,"data":{"TransactionId":"txn_7"}}"#;
-    let peer = Peer::answering("200 OK", lost);
-    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
-    let ended = run.stdin(CARD_PAYMENT).end();
-    assert_eq!((ended.code, &*ended.stdout), (Some(5), ""));
-    assert!(ended.stderr.starts_with("OUTCOME UNKNOWN, do not run it again"), "{}", ended.stderr);
-    for line in
-        ["HTTP status    200", "TransactionId  txn_7", "look it up     payments transaction get txn_7"]
-    {
-        assert!(ended.stderr.contains(line), "{line}: {}", ended.stderr);
-    }
 }
 
 #[test]

@@ -57,4 +57,7 @@ fn an_unknown_authority_is_not_processed_and_the_reason_given() {
     let error = payments_at(&base_url, ["transaction", "get", "txn_1"]).end().failed(3, "not_processed");
     assert_eq!(error["kind"], "tls");
     assert!(error["cause"].as_str().is_some_and(|cause| cause.contains("UnknownIssuer")), "{error}");
+
+    let ended = payments_at(&base_url, ["transaction", "get", "txn_1", "--output", "text"]).end();
+    assert!(ended.stderr.contains("the authority of --ca-cert"), "{}", ended.stderr);
 }

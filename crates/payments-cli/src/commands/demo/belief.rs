@@ -3,6 +3,8 @@
 use payments_core::{Error, Outcome};
 use payments_model::TransactionId;
 
+use crate::next_step;
+
 /// What the client's answer says about one call. Made from the SDK's answer alone, never from the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Belief {
@@ -27,7 +29,7 @@ pub(super) enum Belief {
     /// Nothing happened.
     NotProcessed(String),
     /// Nobody can know.
-    Unknown(String),
+    Unknown { why: String, to_look_up: Option<TransactionId> },
 }
 
 impl Belief {
@@ -39,10 +41,13 @@ impl Belief {
                 reason: error.reason().unwrap_or("no reason given").to_owned(),
                 transaction_id: error.transaction_id().cloned(),
             },
-            Outcome::Unknown => Self::Unknown(match error.transport_error() {
-                Some(error) => error.kind().description().to_owned(),
-                None => error.to_string(),
-            }),
+            Outcome::Unknown => Self::Unknown {
+                why: match error.transport_error() {
+                    Some(error) => error.kind().description().to_owned(),
+                    None => error.to_string(),
+                },
+                to_look_up: next_step::to_look_up(error),
+            },
         }
     }
 
@@ -53,7 +58,7 @@ impl Belief {
             Self::Found { .. } => "found",
             Self::Rejected { .. } => "rejected",
             Self::NotProcessed(_) => "not processed",
-            Self::Unknown(_) => "UNKNOWN",
+            Self::Unknown { .. } => "UNKNOWN",
         }
     }
 
@@ -67,7 +72,7 @@ impl Belief {
                 let id = transaction_id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
                 format!("{status}{reason}{id}")
             }
-            Self::NotProcessed(why) | Self::Unknown(why) => why.clone(),
+            Self::NotProcessed(why) | Self::Unknown { why, .. } => why.clone(),
         }
     }
 }

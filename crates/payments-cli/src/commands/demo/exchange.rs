@@ -72,7 +72,7 @@ impl Exchange {
         match (self.scripted, &self.belief) {
             (Scripted::Processed, Belief::Paid(_) | Belief::Voided(_))
             | (Scripted::Found, Belief::Found { .. })
-            | (Scripted::Unknown, Belief::Unknown(_)) => true,
+            | (Scripted::Unknown, Belief::Unknown { .. }) => true,
             (Scripted::Rejected(scripted), Belief::Rejected { http_status, .. }) => {
                 *http_status == Some(scripted)
             }
@@ -86,12 +86,12 @@ impl Exchange {
             (Belief::Paid(id), [fact], []) => fact.id == *id && self.is_what_was_asked(fact),
             (Belief::Voided(id), [], [voided]) => voided == id && self.asked == Asked::Void(id.clone()),
             (Belief::Found { is_true, .. }, [], []) => *is_true,
-            (Belief::Rejected { .. } | Belief::NotProcessed(_) | Belief::Unknown(_), [], []) => true,
+            (Belief::Rejected { .. } | Belief::NotProcessed(_) | Belief::Unknown { .. }, [], []) => true,
             (Belief::Rejected { transaction_id, .. }, [fact], []) => {
                 fact.state == FactState::Declined && transaction_id.as_ref().is_none_or(|id| *id == fact.id)
             }
-            (Belief::Unknown(_), [fact], []) => self.is_what_was_asked(fact),
-            (Belief::Unknown(_), [], [voided]) => self.asked == Asked::Void(voided.clone()),
+            (Belief::Unknown { .. }, [fact], []) => self.is_what_was_asked(fact),
+            (Belief::Unknown { .. }, [], [voided]) => self.asked == Asked::Void(voided.clone()),
             _ => false,
         }
     }
@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn an_unknown_outcome_agrees_with_one_charge_or_none_and_never_with_two() {
-        let unknown = |made| sale(Scripted::Unknown, Belief::Unknown(String::new()), made);
+        let unknown =
+            |made| sale(Scripted::Unknown, Belief::Unknown { why: String::new(), to_look_up: None }, made);
         assert!(unknown(vec![]).agrees());
         assert!(unknown(vec![fact("txn_1", FactState::Approved)]).agrees());
         assert!(

@@ -10,6 +10,7 @@ use super::exchange::Exchange;
 use super::truth::Fact;
 use crate::args::OutputShape;
 use crate::escape::{for_terminal, in_json};
+use crate::next_step;
 use crate::style::{Style, Tone};
 
 /// Writes the demonstration while it goes on, or as one JSON document at its end.
@@ -38,9 +39,10 @@ impl Page<'_> {
         let outcome = self.outcome(&exchange.belief);
         let details = for_terminal(&exchange.belief.details());
         self.text(&format!("  {title:TITLE$}  {amount:>AMOUNT$}  {outcome}  {details}\n"))?;
-        if matches!(exchange.belief, Belief::Unknown(_)) {
-            let advice = "it may have been charged: do not send it again, look it up or reconcile it";
-            let advice = self.style.paint(Tone::Doubtful, advice);
+        if let Belief::Unknown { to_look_up, .. } = &exchange.belief {
+            let next_step = next_step::after_unknown(to_look_up.as_ref());
+            let advice = format!("it may have been charged: do not send it again, {next_step}");
+            let advice = self.style.paint(Tone::Doubtful, &advice);
             self.text(&format!("    {advice}\n"))?;
         }
         Ok(())
@@ -64,14 +66,14 @@ impl Page<'_> {
             let truth = exchange.truth(&comparison.now);
             let verdict = match (exchange.agrees(), &exchange.belief) {
                 (false, _) => self.style.paint(Tone::Bad, "NO"),
-                (true, Belief::Unknown(_)) => self.style.paint(Tone::Good, "yes: cannot know"),
+                (true, Belief::Unknown { .. }) => self.style.paint(Tone::Good, "yes: cannot know"),
                 (true, _) => self.style.paint(Tone::Good, "yes"),
             };
             self.text(&format!(
                 "  {title:TITLE$}  {amount:>AMOUNT$}  {outcome}  {truth:TRUTH$}  {verdict}\n"
             ))?;
         }
-        let unknown = |exchange: &&Exchange| matches!(exchange.belief, Belief::Unknown(_));
+        let unknown = |exchange: &&Exchange| matches!(exchange.belief, Belief::Unknown { .. });
         for exchange in comparison.exchanges.iter().filter(unknown) {
             self.unknown(exchange)?;
         }
@@ -145,7 +147,7 @@ impl Page<'_> {
         let tone = match belief {
             Belief::Paid(_) | Belief::Voided(_) | Belief::Found { .. } => Tone::Good,
             Belief::Rejected { .. } | Belief::NotProcessed(_) => Tone::Bad,
-            Belief::Unknown(_) => Tone::Doubtful,
+            Belief::Unknown { .. } => Tone::Doubtful,
         };
         self.style.paint(tone, &format!("{:OUTCOME$}", belief.outcome()))
     }

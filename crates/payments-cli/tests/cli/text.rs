@@ -1,0 +1,164 @@
+//! What a person reads: the headline, and what to do.
+
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::thread;
+
+use crate::support::{CARD_PAYMENT, Ended, Peer, Then, answer, answers, payments_at};
+
+/// A run in text against a server that does this.
+fn text(then: Then, arguments: &[&str]) -> Ended {
+    let peer = Peer::new(then);
+    let run = payments_at(&peer.base_url, arguments.iter().copied()).arguments(["--output", "text"]);
+    run.stdin(CARD_PAYMENT).end()
+}
+
+fn answering(status: &str, body: &str) -> Then {
+    Then::Answer(answer(status, body))
+}
+
+#[test]
+fn text_shows_the_outcome_first_and_amounts_as_they_were_sent() {
+    let peer = Peer::answering("200 OK", answers::RECORD);
+    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
+    let ended = run.stdin(CARD_PAYMENT).end();
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    assert_eq!(
+        ended.stdout,
+        "PROCESSED (HTTP 200)\n  \
+           TransactionId    txn_1\n  \
+           BaseAmount       10.50\n  \
+           Amount           10.50\n  \
+           CardNumber       ***********0005\n  \
+           BillingCity\n  \
+           BillingState     null\n  \
+           TransactionType  1\n  \
+           Status           1\n  \
+           NewField         [1.0]\n"
+    );
+}
+
+#[test]
+fn a_failure_in_text_is_on_stderr_with_what_to_do() {
+    let lost = r#"{"status":"pending","status_code":101,"data":{"TransactionId":"txn_7"}}"#;
+    let peer = Peer::answering("200 OK", lost);
+    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
+    let ended = run.stdin(CARD_PAYMENT).end();
+    assert_eq!((ended.code, &*ended.stdout), (Some(5), ""));
+    assert!(
+        ended.stderr.starts_with("OUTCOME UNKNOWN, do not run it again: look it up ("),
+        "{}",
+        ended.stderr
+    );
+    for line in
+        ["HTTP status    200", "TransactionId  txn_7", "look it up     payments transaction get txn_7"]
+    {
+        assert!(ended.stderr.contains(line), "{line}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_found_record_is_called_found_and_no_proof_of_a_charge() {
+    let ended = text(answering("200 OK", answers::TRANSACTION_FOUND), &["transaction", "get", "txn_1"]);
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    let lines: Vec<_> = ended.stdout.lines().take(2).collect();
+    let note = "  a record, not proof of a charge: the meaning of Status is not published";
+    assert_eq!(lines, ["FOUND (HTTP 200)", note]);
+
+    let ended = text(answering("200 OK", answers::CUSTOMER_FOUND), &["customer", "get", "cus_1"]);
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    assert!(ended.stdout.starts_with("FOUND (HTTP 200)\n  CustomerId "), "{}", ended.stdout);
+}
+
+#[test]
+fn a_record_of_another_transaction_is_warned_of_in_text_alone() {
+    let ended = text(answering("200 OK", answers::TRANSACTION_FOUND), &["transaction", "get", "txn_2"]);
+    assert_eq!(ended.code, Some(0));
+    assert_eq!(ended.stderr, "WARNING: the record is of another transaction: asked for txn_2, given txn_1\n");
+    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    payments_at(&peer.base_url, ["transaction", "get", "txn_2"]).end().processed();
+}
+
+#[test]
+fn a_failed_look_up_says_nothing_about_the_payment() {
+    let get = ["transaction", "get", "txn_1"];
+    let cases = [
+        (answering("502 Bad Gateway", ""), &get, "NOT LOOKED UP, which says nothing about the payment; "),
+        (
+            Then::Close,
+            &get,
+            "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again (",
+        ),
+        (answering("404 Not Found", answers::NOT_FOUND), &get, "NOT FOUND (exit code 7)"),
+        // A proxy has never heard of the transaction.
+        (
+            answering("404 Not Found", "<html>"),
+            &get,
+            "LOOK-UP REJECTED, which says nothing about the payment (",
+        ),
+        (answering("401 Unauthorized", answers::UNAUTHORIZED), &get, "LOOK-UP REJECTED, which says nothing"),
+        (Then::Close, &["customer", "get", "cus_1"], "NOT LOOKED UP, it is safe to run it again ("),
+        (
+            answering("404 Not Found", answers::NOT_FOUND),
+            &["customer", "get", "cus_1"],
+            "NOT FOUND (exit code 7)",
+        ),
+    ];
+    for (then, arguments, headline) in cases {
+        let ended = text(then, arguments);
+        assert!(ended.stderr.starts_with(headline), "{arguments:?}: {}", ended.stderr);
+        assert!(!ended.stderr.contains("PROCESSED"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn an_unknown_outcome_says_to_look_up_only_where_an_id_is_known() {
+    let create = ["transaction", "create", "--file", "-"];
+    let ended = text(Then::Close, &create);
+    let headline = "OUTCOME UNKNOWN, do not run it again: reconcile by amount, time and your reference (";
+    assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
+
+    // An id that no look-up takes is no part of a command that somebody may paste.
+    let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot)"}}"#;
+    let ended = text(answering("200 OK", strange), &create);
+    assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
+
+    // A void names its transaction itself.
+    let ended = text(Then::Close, &["void", "txn_1"]);
+    assert!(
+        ended.stderr.starts_with("OUTCOME UNKNOWN, do not run it again: look it up ("),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains("look it up  payments transaction get txn_1\n"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_connection_that_cannot_be_made_hints_at_the_setting() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let free = listener.local_addr().unwrap();
+    drop(listener);
+    // Reserved, so that it never resolves; where no name server answers at all, the deadline's hint is the same.
+    let nowhere = "https://pay.invalid".to_owned();
+    let plain = TcpListener::bind("127.0.0.1:0").unwrap();
+    let plain_as_https = format!("https://{}", plain.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in plain.incoming() {
+            // As servers answer what is no HTTP.
+            let _ = stream.and_then(|mut stream| stream.write_all(&answer("400 Bad Request", "")));
+        }
+    });
+    let cases = [
+        (format!("http://{free}"), "hint     check --base-url or PAYMENTS_BASE_URL: is the service there?"),
+        (nowhere, "hint     check --base-url or PAYMENTS_BASE_URL"),
+        (plain_as_https, "hint     does the server speak TLS there?"),
+    ];
+    for (base_url, hint) in cases {
+        let arguments = ["transaction", "create", "--file", "-", "--output", "text"];
+        let ended = payments_at(&base_url, arguments).stdin(CARD_PAYMENT).end();
+        assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+        assert!(ended.stderr.contains(hint), "{base_url}: {}", ended.stderr);
+    }
+}
