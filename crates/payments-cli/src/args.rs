@@ -26,6 +26,18 @@ pub(crate) struct Arguments {
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalOptions {
+    #[command(flatten)]
+    pub(crate) client: ClientOptions,
+
+    /// Shape of the result [default: text on a terminal, json otherwise]
+    #[arg(long, global = true, value_name = "SHAPE")]
+    pub(crate) output: Option<OutputShape>,
+}
+
+/// Settings of the commands that talk to a service; the others refuse them.
+#[derive(Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct ClientOptions {
     // The help texts stand in strings where their words are no Markdown.
     #[arg(
         long,
@@ -57,10 +69,6 @@ pub(crate) struct GlobalOptions {
     /// PEM file with a certificate authority to trust as well
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) ca_cert: Option<PathBuf>,
-
-    /// Shape of the result [default: text on a terminal, json otherwise]
-    #[arg(long, global = true, value_name = "SHAPE")]
-    pub(crate) output: Option<OutputShape>,
 }
 
 /// The two shapes of a result.

@@ -63,11 +63,12 @@ async fn end<C: Call>(
     let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
     // Files and stdin may block for as long as they like, so a thread reads them and the signals stay heard.
     let prepared = spawn_blocking(move || {
-        let settings = Settings::resolve(&options)?;
+        let settings = Settings::resolve(&options.client)?;
         let call = read()?;
-        Ok::<_, Failure>((settings.client()?, call))
+        let key_source = settings.key_source();
+        Ok::<_, Failure>((settings.client()?, call, key_source))
     });
-    let (client, call) = tokio::select! {
+    let (client, call, key_source) = tokio::select! {
         biased;
         prepared = prepared => prepared.unwrap_or_else(|_| {
             Err(Failure::not_processed("internal", "internal error; nothing was sent"))
@@ -81,6 +82,7 @@ async fn end<C: Call>(
         biased;
         ended = contained(call.send(&client)) => match ended {
             Some(Ok(processed)) => return Ok(processed),
+            Some(Err(error)) if error.is_unauthorized() => Failure::from(error).hint(key_source.hint()),
             Some(Err(error)) => Failure::from(error),
             None => after_sending(&call, "internal", "internal error"),
         },

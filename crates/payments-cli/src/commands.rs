@@ -8,7 +8,8 @@ mod transaction;
 mod void;
 
 use crate::args::{
-    Arguments, Command, CustomerCommand, GlobalOptions, TokenTransactionCommand, TransactionCommand,
+    Arguments, ClientOptions, Command, CustomerCommand, GlobalOptions, TokenTransactionCommand,
+    TransactionCommand,
 };
 use crate::call;
 use crate::exit_code::ExitCode;
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
 
 /// The settings of client commands, refused where they would be ignored: whoever gives them means a real service.
 fn refuse_client_settings(options: &GlobalOptions) -> Option<ExitCode> {
-    let GlobalOptions { base_url, api_key_file, timeout, ca_cert, output } = options;
+    let ClientOptions { base_url, api_key_file, timeout, ca_cert } = &options.client;
     let given = [
         ("--base-url", base_url.is_some()),
         ("--api-key-file", api_key_file.is_some()),
@@ -48,5 +49,5 @@ fn refuse_client_settings(options: &GlobalOptions) -> Option<ExitCode> {
     let (name, _) = given.into_iter().find(|(_, is_given)| *is_given)?;
     let message =
         format!("this command talks to no service but its own sandbox and takes no {name}; nothing was sent");
-    Some(Output::choose(*output).write(&Report::from(Failure::invalid("usage", message))))
+    Some(Output::choose(options.output).write(&Report::from(Failure::invalid("usage", message))))
 }

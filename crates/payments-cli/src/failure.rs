@@ -120,6 +120,23 @@ impl Failure {
         self
     }
 
+    /// The same failure, and where its cause may lie.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.advice.hints.push(hint.into());
+        self
+    }
+
+    /// Both at once, so that whoever mends the one does not meet the other only then. Their outcome and kind are alike.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.message = format!("{}; also: {}", self.message, other.message);
+        self.cause = match (self.cause, other.cause) {
+            (Some(one), Some(another)) => Some(format!("{one}; {another}")),
+            (one, another) => one.or(another),
+        };
+        self.advice.hints.extend(other.advice.hints);
+        self
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         match (self.outcome, self.answer.as_ref().map(|answer| answer.http_status)) {
             (FailedOutcome::Invalid, _) => ExitCode::Invalid,

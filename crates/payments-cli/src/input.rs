@@ -5,6 +5,7 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
+use crate::path_name;
 use crate::secret_file;
 
 /// The bytes of the request at `path`, or on stdin for `-`: card data, so they are wiped when dropped.
@@ -14,14 +15,13 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     } else {
         secret_file::read(path, LARGEST_REQUEST)
     };
+    let file = format!("the request of --file{}", path_name::in_brackets(path));
     match bytes {
         Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => {
-            Err(Failure::invalid("input", "the request of --file is larger than 64 KiB; nothing was sent"))
-        }
+        Ok(None) => Err(Failure::invalid("input", format!("{file} is larger than 64 KiB; nothing was sent"))),
         Err(error) => Err(Failure::invalid(
             "input",
-            "the request of --file cannot be read; nothing was sent: give a readable file, or - for stdin",
+            format!("{file} cannot be read; nothing was sent: give a readable file, or - for stdin"),
         )
         .because(&error)),
     }

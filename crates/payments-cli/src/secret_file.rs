@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 /// The bytes of the file at `path`, or `None` if there are more than `limit`.
 ///
-/// No error text holds the path: what was meant to be a path may be the secret itself.
+/// No error text holds the path; [`path_name`](crate::path_name) decides whether a message may.
 pub(crate) fn read(path: &Path, limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     read_up_to(File::open(path)?, limit)
 }

@@ -73,16 +73,24 @@ fn d30_a_repeated_key_is_a_violation() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_invalid_and_its_name_not_shown() {
+fn a_file_that_cannot_be_read_is_invalid_and_named_unless_it_may_be_card_data() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().to_str().unwrap();
     // Whoever forgets what --file takes may put the request itself there.
-    for path in ["/nonexistent/request.json", folder, r#"{"CardNumber":"4111111111111111"}"#] {
+    let request = r#"{"Cvv":"123"}"#;
+    for (path, is_named) in
+        [("/nonexistent/sale.json", true), (folder, true), (request, false), (CARD, false)]
+    {
         let ended = payments_at("http://127.0.0.1:1", ["transaction", "create", "--file", path]).end();
         let error = ended.failed(2, "invalid");
         assert_eq!(error["kind"], "input");
         assert!(error["cause"].is_string(), "it says why: {error}");
-        assert!(!ended.stdout.contains(path) && !ended.stderr.contains(path));
+        assert_eq!(
+            error["message"].as_str().unwrap().contains(&format!("--file ({path})")),
+            is_named,
+            "{error}"
+        );
+        assert_eq!(ended.json().to_string().contains(path), is_named, "{error}");
     }
 }
 

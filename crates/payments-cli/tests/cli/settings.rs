@@ -1,6 +1,6 @@
 //! Where the base address and the key come from, and what is refused.
 
-use crate::support::{Ended, KEY, Peer, TemporaryFile, Then, answers, payments, payments_at};
+use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answers, payments, payments_at};
 
 fn look_up() -> [&'static str; 3] {
     ["transaction", "get", "txn_1"]
@@ -88,6 +88,41 @@ fn d25_neither_address_nor_key_has_a_default_and_what_is_not_set_is_named() {
 }
 
 #[test]
+fn everything_wrong_with_the_settings_is_told_at_once() {
+    let error = payments(look_up()).end().failed(2, "invalid");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("PAYMENTS_BASE_URL; also: no API key is set"), "{message}");
+
+    let run = payments(look_up()).arguments(["--base-url", "http://192.0.2.1", "--ca-cert", "/nonexistent"]);
+    let error = run.arguments(["--api-key-file", "/nonexistent"]).end().failed(2, "invalid");
+    let message = error["message"].as_str().unwrap();
+    for part in ["is not https", "also: the file of --api-key-file", "also: the file of --ca-cert"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
+fn a_refused_key_is_told_with_its_source_in_text_alone() {
+    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+    let file = TemporaryFile::new(KEY);
+    let run = || payments(look_up()).env("PAYMENTS_BASE_URL", &peer.base_url);
+    let in_text = |run: Run| run.arguments(["--output", "text"]).end();
+    for (ended, source) in [
+        (in_text(run().arguments(["--api-key-file", file.path()])), "the file of --api-key-file"),
+        (in_text(run().env("PAYMENTS_API_KEY", KEY)), "PAYMENTS_API_KEY"),
+        (in_text(run().env("PAYMENTS_API_KEY_FILE", file.path())), "the file of PAYMENTS_API_KEY_FILE"),
+        // A key that no client could send never gets that far.
+        (in_text(run().env("PAYMENTS_API_KEY", "two words")), "PAYMENTS_API_KEY"),
+    ] {
+        let hint = format!("the API key came from {source}\n");
+        assert!(ended.stderr.contains(&hint), "{source}: {}", ended.stderr);
+    }
+    let ended = run().env("PAYMENTS_API_KEY", KEY).end();
+    ended.failed(6, "rejected");
+    assert!(!ended.stdout.contains("came from"), "{}", ended.stdout);
+}
+
+#[test]
 fn d24_a_base_address_that_may_not_be_used_is_refused() {
     for url in [
         "http://192.0.2.1/api",
@@ -108,13 +143,18 @@ fn files_of_settings_that_cannot_be_read_are_refused() {
         let error =
             payments_at("https://127.0.0.1:1", look_up()).arguments(arguments).end().failed(2, "invalid");
         assert_eq!(error["kind"], "configuration");
-        assert!(error["message"].as_str().unwrap().contains(arguments[0]), "{error}");
+        let named = format!("{} ({}) cannot be read", arguments[0], arguments[1]);
+        assert!(error["message"].as_str().unwrap().contains(&named), "{error}");
     }
-    let run = payments(look_up())
-        .env("PAYMENTS_BASE_URL", "https://127.0.0.1:1")
-        .env("PAYMENTS_API_KEY_FILE", "/nonexistent");
-    let error = run.end().failed(2, "invalid");
-    assert!(error["message"].as_str().unwrap().contains("PAYMENTS_API_KEY_FILE"), "{error}");
+    let with_key_file = |path: &str| {
+        let run = payments(look_up()).env("PAYMENTS_BASE_URL", "https://127.0.0.1:1");
+        let error = run.env("PAYMENTS_API_KEY_FILE", path).end().failed(2, "invalid");
+        error["message"].as_str().unwrap().to_owned()
+    };
+    let message = with_key_file("/nonexistent");
+    assert!(message.contains("PAYMENTS_API_KEY_FILE (/nonexistent) cannot be read"), "{message}");
+    let message = with_key_file(KEY);
+    assert!(message.contains("PAYMENTS_API_KEY_FILE cannot be read") && !message.contains(KEY), "{message}");
 }
 
 #[test]
