@@ -13,7 +13,7 @@ use crate::help;
 ///
 /// Start with `payments demo`: it needs no account and no network.
 #[derive(Parser)]
-#[command(name = "payments", version, after_long_help = help::CLIENT)]
+#[command(name = "payments", version, after_long_help = help::SETTINGS)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) global: GlobalOptions,
@@ -29,8 +29,8 @@ pub(crate) struct GlobalOptions {
     #[command(flatten)]
     pub(crate) client: ClientOptions,
 
-    /// Shape of the result [default: text on a terminal, json otherwise]
-    #[arg(long, global = true, value_name = "SHAPE")]
+    /// Shape of the result, json or text [default: text on a terminal, json otherwise]
+    #[arg(long, global = true, value_name = "SHAPE", hide_possible_values = true)]
     pub(crate) output: Option<OutputShape>,
 }
 
@@ -43,10 +43,7 @@ pub(crate) struct ClientOptions {
         long,
         global = true,
         value_name = "URL",
-        help = "Base address of the service [env: PAYMENTS_BASE_URL]",
-        long_help = "Base address of the service, path prefix included, such as \
-                     https://pay.example.com/api/v1/public [env: PAYMENTS_BASE_URL]\n\n\
-                     Plain http is taken for a loopback address or localhost alone."
+        help = "Base address of the service [env: PAYMENTS_BASE_URL]"
     )]
     pub(crate) base_url: Option<String>,
 
@@ -54,16 +51,13 @@ pub(crate) struct ClientOptions {
         long,
         global = true,
         value_name = "FILE",
-        help = "File with the API key [env: PAYMENTS_API_KEY (the key itself), PAYMENTS_API_KEY_FILE]",
-        long_help = "File with the API key; one newline at its end is ignored\n\n\
-                     It wins over PAYMENTS_API_KEY, which holds the key itself and wins over PAYMENTS_API_KEY_FILE."
+        help = "File with the API key [env: PAYMENTS_API_KEY (the key itself), PAYMENTS_API_KEY_FILE]"
     )]
     pub(crate) api_key_file: Option<PathBuf>,
 
     /// Deadline of the whole call in seconds, decimals allowed [default: 60]
-    ///
-    /// A charge whose answer comes too late has an unknown outcome, so a short deadline makes more of those.
-    #[arg(long, global = true, value_name = "SECONDS", value_parser = timeout)]
+    // Negative numbers are taken, so that they are refused by the rule.
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = timeout, allow_negative_numbers = true)]
     pub(crate) timeout: Option<Duration>,
 
     /// PEM file with a certificate authority to trust as well
@@ -86,27 +80,31 @@ pub(crate) enum Command {
     ///
     /// Starts a sandbox on a free loopback port, sends it every operation and every documented error over a real
     /// socket, loses one answer on purpose, and compares what the client believed with the sandbox's own ledger.
-    #[command(after_long_help = help::DEMO)]
+    #[command(after_long_help = help::DEMO_CODES, args = help::hidden_client_options())]
     Demo,
 
     /// Serve the payment service on this machine until SIGINT or SIGTERM
-    #[command(after_long_help = help::SANDBOX)]
+    #[command(
+        long_about = help::sandbox(),
+        after_long_help = help::SANDBOX_CODES,
+        args = help::hidden_client_options()
+    )]
     Sandbox(SandboxArguments),
 
     /// Pay by card or ACH, or look a transaction up
-    #[command(subcommand, after_long_help = help::CLIENT)]
+    #[command(subcommand)]
     Transaction(TransactionCommand),
 
     /// Pay with a stored token
-    #[command(subcommand, after_long_help = help::CLIENT)]
+    #[command(subcommand)]
     TokenTransaction(TokenTransactionCommand),
 
     /// Void a previously authorised transaction
-    #[command(after_long_help = help::CLIENT)]
+    #[command(long_about = help::VOID, after_long_help = help::CHARGE_CODES)]
     Void(VoidArguments),
 
     /// Look a customer up
-    #[command(subcommand, after_long_help = help::CLIENT)]
+    #[command(subcommand)]
     Customer(CustomerCommand),
 }
 
@@ -124,30 +122,26 @@ pub(crate) struct SandboxArguments {
 #[derive(Subcommand)]
 pub(crate) enum TransactionCommand {
     /// Process a card or ACH payment (POST /transaction)
-    ///
-    /// The file is a JSON object with the interface's field names; `SuggestedMode` decides between card and ACH.
-    #[command(after_long_help = help::CLIENT)]
+    #[command(long_about = help::TRANSACTION_CREATE, after_long_help = help::CHARGE_CODES)]
     Create(RequestFile),
 
     /// Look one transaction up (GET /transaction/{id})
-    #[command(after_long_help = help::CLIENT)]
-    Get(Id),
+    #[command(long_about = help::TRANSACTION_GET, after_long_help = help::LOOK_UP_CODES)]
+    Get(TransactionToFind),
 }
 
 #[derive(Subcommand)]
 pub(crate) enum TokenTransactionCommand {
     /// Process a payment with a stored token (POST /token-transaction)
-    ///
-    /// The file is a JSON object with the interface's field names.
-    #[command(after_long_help = help::CLIENT)]
+    #[command(long_about = help::TOKEN_TRANSACTION_CREATE, after_long_help = help::CHARGE_CODES)]
     Create(RequestFile),
 }
 
 #[derive(Subcommand)]
 pub(crate) enum CustomerCommand {
     /// Look one customer up (GET /customer/{id})
-    #[command(after_long_help = help::CLIENT)]
-    Get(Id),
+    #[command(long_about = help::CUSTOMER_GET, after_long_help = help::LOOK_UP_CODES)]
+    Get(CustomerToFind),
 }
 
 #[derive(Args)]
@@ -158,16 +152,20 @@ pub(crate) struct RequestFile {
 }
 
 #[derive(Args)]
-pub(crate) struct Id {
-    /// The record's id
-    #[arg(value_name = "ID")]
+pub(crate) struct TransactionToFind {
+    #[arg(value_name = "ID", help = "TransactionId of the transaction")]
+    pub(crate) id: String,
+}
+
+#[derive(Args)]
+pub(crate) struct CustomerToFind {
+    #[arg(value_name = "ID", help = "CustomerId of the customer")]
     pub(crate) id: String,
 }
 
 #[derive(Args)]
 pub(crate) struct VoidArguments {
-    /// `TransactionId` of the authorisation to void
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", help = "TransactionId of the authorisation to void")]
     pub(crate) id: String,
 
     /// Why, as free text for the service's records

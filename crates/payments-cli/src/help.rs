@@ -1,12 +1,20 @@
-//! Long texts of `--help`.
+//! Long texts of `--help`, in lines for a terminal of 80 columns.
 
-/// What stands under the help of every command that talks to a service.
-pub(crate) const CLIENT: &str = "\
+use clap::{Arg, Args as _, Command};
+use payments_fake::test_values::{self, TEST_VALUES};
+
+use crate::args::ClientOptions;
+
+/// The end of `payments --help`: what holds for every command that talks to a service.
+pub(crate) const SETTINGS: &str = "\
 Settings:
-  base address   --base-url, else PAYMENTS_BASE_URL
-  API key        --api-key-file, else PAYMENTS_API_KEY, else PAYMENTS_API_KEY_FILE
+  base address   --base-url, else PAYMENTS_BASE_URL; https, or plain http for a
+                 loopback address or localhost alone
+  API key        --api-key-file, else PAYMENTS_API_KEY (the key itself), else
+                 PAYMENTS_API_KEY_FILE; one newline at a file's end is ignored
   An empty variable counts as unset. The key and card data are never arguments,
   because every user of a machine can read the arguments of its processes.
+  A charge whose answer comes after --timeout has an unknown outcome.
 
 Exit codes:
   0  processed, or found
@@ -14,7 +22,8 @@ Exit codes:
   2  invalid use or input; nothing was sent
   3  not processed; it is safe to run the same command again
   4  rejected; correct the request, then run it again
-  5  OUTCOME UNKNOWN: it may have been processed; do not run it again, look it up
+  5  OUTCOME UNKNOWN: it may have been processed; do not run it again: look it
+     up if its id is known, else reconcile by amount, time and your reference
   6  rejected with HTTP 401: the API key was refused
   7  rejected with HTTP 404: not found
 
@@ -22,20 +31,149 @@ With --output json, stdout is exactly one JSON document in every case:
   {\"outcome\":\"processed\",\"http_status\":200,\"data\":{…}}
   {\"outcome\":\"invalid|not_processed|rejected|unknown\",\"error\":{\"kind\":…,\"message\":…,…}}";
 
-/// What stands under the help of `payments sandbox`.
-pub(crate) const SANDBOX: &str = "\
-The first line of stdout is one JSON object with base_url and api_key, written
-when the sandbox is ready; everything else goes to stderr. SIGINT and SIGTERM
-finish what is in flight.
+/// The exit codes of what moves money.
+pub(crate) const CHARGE_CODES: &str = "\
+Exit codes (settings and JSON: payments --help):
+  0  processed
+  1  anything else: see stderr
+  2  invalid use or input; nothing was sent
+  3  not processed; it is safe to run it again
+  4  rejected; 6 with HTTP 401, 7 with HTTP 404
+  5  OUTCOME UNKNOWN: do not run it again; look it up or reconcile";
 
+/// The exit codes of look-ups.
+pub(crate) const LOOK_UP_CODES: &str = "\
+Exit codes (settings and JSON: payments --help):
+  0  found
+  1  anything else: see stderr
+  2  invalid use or input; nothing was sent
+  3  not looked up; it is safe to run it again
+  4  rejected; 6 with HTTP 401, 7 with HTTP 404: not found";
+
+pub(crate) const TRANSACTION_CREATE: &str = "\
+Process a card or ACH payment (POST /transaction)
+
+The file is a JSON object with the interface's field names. A sale, with
+PAYMENTS_BASE_URL and PAYMENTS_API_KEY set to what `payments sandbox` prints:
+
+payments transaction create --file - <<'END'
+{
+  \"TransactionType\": \"1\",
+  \"Amount\": 10.50,
+  \"ConvenienceFeeActive\": false,
+  \"SuggestedMode\": \"Card\",
+  \"CardNumber\": \"4242424242424242\",
+  \"Cvv\": \"123\",
+  \"ExpiryDate\": \"1233\",
+  \"BillingCustomerName\": \"Ada Example\",
+  \"BillingEmail\": \"ada@example.com\",
+  \"BillingCountryCode\": \"+1\",
+  \"BillingPhoneNumber\": \"555-0199\",
+  \"BillingCountry\": \"US\",
+  \"BillingPostalCode\": \"94105\",
+  \"IpAddress\": \"203.0.113.7\"
+}
+END
+
+  TransactionType  \"1\" is a sale, \"2\" an authorisation; without it the service's
+                   default applies
+  SuggestedMode    ACH in any letter case is an ACH payment, anything else a
+                   card. ACH takes no CardNumber, Cvv and ExpiryDate; every field
+                   that the interface does not name is then one of the account's
+
+Real card data belongs in a file or a pipe, not in a shell's history.";
+
+pub(crate) const TRANSACTION_GET: &str = "\
+Look one transaction up (GET /transaction/{id})
+
+  payments transaction get txn_1
+
+A record is no proof of a charge: the meaning of its Status is not published.";
+
+pub(crate) const TOKEN_TRANSACTION_CREATE: &str = "\
+Process a payment with a stored token (POST /token-transaction)
+
+The file is a JSON object with the interface's field names. With
+PAYMENTS_BASE_URL and PAYMENTS_API_KEY set to what `payments sandbox` prints:
+
+payments token-transaction create --file - <<'END'
+{
+  \"TokenId\": \"tok_approved\",
+  \"GatewayCustomerId\": \"gc_1\",
+  \"Amount\": 45.00,
+  \"ConvenienceFeeActive\": false,
+  \"Description\": \"Tea, 500 g\",
+  \"ReferenceNo\": \"invoice 1843\"
+}
+END
+
+  GatewayCustomerId, Description and ReferenceNo may be absent.";
+
+pub(crate) const VOID: &str = "\
+Void a previously authorised transaction (POST /void)
+
+  payments void txn_1 --reason \"ordered twice\"
+
+After an unknown outcome, look the transaction up before anything else.";
+
+pub(crate) const CUSTOMER_GET: &str = "\
+Look one customer up (GET /customer/{id})
+
+  payments customer get cus_1";
+
+/// The test values come from the sandbox's own table.
+pub(crate) fn sandbox() -> String {
+    let is_main = |value| MAIN_TEST_VALUES.contains(&value);
+    let rows: Vec<_> = TEST_VALUES
+        .iter()
+        .filter(|row| is_main(row.value))
+        .map(|row| format!("  {:17}  {:17}  {}", row.field.as_str(), row.value, row.result))
+        .collect();
+    let rows = rows.join("\n");
+    format!(
+        "\
+Serve the payment service on this machine until SIGINT or SIGTERM
+
+The first line of stdout is one JSON object with base_url and api_key, written
+when the sandbox is ready; everything else goes to stderr. A signal lets what is
+in flight be finished.
+
+Test values, among others:
+{rows}
+
+The whole table stands in the documentation of payments_fake::test_values.
+Faults on demand, such as a lost answer, are for Rust programs through
+payments-fake, for now."
+    )
+}
+
+const MAIN_TEST_VALUES: [&str; 8] = [
+    test_values::VISA,
+    test_values::DECLINED,
+    test_values::INSUFFICIENT_FUNDS,
+    test_values::TOK_APPROVED,
+    test_values::TOK_DECLINED,
+    test_values::TOK_THEN_DECLINED,
+    test_values::INVALID_POSTAL_CODE,
+    test_values::CUSTOMER,
+];
+
+/// The exit codes of the sandbox.
+pub(crate) const SANDBOX_CODES: &str = "\
 Exit codes:
   0  stopped by a signal
   1  it could not listen, or the first line could not be written: see stderr
   2  invalid use";
 
-/// What stands under the help of `payments demo`.
-pub(crate) const DEMO: &str = "\
+/// The exit codes of the demonstration.
+pub(crate) const DEMO_CODES: &str = "\
 Exit codes:
   0  what the client believed and what the sandbox did agree everywhere
   1  they do not, or the demonstration could not run
   2  invalid use";
+
+/// The options of a command that takes them only to refuse them, so its help must not offer them.
+pub(crate) fn hidden_client_options() -> Vec<Arg> {
+    let options = ClientOptions::augment_args(Command::new("payments"));
+    options.get_arguments().map(|option| option.clone().hide(true)).collect()
+}

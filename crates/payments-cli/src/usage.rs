@@ -69,12 +69,10 @@ fn failure(error: &clap::Error) -> Failure {
         (_, Some(name)) => format!("{name} is not used rightly"),
         (_, None) => "the arguments are not used rightly".to_owned(),
     };
-    let hint = match list(error, ContextKind::SuggestedArg)
+    let suggestion = list(error, ContextKind::SuggestedArg)
         .or_else(|| list(error, ContextKind::SuggestedSubcommand))
-    {
-        Some(suggestion) => format!("; did you mean {suggestion}?"),
-        None => String::new(),
-    };
+        .or_else(|| forgets_the_file_flag(error, name.as_deref()).then(|| "--file FILE".to_owned()));
+    let hint = suggestion.map(|suggestion| format!("; did you mean {suggestion}?")).unwrap_or_default();
     Failure::invalid("usage", format!("{what}{hint}; nothing was sent: see payments --help"))
 }
 
@@ -94,6 +92,15 @@ fn is_option_name(text: &str) -> bool {
     let spelled =
         |word: &str| word.len() <= 30 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     text.strip_prefix("--").is_some_and(spelled)
+}
+
+/// Whether a path may have been given alone to a command that reads a request.
+fn forgets_the_file_flag(error: &clap::Error, name: Option<&str>) -> bool {
+    let reads_a_request = match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => usage.to_string().contains("--file"),
+        _ => false,
+    };
+    error.kind() == ErrorKind::UnknownArgument && name.is_none() && reads_a_request
 }
 
 fn list(error: &clap::Error, kind: ContextKind) -> Option<String> {

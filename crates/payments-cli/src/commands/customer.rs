@@ -3,15 +3,15 @@
 use payments_core::{Client, Error};
 use payments_model::CustomerId;
 
-use crate::args::Id;
+use crate::args::CustomerToFind;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::processed::Processed;
 use crate::purpose::Purpose;
 
 /// The look-up of one customer.
-pub(super) fn look_up(id: &Id) -> Result<CustomerId, Failure> {
-    Ok(CustomerId::new(id.id.as_str())?)
+pub(super) fn look_up(asked: &CustomerToFind) -> Result<CustomerId, Failure> {
+    Ok(CustomerId::new(asked.id.as_str())?)
 }
 
 impl Call for CustomerId {

@@ -3,7 +3,7 @@
 use payments_core::{Client, Error};
 use payments_model::{TransactionId, TransactionRequest};
 
-use crate::args::{Id, RequestFile};
+use crate::args::{RequestFile, TransactionToFind};
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::input;
@@ -17,8 +17,8 @@ pub(super) fn payment(request: &RequestFile) -> Result<TransactionRequest, Failu
 }
 
 /// The look-up of one transaction.
-pub(super) fn look_up(id: &Id) -> Result<TransactionId, Failure> {
-    Ok(TransactionId::new(id.id.as_str())?)
+pub(super) fn look_up(asked: &TransactionToFind) -> Result<TransactionId, Failure> {
+    Ok(TransactionId::new(asked.id.as_str())?)
 }
 
 impl Call for TransactionRequest {

@@ -1,6 +1,7 @@
 //! The `payments` command as other programs see it: the real binary against servers on loopback.
 
 mod demo;
+mod help;
 mod input;
 mod interrupts;
 mod outcomes;

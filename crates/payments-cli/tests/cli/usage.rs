@@ -1,4 +1,4 @@
-//! Wrong command lines, and the help against them.
+//! Wrong command lines.
 
 use crate::support::{CARD, payments};
 
@@ -91,28 +91,19 @@ fn help_and_version_are_text_and_0() {
 }
 
 #[test]
-fn the_long_help_of_every_client_command_explains_the_exit_codes() {
-    for command in [
-        &[][..],
-        &["transaction"],
-        &["transaction", "create"],
-        &["transaction", "get"],
-        &["token-transaction"],
-        &["token-transaction", "create"],
-        &["void"],
-        &["customer"],
-        &["customer", "get"],
-    ] {
-        let ended = payments(command.iter().copied().chain(["--help"])).end();
-        assert_eq!(ended.code, Some(0));
-        for code in
-            ["0  processed", "1  anything", "2  invalid", "3  not", "4  rejected", "5  OUTCOME", "6  ", "7  "]
-        {
-            assert!(ended.stdout.contains(&format!("\n  {code}")), "{command:?} {code}: {}", ended.stdout);
-        }
+fn a_request_without_its_flag_is_told_the_flag_and_not_repeated() {
+    for command in ["transaction", "token-transaction"] {
+        let error = payments([command, "create", "sale.json"]).end().failed(2, "invalid");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("did you mean --file FILE?") && !message.contains("sale.json"), "{message}");
     }
-    for command in ["demo", "sandbox"] {
-        let ended = payments([command, "--help"]).end();
-        assert!(ended.stdout.contains("Exit codes:"), "{command}");
-    }
+    let error = payments(["transaction", "get", "txn_1", "sale.json"]).end().failed(2, "invalid");
+    assert!(!error["message"].as_str().unwrap().contains("--file"), "{error}");
+}
+
+#[test]
+fn a_negative_timeout_is_told_the_rule() {
+    let error = payments(["transaction", "get", "txn_1", "--timeout", "-1"]).end().failed(2, "invalid");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("must be a number of seconds above 0"), "{message}");
 }

@@ -1,0 +1,106 @@
+//! The long help: what a newcomer reads before the README.
+
+use payments_fake::test_values;
+
+use crate::support::payments;
+
+fn help(command: &[&str]) -> String {
+    let ended = payments(command.iter().copied().chain(["--help"])).end();
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{command:?}");
+    ended.stdout
+}
+
+#[track_caller]
+fn has_exit_codes(text: &str, codes: &[&str]) {
+    for code in codes {
+        assert!(text.contains(&format!("\n  {code}")), "{code}: {text}");
+    }
+}
+
+#[test]
+fn the_help_of_what_calls_the_service_explains_the_exit_codes() {
+    let all = ["0  ", "1  ", "2  ", "3  ", "4  ", "5  OUTCOME UNKNOWN", "6  ", "7  "];
+    has_exit_codes(&help(&[]), &all);
+    for command in [&["transaction", "create"][..], &["token-transaction", "create"], &["void"]] {
+        let text = help(command);
+        has_exit_codes(&text, &all[..6]);
+        assert!(text.contains("rejected; 6 with HTTP 401, 7 with HTTP 404"), "{text}");
+    }
+    for command in [["transaction", "get"], ["customer", "get"]] {
+        let text = help(&command);
+        has_exit_codes(&text, &all[..5]);
+        assert!(text.contains("rejected; 6 with HTTP 401, 7 with HTTP 404"), "{text}");
+        assert!(!text.contains("OUTCOME UNKNOWN"), "a look-up has no such end: {text}");
+    }
+    for command in ["demo", "sandbox"] {
+        has_exit_codes(&help(&[command]), &["0  ", "1  ", "2  "]);
+    }
+}
+
+#[test]
+fn the_settings_are_explained_once() {
+    assert!(help(&[]).contains("\nSettings:\n"));
+    for command in [&["transaction"][..], &["transaction", "create"], &["void"], &["customer", "get"]] {
+        assert!(!help(command).contains("\nSettings:\n"), "{command:?}");
+    }
+}
+
+#[test]
+fn a_command_does_not_offer_what_it_refuses() {
+    for command in ["demo", "sandbox"] {
+        let text = help(&[command]);
+        for option in ["--base-url", "--api-key-file", "--timeout", "--ca-cert"] {
+            assert!(!text.contains(option), "{command} {option}: {text}");
+        }
+        assert!(text.contains("--output"), "{command}: {text}");
+    }
+}
+
+#[test]
+fn an_id_is_called_by_the_interfaces_name() {
+    for (command, name) in [
+        (&["transaction", "get"][..], "TransactionId of"),
+        (&["void"], "TransactionId of"),
+        (&["customer", "get"], "CustomerId of"),
+    ] {
+        let text = help(command);
+        assert!(text.contains(name), "{text}");
+    }
+}
+
+#[test]
+fn the_sandboxs_help_has_the_main_test_values() {
+    let text = help(&["sandbox"]);
+    for (value, result) in [
+        (test_values::VISA, "approved"),
+        (test_values::DECLINED, "declined"),
+        (test_values::INSUFFICIENT_FUNDS, "insufficient funds"),
+        (test_values::TOK_APPROVED, "approved"),
+        (test_values::TOK_DECLINED, "declined"),
+        (test_values::TOK_THEN_DECLINED, "approved twice, then declined"),
+        (test_values::INVALID_POSTAL_CODE, "refused: invalid postal code"),
+        (test_values::CUSTOMER, "the customer that is always there"),
+    ] {
+        let is_row = |line: &str| line.contains(value) && line.ends_with(result);
+        assert!(text.lines().any(is_row), "{value}: {text}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_examples_are_processed_by_the_sandbox_as_they_stand() {
+    use std::process::Stdio;
+
+    let mut sandbox = payments(["sandbox"]).stdout(Stdio::piped()).spawn();
+    let ready: serde_json::Value = serde_json::from_str(&sandbox.first_line()).expect("the ready line");
+    for command in ["transaction", "token-transaction"] {
+        let text = help(&[command, "create"]);
+        let start = format!("\npayments {command} create --file - <<'END'\n");
+        let example = text.split_once(&start).and_then(|(_, rest)| rest.split_once("\nEND\n"));
+        let (request, _) = example.unwrap_or_else(|| panic!("an example in {text}"));
+        let run = payments([command, "create", "--file", "-"])
+            .env("PAYMENTS_BASE_URL", ready["base_url"].as_str().expect("a text"))
+            .env("PAYMENTS_API_KEY", ready["api_key"].as_str().expect("a text"));
+        assert!(run.stdin(request).end().processed()["TransactionId"].is_string());
+    }
+}
