@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use payments_core::ApiKey;
 use payments_sandbox::Sandbox;
-use serde_json::json;
+use serde_json::Value;
 use tokio::runtime;
 
 use super::refuse_client_settings;
@@ -41,7 +41,11 @@ async fn serve(arguments: SandboxArguments) -> io::Result<()> {
     let SandboxArguments { listen, api_key } = arguments;
     // Caught from before the ready line, so that whoever reads that line may send a signal at once.
     let mut interrupt = Interrupt::install()?;
-    let sandbox = Sandbox::builder().listen(listen).api_key(api_key).start().await?;
+    let started = Sandbox::builder().listen(listen).api_key(api_key).start().await;
+    let sandbox = started.map_err(|error| {
+        let advice = "give another address or port with --listen; port 0 takes a free one";
+        io::Error::new(error.kind(), format!("it cannot listen on {listen} ({error}): {advice}"))
+    })?;
     if !listen.ip().is_loopback() {
         note(&format!(
             "warning: listening on {}, which is not a loopback address: \
@@ -49,12 +53,7 @@ async fn serve(arguments: SandboxArguments) -> io::Result<()> {
             sandbox.local_addr()
         ));
     }
-    let ready = json!({"base_url": sandbox.base_url(), "api_key": sandbox.api_key()});
-    {
-        let mut stdout = io::stdout().lock();
-        writeln!(stdout, "{ready}")?;
-        stdout.flush()?;
-    }
+    announce(&sandbox.base_url(), &sandbox.api_key())?;
     note("ready; stop with Ctrl-C");
     let signal = interrupt.arrived().await;
     note(&format!("{signal}: finishing what is in flight; once more ends at once"));
@@ -63,6 +62,14 @@ async fn serve(arguments: SandboxArguments) -> io::Result<()> {
         _ = interrupt.arrived() => {}
     }
     Ok(())
+}
+
+/// The ready line, its members in the order in which the documentation shows them.
+fn announce(base_url: &str, api_key: &str) -> io::Result<()> {
+    let (base_url, api_key) = (Value::from(base_url), Value::from(api_key));
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, r#"{{"base_url":{base_url},"api_key":{api_key}}}"#)?;
+    stdout.flush()
 }
 
 /// A line on stderr; a sandbox serves on if nobody can read it.

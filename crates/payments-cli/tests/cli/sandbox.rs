@@ -12,6 +12,7 @@ use crate::support::{CARD_PAYMENT, Run, Running, TOKEN_PAYMENT, broken_pipe, pay
 fn started(run: Run) -> (Running, Value) {
     let mut running = run.stdout(Stdio::piped()).spawn();
     let line = running.first_line();
+    assert!(line.starts_with(r#"{"base_url":""#) && line.contains(r#"","api_key":""#), "{line}");
     let ready = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
     (running, ready)
 }
@@ -80,7 +81,8 @@ fn an_address_in_use_is_1_and_stdout_empty() {
     let address = taken.local_addr().unwrap().to_string();
     let ended = payments(["sandbox", "--listen", &address]).end();
     assert_eq!((ended.code, &*ended.stdout), (Some(1), ""));
-    assert!(ended.stderr.contains("cannot go on"), "{}", ended.stderr);
+    let told = format!("cannot listen on {address} (");
+    assert!(ended.stderr.contains(&told) && ended.stderr.contains("--listen"), "{}", ended.stderr);
 }
 
 #[test]
