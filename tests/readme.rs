@@ -1,7 +1,7 @@
 //! Is what the README shows what the code takes? (Its Rust is compiled as documentation tests.)
 
 use payments_core::model::TokenTransaction;
-use payments_fake::{FakeGateway, test_values};
+use payments_fake::{FakeGateway, test_values as known};
 
 const README: &str = include_str!("../README.md");
 
@@ -19,7 +19,6 @@ fn the_test_values_of_the_readme_are_the_fakes() {
         .and_then(|rest| rest.split("\n## ").next())
         .unwrap();
     assert!(chapter.contains(FakeGateway::API_KEY));
-    use test_values as known;
     let cards = [known::VISA, known::DECLINED, known::INSUFFICIENT_FUNDS];
     let tokens = [known::TOK_APPROVED, known::TOK_DECLINED, known::TOK_THEN_DECLINED];
     for value in cards.into_iter().chain(tokens).chain([known::CUSTOMER, known::INVALID_POSTAL_CODE]) {

@@ -4,7 +4,7 @@ use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 
 use payments_core::model::{
-    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, TransactionType, Void,
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, TransactionRecord, TransactionType, Void,
 };
 use payments_core::{
     ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, Client, Endpoint, Error, Observer, Success,
@@ -66,6 +66,13 @@ impl Page {
                 self.write(&error.body_snippet().unwrap_or_default());
                 self.print(&(error.reason(), error.record(), error.transaction_error_chain()));
             }
+        }
+    }
+
+    /// Some programs write a record out on purpose; what in it only echoes the request must not come along.
+    fn write_record(&self, answer: &Result<Success<TransactionRecord>, Error>) {
+        if let Some(record) = answer.as_ref().map_or_else(Error::record, |success| Some(success.data())) {
+            self.write(&serde_json::to_string(record).unwrap());
         }
     }
 
@@ -195,14 +202,13 @@ fn d62_d64_an_answer_that_is_the_request_is_scrubbed() {
             };
             let request = card.request(&endpoint).unwrap();
             page.print(&request.headers());
-            page.print_result(&card.read(&endpoint, echo(request.body())));
+            let answer = card.read(&endpoint, echo(request.body()));
+            page.print_result(&answer);
+            page.write_record(&answer);
             let request = ach.request(&endpoint).unwrap();
             let answer = ach.read(&endpoint, echo(request.body()));
             page.print_result(&answer);
-            // A record is written out on purpose by some programs; what only echoes the request must not come along.
-            if let Some(record) = answer.as_ref().map_or_else(Error::record, |success| Some(success.data())) {
-                page.write(&serde_json::to_string(record).unwrap());
-            }
+            page.write_record(&answer);
         }
         let key = http::Response::builder()
             .status(status)

@@ -1,6 +1,8 @@
 use std::fmt;
 
+use bytes::Bytes;
 use http::HeaderValue;
+use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::configuration_error::ConfigurationError;
@@ -8,7 +10,8 @@ use crate::configuration_error::ConfigurationError;
 /// The key that opens the service, sent as the bare value of `Authorization` with no scheme before it.
 ///
 /// It cannot be printed: `Debug` is redacted, and there is no `Display`. The header value made from it is marked
-/// sensitive, so that an HTTP stack which respects the mark does not log or index it.
+/// sensitive, so that an HTTP stack which respects the mark does not log or index it. Its memory is set to zero when the
+/// last clone is dropped; copies that an HTTP stack makes are beyond its reach.
 #[derive(Clone)]
 pub struct ApiKey(HeaderValue);
 
@@ -26,7 +29,9 @@ impl ApiKey {
         if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(ConfigurationError::ApiKeyCharacters.into());
         }
-        let mut value = HeaderValue::from_str(key).map_err(|_| ConfigurationError::ApiKeyCharacters)?;
+        let wiped_on_drop = Bytes::from_owner(Zeroizing::new(key.as_bytes().to_vec()));
+        let mut value = HeaderValue::from_maybe_shared(wiped_on_drop)
+            .map_err(|_| ConfigurationError::ApiKeyCharacters)?;
         value.set_sensitive(true);
         Ok(Self(value))
     }

@@ -116,8 +116,8 @@ impl Client {
     /// The same client with another total deadline, over the same connections.
     #[must_use]
     pub fn with_total_timeout(&self, total: Duration) -> Self {
-        let deadlines = Deadlines::new(self.settings.deadlines.connect(), total);
-        Self { shared: Arc::clone(&self.shared), settings: Settings { deadlines, ..self.settings } }
+        let settings = Settings { total_timeout: total, ..self.settings };
+        Self { shared: Arc::clone(&self.shared), settings }
     }
 
     /// The same client with another number of repetitions for look-ups, over the same connections.
@@ -131,18 +131,18 @@ impl Client {
     /// One call: a payment is one attempt, a look-up may be several under one total deadline.
     async fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, Error> {
         let started = self.shared.timer.now();
-        let total = self.settings.deadlines.total();
+        let total = self.settings.total_timeout;
+        let left = || total.saturating_sub(self.elapsed(started));
         let mut attempt = 1;
         loop {
-            let left = total.saturating_sub(self.elapsed(started));
-            let error = match self.attempt(operation, attempt, left).await {
+            let error = match self.attempt(operation, attempt, left()).await {
                 Err(error) if !O::NAME.moves_money() => error,
                 result => return result,
             };
             let Some(pause) = self.settings.retry.pause(attempt, &error, &*self.shared.jitter) else {
                 return Err(error);
             };
-            if self.elapsed(started) + pause >= total {
+            if pause >= left() {
                 return Err(error);
             }
             self.shared.timer.sleep(pause).await;
@@ -158,12 +158,12 @@ impl Client {
         total: Duration,
     ) -> Result<Success<O::Data>, Error> {
         let Shared { endpoint, transport, timer, jitter: _, observer } = &*self.shared;
-        let deadlines = Deadlines::new(self.settings.deadlines.connect(), total);
+        let deadlines = Deadlines::new(self.settings.connect_timeout, total);
         let request = operation.request(endpoint)?;
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
 
         let watch = observer.as_deref().map(|observer| Watch::start(observer, &**timer, O::NAME, attempt));
-        let result = match race(transport.send(request), timer.sleep(total + BACKSTOP)).await {
+        let result = match race(transport.send(request), timer.sleep(deadlines.total() + BACKSTOP)).await {
             // A transport that ignores the cap must not make an answer readable that would be refused over another.
             Some(Ok(answer)) if answer.body().len() > self.settings.response_cap => {
                 let error = TransportError::answered(TransportErrorKind::BodyTooLarge, answer);

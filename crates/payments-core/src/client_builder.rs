@@ -17,7 +17,8 @@ pub struct ClientBuilder {
 /// What a call may change for itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    pub(crate) deadlines: Deadlines,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) total_timeout: Duration,
     pub(crate) retry: RetryPolicy,
     pub(crate) response_cap: usize,
 }
@@ -33,7 +34,8 @@ impl ClientBuilder {
                 observer: None,
             },
             settings: Settings {
-                deadlines: Deadlines::default(),
+                connect_timeout: Deadlines::DEFAULT_CONNECT,
+                total_timeout: Deadlines::DEFAULT_TOTAL,
                 retry: RetryPolicy::DEFAULT,
                 response_cap: TransportRequest::DEFAULT_RESPONSE_CAP,
             },
@@ -42,7 +44,7 @@ impl ClientBuilder {
 
     /// How long name resolution, TCP and TLS may take together; 10 seconds by default. When it ends nothing was sent.
     pub fn connect_timeout(mut self, connect: Duration) -> Self {
-        self.settings.deadlines = Deadlines::new(connect, self.settings.deadlines.total());
+        self.settings.connect_timeout = connect;
         self
     }
 
@@ -50,7 +52,7 @@ impl ClientBuilder {
     ///
     /// A charge whose answer is late is an unknown outcome: a short deadline makes more of them, not fewer.
     pub fn total_timeout(mut self, total: Duration) -> Self {
-        self.settings.deadlines = Deadlines::new(self.settings.deadlines.connect(), total);
+        self.settings.total_timeout = total;
         self
     }
 

@@ -18,8 +18,12 @@ impl Deadlines {
     /// A client that gives up early turns good payments into unknown ones, so this is generous.
     pub const DEFAULT_TOTAL: Duration = Duration::from_mins(1);
 
+    /// Chosen by this SDK: whoever asks for more than a year gets a year, and no clock has to count beyond its range.
+    pub const LONGEST: Duration = Duration::from_hours(365 * 24);
+
     /// Deadlines for one attempt; a connect deadline above the total is cut to it.
     pub fn new(connect: Duration, total: Duration) -> Self {
+        let total = total.min(Self::LONGEST);
         Self { connect: connect.min(total), total }
     }
 

@@ -110,13 +110,24 @@ fn check(base_url: &str) -> Result<&str, ConfigurationError> {
     if authority.as_str().contains('@') || uri.query().is_some() {
         return Err(ConfigurationError::BaseUrlExtras);
     }
-    if authority.host().is_empty() {
+    if authority.host().is_empty() || !is_port(&authority.as_str()[authority.host().len()..]) {
         return Err(ConfigurationError::BaseUrlSyntax);
     }
     if scheme != &Scheme::HTTPS && !(scheme == &Scheme::HTTP && is_loopback(authority.host())) {
         return Err(ConfigurationError::BaseUrlNotHttps);
     }
     Ok(base_url.trim_end_matches('/'))
+}
+
+/// Whether this can stand behind a host: nothing, or a colon and a port. `http` takes `:99999` and `:` for no port at
+/// all, and a stack that then falls back to the scheme's own port would send the card there.
+fn is_port(text: &str) -> bool {
+    match text.strip_prefix(':') {
+        None => text.is_empty(),
+        Some(port) => {
+            port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse().is_ok_and(|port: u16| port > 0)
+        }
+    }
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -140,6 +151,8 @@ mod tests {
             "http://LOCALHOST",
             "http://127.0.0.1:1/x",
             "http://127.9.8.7",
+            "https://pay.example.com:443",
+            "https://[2001:db8::1]:65535/x",
             "http://[::1]:8080/x",
         ] {
             endpoint(good).expect(good);
@@ -171,6 +184,11 @@ mod tests {
             "",
             "https://",
             "https://pay.example.com/a b",
+            "https://pay.example.com:99999",
+            "https://pay.example.com:65616/x",
+            "https://pay.example.com:+80",
+            "https://pay.example.com:",
+            "https://pay.example.com:0",
             " https://pay.example.com",
         ] {
             let error = endpoint(bad).expect_err(bad);

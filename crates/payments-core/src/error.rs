@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
@@ -199,7 +198,7 @@ impl Error {
     /// The first 2 KiB of the answer's body, scrubbed of secrets as well as they can be recognised.
     ///
     /// It may still hold personal data, so it is part of neither `Debug` nor `Display`.
-    pub fn body_snippet(&self) -> Option<Cow<'_, str>> {
+    pub fn body_snippet(&self) -> Option<String> {
         self.0.metadata.as_ref().map(Metadata::body_snippet)
     }
 
@@ -320,6 +319,8 @@ impl fmt::Display for Error {
             Outcome::Rejected => f.write_str("a look-up moves nothing: correct the cause, then run it again"),
             Outcome::Unknown => match self.transaction_id() {
                 Some(id) => {
+                    // Escaped, because a log must not grow a line that a server wrote.
+                    let id = id.as_str().escape_debug();
                     write!(f, "it may have been processed: do not send it again, look up transaction {id}")
                 }
                 None => f.write_str(

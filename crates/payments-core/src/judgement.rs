@@ -199,6 +199,18 @@ mod tests {
     }
 
     #[test]
+    fn d10_d11_only_the_named_statuses_are_refusals_in_foreign_words() {
+        let named = [400, 401, 403, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
+        for http in 100..1000 {
+            let judgement =
+                judge_payment(StatusCode::from_u16(http).expect("three digits"), Claim::Unreadable);
+            let expected =
+                if named.contains(&http) { Judgement::RejectedByIntermediary } else { Judgement::Unknown };
+            assert_eq!(judgement, expected, "{http}");
+        }
+    }
+
+    #[test]
     fn d12_a_lookup_is_never_unknown_and_a_payment_never_left_unprocessed_by_an_answer() {
         for (http, claim) in everything() {
             assert_ne!(judge_lookup(http, claim), Judgement::Unknown, "{http} {claim:?}");

@@ -50,6 +50,7 @@ mod outcome;
 mod race;
 mod retry;
 mod retry_after;
+mod secrets;
 mod snippet;
 mod success;
 mod timer;

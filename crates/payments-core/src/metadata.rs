@@ -1,11 +1,11 @@
-use std::borrow::Cow;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use payments_model::{Body, scrub};
+use payments_model::Body;
 
 use crate::retry_after::{RetryAfter, answered_at};
+use crate::secrets::Secrets;
 use crate::snippet::Snippet;
 
 /// What is kept of every answer, good or bad.
@@ -21,23 +21,18 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    pub(crate) fn new(answer: &http::Response<Bytes>, body: &Body<'_>, secrets: &[&str]) -> Self {
+    pub(crate) fn new(answer: &http::Response<Bytes>, body: &Body<'_>, secrets: &Secrets<'_>) -> Self {
         let (status_code, message) = match body {
             Body::Object(answer) => (answer.status_code_text(), answer.message()),
             _ => (None, None),
         };
-        let clean = |text: &str| {
-            let mut text = scrub(text, secrets);
-            text.truncate(text.floor_char_boundary(MESSAGE_MAX_BYTES));
-            text
-        };
         Self {
             http_status: answer.status(),
-            status_code: status_code.map(|json| clean(json.trim_matches('"'))),
-            message: message.map(|text| clean(&text)),
+            status_code: status_code.map(|json| secrets.clean(json.trim_matches('"'))),
+            message: message.map(|text| secrets.clean(&text)),
             retry_after: RetryAfter::read(answer.headers()),
             answered_at: answered_at(answer.headers()),
-            request_id: request_id(answer.headers()),
+            request_id: request_id(answer.headers(), secrets),
             snippet: Snippet::new(answer.body(), secrets),
         }
     }
@@ -46,24 +41,23 @@ impl Metadata {
         self.request_id.as_ref().and_then(|id| id.to_str().ok())
     }
 
-    pub(crate) fn body_snippet(&self) -> Cow<'_, str> {
+    pub(crate) fn body_snippet(&self) -> String {
         self.snippet.text()
     }
 
     /// The pause that `Retry-After` asks for, if it asks for one that can be told.
-    pub(crate) fn pause(&self) -> Option<std::time::Duration> {
+    pub(crate) fn pause(&self) -> Option<Duration> {
         self.retry_after?.pause(self.answered_at)
     }
 }
 
-/// A message is a sentence; a body that puts a page there is cut.
-const MESSAGE_MAX_BYTES: usize = 1024;
-
 /// The interface names no such header. These are the names that services and the proxies before them use.
 const REQUEST_ID_HEADERS: [&str; 3] = ["x-request-id", "request-id", "x-correlation-id"];
 
-fn request_id(headers: &HeaderMap) -> Option<HeaderValue> {
-    let printable =
-        |value: &&HeaderValue| value.len() <= 200 && value.as_bytes().iter().all(u8::is_ascii_graphic);
-    REQUEST_ID_HEADERS.iter().find_map(|name| headers.get(*name)).filter(printable).cloned()
+fn request_id(headers: &HeaderMap, secrets: &Secrets<'_>) -> Option<HeaderValue> {
+    let id = REQUEST_ID_HEADERS.iter().find_map(|name| headers.get(*name))?;
+    let text = id.to_str().ok()?;
+    let is_an_id =
+        text.len() <= 200 && text.bytes().all(|byte| byte.is_ascii_graphic()) && !secrets.are_in(text);
+    is_an_id.then(|| id.clone())
 }

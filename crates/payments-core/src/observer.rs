@@ -6,7 +6,8 @@ use crate::{OperationName, Outcome};
 
 /// Is told of every attempt a client makes, for metrics, traces and alarms. Nothing it is told is secret.
 ///
-/// The calls are made on the path of the payment: return at once. What an observer does cannot change an outcome.
+/// The calls are made on the path of the payment: return at once. What an observer does cannot change an outcome, not
+/// even a panic, which is swallowed.
 pub trait Observer: Send + Sync + 'static {
     /// A request is about to be handed to the transport.
     fn attempt_started(&self, _event: &AttemptStarted) {}

@@ -19,6 +19,7 @@ pub use void::VoidReceipt;
 use crate::error::{AnswerKind, Found};
 use crate::judgement::{Claim, Judgement, judge_lookup, judge_payment};
 use crate::metadata::Metadata;
+use crate::secrets::Secrets;
 use crate::{Delivery, Endpoint, Error, Outcome, Success, TransportError};
 
 /// One operation of the service as a value: it can build its HTTP request and read its HTTP answer, and does no I/O.
@@ -93,9 +94,10 @@ pub trait Operation: sealed::Describe {
             _ => None,
         };
         let judgement = judge::<Self>(&answer, Claim::of(&body, data.is_some()));
-        let secrets = self.all_secrets(endpoint);
+        let secrets = Secrets::of(self, endpoint);
         match (judgement, data) {
-            (Judgement::Processed, Some(data)) => {
+            (Judgement::Processed, Some(mut data)) => {
+                Self::other_fields(&mut data).redact_echoes(secrets.as_slice());
                 Ok(Success::new(data, Metadata::new(&answer, &body, &secrets)))
             }
             _ => Err(refusal::<Self>(judgement, &answer, &body, &secrets)),
@@ -109,7 +111,7 @@ pub trait Operation: sealed::Describe {
             (Delivery::Answered(_), Some(partial)) => {
                 let partial = partial.as_http();
                 let judgement = judge::<Self>(partial, Claim::Unreadable);
-                refusal::<Self>(judgement, partial, &Body::Unreadable, &self.all_secrets(endpoint))
+                refusal::<Self>(judgement, partial, &Body::Unreadable, &Secrets::of(self, endpoint))
                     .caused_by(error)
             }
             (Delivery::Unknown | Delivery::Answered(_), _) if Self::NAME.moves_money() => {
@@ -126,7 +128,7 @@ impl<T: sealed::Describe> Operation for T {}
 
 pub(crate) mod sealed {
     use http::Uri;
-    use payments_model::{Answer, SecretBytes};
+    use payments_model::{Answer, OtherFields, SecretBytes};
 
     use crate::{Endpoint, Error, OperationName};
 
@@ -152,15 +154,11 @@ pub(crate) mod sealed {
             Vec::new()
         }
 
-        /// The request's secrets and the key.
-        fn all_secrets<'a>(&'a self, endpoint: &'a Endpoint) -> Vec<&'a str> {
-            let mut secrets = self.secrets();
-            secrets.push(endpoint.api_key().expose());
-            secrets
-        }
-
         /// What a success must hold, if the answer holds it.
         fn data(&self, answer: &Answer<'_>) -> Option<Self::Data>;
+
+        /// The part of it that the interface does not have.
+        fn other_fields(data: &mut Self::Data) -> &mut OtherFields;
 
         /// The transaction that a success is about.
         fn transaction_id(data: &Self::Data) -> Option<&str>;
@@ -187,7 +185,7 @@ fn refusal<O: Operation + ?Sized>(
     judgement: Judgement,
     answer: &http::Response<Bytes>,
     body: &Body<'_>,
-    secrets: &[&str],
+    secrets: &Secrets<'_>,
 ) -> Error {
     let (outcome, kind) = match judgement {
         Judgement::RejectedByService => (Outcome::Rejected, AnswerKind::RejectedByService),
@@ -204,10 +202,14 @@ fn refusal<O: Operation + ?Sized>(
         _ => Found::default(),
     };
     if let Some(record) = &mut found.record {
-        record.other.redact_echoes(secrets);
+        record.other.redact_echoes(secrets.as_slice());
     }
     if found.transaction_id.is_none() && O::NAME.moves_money() {
         found.transaction_id = salvage_transaction_id(answer.body());
     }
+    // No id, and no code, has a key or a card number in it; what has is an echo, and these are shown as they are.
+    found.transaction_id.take_if(|id| secrets.are_in(id.as_str()));
+    found.record.take_if(|record| secrets.are_in(record.transaction_id.as_str()));
+    found.record_status.take_if(|status| secrets.are_in(status));
     Error::answered(O::NAME, outcome, kind, Metadata::new(answer, body, secrets), found)
 }

@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::ops::Deref;
 
 use http::StatusCode;
@@ -59,7 +58,7 @@ impl<T> Success<T> {
     /// The first 2 KiB of the answer's body, scrubbed of secrets as well as they can be recognised.
     ///
     /// It may still hold personal data, so it is not part of `Debug`.
-    pub fn body_snippet(&self) -> Cow<'_, str> {
+    pub fn body_snippet(&self) -> String {
         self.metadata.body_snippet()
     }
 }

@@ -1,3 +1,4 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use crate::operation::Operation;
@@ -22,7 +23,7 @@ impl<'a> Watch<'a> {
         operation: OperationName,
         attempt: u32,
     ) -> Self {
-        observer.attempt_started(&AttemptStarted { operation, attempt });
+        unharmed(|| observer.attempt_started(&AttemptStarted { operation, attempt }));
         Self { observer: Some(observer), timer, operation, attempt, started: timer.now() }
     }
 
@@ -32,7 +33,7 @@ impl<'a> Watch<'a> {
         };
         let (operation, attempt) = (self.operation, self.attempt);
         let latency = self.timer.now().saturating_duration_since(self.started);
-        observer.attempt_finished(&match result {
+        let event = match result {
             Ok(success) => AttemptFinished {
                 operation,
                 attempt,
@@ -51,17 +52,24 @@ impl<'a> Watch<'a> {
                 request_id: error.request_id(),
                 transaction_id: error.transaction_id().map(payments_model::TransactionId::as_str),
             },
-        });
+        };
+        unharmed(|| observer.attempt_finished(&event));
     }
 }
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
         let Some(observer) = self.observer else { return };
-        observer.attempt_abandoned(&AttemptAbandoned {
+        let event = AttemptAbandoned {
             operation: self.operation,
             attempt: self.attempt,
             latency: self.timer.now().saturating_duration_since(self.started),
-        });
+        };
+        unharmed(|| observer.attempt_abandoned(&event));
     }
+}
+
+/// An observer that panics must not take the outcome of a payment with it: its panic is reported and ends here.
+fn unharmed(tell: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(tell));
 }

@@ -143,6 +143,15 @@ fn d12_a_lookup_is_repeated_only_so_often() {
 }
 
 #[test]
+fn d12_every_passing_status_is_asked_again() {
+    for status in [408, 425, 429, 500, 501, 502, 503, 504, 599] {
+        let script = Script::new([answer(status, ""), found()]);
+        block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap();
+        assert_eq!(script.sent(), 2, "{status}");
+    }
+}
+
+#[test]
 fn d12_an_answer_is_not_asked_for_again() {
     let failed = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
     for step in [answer(404, failed), answer(401, failed), answer(200, failed), answer(302, "")] {
@@ -165,6 +174,42 @@ fn d20_retry_after_lengthens_a_lookups_pause_within_the_deadline() {
     let error = block_on(client.transaction(&id())).unwrap_err();
     assert_eq!(error.http_status().map(|status| status.as_u16()), Some(503));
     assert_eq!((script.sent(), clock.elapsed()), (1, Duration::ZERO));
+}
+
+#[test]
+fn d20_no_retry_after_is_too_long_to_count() {
+    let clock = ManualClock::auto();
+    let script = Script::new([unavailable("1"), unavailable("18446744073709551615"), found()]);
+    let client = builder(&script, &clock).total_timeout(Duration::MAX).build();
+    block_on(client.transaction(&id())).unwrap_err();
+    assert_eq!((script.sent(), clock.elapsed()), (2, Duration::from_secs(1)));
+}
+
+#[test]
+fn d23_no_deadline_is_too_long_or_too_short_to_count() {
+    for total in [Duration::MAX, Duration::MAX - Duration::from_millis(19), Duration::ZERO] {
+        let script = Script::new([Step::Hang]);
+        let client = builder(&script, &ManualClock::auto())
+            .connect_timeout(Duration::MAX)
+            .total_timeout(total)
+            .build();
+        let error = block_on(client.process_token(&payment())).unwrap_err();
+        assert!(error.is_timeout());
+        assert_eq!(error.outcome(), Outcome::Unknown);
+    }
+}
+
+#[test]
+fn d23_deadlines_may_be_given_in_any_order() {
+    let script = Script::new([closed(), closed(), closed()]);
+    let (connect, total) = (Duration::from_secs(90), Duration::from_secs(100));
+    let one = builder(&script, &ManualClock::auto()).connect_timeout(connect).total_timeout(total).build();
+    let other = builder(&script, &ManualClock::auto()).total_timeout(total).connect_timeout(connect).build();
+    for client in [&one, &other, &one.with_total_timeout(Duration::from_secs(1)).with_total_timeout(total)] {
+        block_on(client.process_token(&payment())).unwrap_err();
+    }
+    let given = script.deadlines.lock().unwrap().clone();
+    assert!(given.iter().all(|given| (given.connect(), given.total()) == (connect, total)), "{given:?}");
 }
 
 #[test]
@@ -272,6 +317,35 @@ fn the_observer_hears_of_every_attempt() {
             "get-transaction 2 ok Some(200) Some(\"t\")",
         ]
     );
+}
+
+/// Panics whenever it is told something.
+struct Nervous;
+
+impl Observer for Nervous {
+    fn attempt_started(&self, _: &AttemptStarted) {
+        panic!("started");
+    }
+
+    fn attempt_finished(&self, _: &AttemptFinished<'_>) {
+        panic!("finished");
+    }
+
+    fn attempt_abandoned(&self, _: &AttemptAbandoned) {
+        panic!("abandoned");
+    }
+}
+
+#[test]
+fn a_panic_of_the_observer_takes_no_outcome_with_it() {
+    let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#;
+    let script = Script::new([answer(200, processed), Step::Hang]);
+    let client = builder(&script, &ManualClock::new()).observer(Nervous).build();
+    block_on(client.process_token(&payment())).unwrap();
+    let payment = payment();
+    let mut call = Box::pin(client.process_token(&payment));
+    assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    drop(call);
 }
 
 #[test]

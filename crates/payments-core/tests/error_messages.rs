@@ -256,3 +256,74 @@ fn the_alternate_form_adds_the_causes() {
     );
     assert!(!error.to_string().contains("refused"));
 }
+
+#[test]
+fn d08_d10_an_answer_that_broke_off_is_not_believed_even_if_it_looks_whole() {
+    let broken = |status: u16, body: &'static str| {
+        let partial =
+            http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
+        sale().not_answered(&endpoint(), TransportError::answered(TransportErrorKind::BodyTruncated, partial))
+    };
+    let processed = broken(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9"}}"#);
+    assert_eq!(processed.outcome(), Outcome::Unknown);
+    assert_eq!(processed.transaction_id().map(TransactionId::as_str), Some("t9"));
+    let declined = broken(200, r#"{"status":"failed","status_code":200}"#);
+    assert_eq!(declined.outcome(), Outcome::Unknown);
+    let refused = broken(400, r#"{"status":"failed","status_code":400,"msg":"no"}"#);
+    assert_eq!((refused.outcome(), refused.is_intermediary()), (Outcome::Rejected, true));
+    assert_eq!(broken(500, r#"{"status":"failed"}"#).outcome(), Outcome::Unknown);
+}
+
+#[test]
+fn d64_a_request_id_is_short_printable_and_no_secret() {
+    let request_id = |value: &str| {
+        let answer =
+            http::Response::builder().status(500).header("x-request-id", value).body(Bytes::new()).unwrap();
+        sale().read(&endpoint(), answer).unwrap_err().request_id().map(str::to_owned)
+    };
+    assert_eq!(request_id("req_1").as_deref(), Some("req_1"));
+    assert_eq!(request_id(&"r".repeat(200)).map(|id| id.len()), Some(200));
+    for refused in [&"r".repeat(201), "two words", "", KEY, "card-4242424242424242"] {
+        assert_eq!(
+            request_id(refused),
+            if refused.is_empty() { Some(String::new()) } else { None },
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn d64_a_page_in_the_message_is_cut() {
+    let body = format!(r#"{{"status":"failed","msg":"{}"}}"#, "\u{20ac}".repeat(1000));
+    let error = answer(400, Box::leak(body.into_boxed_str()));
+    assert_eq!(error.reason().map(str::len), Some(1023));
+}
+
+#[test]
+fn d65_every_content_coding_counts() {
+    let answer = http::Response::builder()
+        .status(200)
+        .header("content-encoding", "identity")
+        .header("content-encoding", "br")
+        .body(Bytes::from_static(br#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#))
+        .unwrap();
+    assert_eq!(sale().read(&endpoint(), answer).unwrap_err().outcome(), Outcome::Unknown);
+}
+
+#[test]
+fn a_server_cannot_write_a_line_into_a_log() {
+    let error =
+        answer(200, r#"{"status_code":101,"data":{"TransactionId":"t\nFATAL: all is lost\u001b[2J"}}"#);
+    assert!(!error.to_string().contains(['\n', '\u{1b}']), "{error}");
+    assert_eq!(error.transaction_id().map(TransactionId::as_str), Some("t\nFATAL: all is lost\u{1b}[2J"));
+}
+
+#[test]
+fn d62_an_id_or_a_code_that_is_a_secret_is_none() {
+    let echo =
+        format!(r#"{{"status_code":101,"data":{{"TransactionId":"x{KEY}","Status":"4242424242424242"}}}}"#);
+    let error = answer(200, Box::leak(echo.into_boxed_str()));
+    assert_eq!((error.transaction_id(), error.record_status()), (None, None));
+    let text = format!("{error} {error:?}");
+    assert!(!text.contains(KEY) && !text.contains("4242424242424242"), "{text}");
+}

@@ -105,6 +105,7 @@ const PAYMENT: &[Row] = &[
             Answer(200, r#"{"status":"pending","status_code":100,"data":{"TransactionId":"t"}}"#),
             Answer(200, r#"{"status":"","status_code":100,"data":{"TransactionId":"t"}}"#),
             Answer(200, r#"{"status":true,"status_code":100,"data":{"TransactionId":"t"}}"#),
+            Answer(200, r#"{"status":"failed_over","status_code":100,"data":{"TransactionId":"t"}}"#),
             Answer(200, r#"{"status":"not failed","status_code":100,"data":{"TransactionId":"t"}}"#),
             Answer(200, r#"{"status":"success ","status_code":100,"data":{"TransactionId":"t"}}"#),
         ],

@@ -1,5 +1,5 @@
 use http::Uri;
-use payments_model::{AchTransaction, Answer, SecretBytes, TransactionRecord};
+use payments_model::{AchTransaction, Answer, OtherFields, SecretBytes, TransactionRecord};
 
 use super::sealed::Describe;
 use crate::{Endpoint, Error, OperationName};
@@ -22,9 +22,11 @@ impl Describe for AchTransaction {
     }
 
     fn data(&self, answer: &Answer<'_>) -> Option<TransactionRecord> {
-        let mut record = answer.transaction_record()?;
-        record.other.redact_echoes(&self.secrets());
-        Some(record)
+        answer.transaction_record()
+    }
+
+    fn other_fields(data: &mut TransactionRecord) -> &mut OtherFields {
+        &mut data.other
     }
 
     fn transaction_id(data: &TransactionRecord) -> Option<&str> {

@@ -1,5 +1,5 @@
 use http::Uri;
-use payments_model::{Answer, CustomerId, CustomerRecord};
+use payments_model::{Answer, CustomerId, CustomerRecord, OtherFields};
 
 use super::sealed::Describe;
 use crate::{Endpoint, Error, OperationName};
@@ -28,6 +28,10 @@ impl Describe for GetCustomer {
 
     fn data(&self, answer: &Answer<'_>) -> Option<CustomerRecord> {
         answer.customer_record()
+    }
+
+    fn other_fields(data: &mut CustomerRecord) -> &mut OtherFields {
+        &mut data.other
     }
 
     fn transaction_id(_data: &CustomerRecord) -> Option<&str> {

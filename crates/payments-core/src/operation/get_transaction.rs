@@ -1,5 +1,5 @@
 use http::Uri;
-use payments_model::{Answer, TransactionId, TransactionRecord};
+use payments_model::{Answer, OtherFields, TransactionId, TransactionRecord};
 
 use super::sealed::Describe;
 use crate::{Endpoint, Error, OperationName};
@@ -28,6 +28,10 @@ impl Describe for GetTransaction {
 
     fn data(&self, answer: &Answer<'_>) -> Option<TransactionRecord> {
         answer.transaction_record()
+    }
+
+    fn other_fields(data: &mut TransactionRecord) -> &mut OtherFields {
+        &mut data.other
     }
 
     fn transaction_id(data: &TransactionRecord) -> Option<&str> {

@@ -1,5 +1,5 @@
 use http::Uri;
-use payments_model::{Answer, SecretBytes, TokenTransaction, TransactionReceipt};
+use payments_model::{Answer, OtherFields, SecretBytes, TokenTransaction, TransactionReceipt};
 
 use super::sealed::Describe;
 use crate::{Endpoint, Error, OperationName};
@@ -19,6 +19,10 @@ impl Describe for TokenTransaction {
 
     fn data(&self, answer: &Answer<'_>) -> Option<TransactionReceipt> {
         answer.transaction_receipt()
+    }
+
+    fn other_fields(data: &mut TransactionReceipt) -> &mut OtherFields {
+        &mut data.other
     }
 
     fn transaction_id(data: &TransactionReceipt) -> Option<&str> {

@@ -1,5 +1,5 @@
 use http::Uri;
-use payments_model::{Answer, SecretBytes, TransactionId, TransactionReceipt, Void};
+use payments_model::{Answer, OtherFields, SecretBytes, TransactionId, TransactionReceipt, Void};
 
 use super::sealed::Describe;
 use crate::{Endpoint, Error, OperationName};
@@ -33,6 +33,10 @@ impl Describe for Void {
     fn data(&self, answer: &Answer<'_>) -> Option<VoidReceipt> {
         let receipt = answer.transaction_receipt()?;
         Some(VoidReceipt { voided: self.transaction_id().clone(), receipt })
+    }
+
+    fn other_fields(data: &mut VoidReceipt) -> &mut OtherFields {
+        &mut data.receipt.other
     }
 
     fn transaction_id(data: &VoidReceipt) -> Option<&str> {
