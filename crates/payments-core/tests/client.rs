@@ -187,7 +187,7 @@ fn d20_no_retry_after_is_too_long_to_count() {
 
 #[test]
 fn d23_no_deadline_is_too_long_or_too_short_to_count() {
-    for total in [Duration::MAX, Duration::MAX - Duration::from_millis(19), Duration::ZERO] {
+    for total in [Duration::MAX, Duration::from_millis(u64::MAX), Duration::ZERO] {
         let script = Script::new([Step::Hang]);
         let client = builder(&script, &ManualClock::auto())
             .connect_timeout(Duration::MAX)
