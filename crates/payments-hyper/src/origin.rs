@@ -1,5 +1,6 @@
 use std::error::Error as StdError;
 use std::fmt;
+use std::num::NonZeroU16;
 
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Uri};
@@ -9,7 +10,12 @@ use http::{HeaderValue, Uri};
 pub(crate) struct Origin {
     secure: bool,
     authority: Authority,
+    /// The one that the URI names, or its scheme's own.
+    port: NonZeroU16,
 }
+
+const HTTP_PORT: NonZeroU16 = NonZeroU16::new(80).expect("it is not 0");
+const HTTPS_PORT: NonZeroU16 = NonZeroU16::new(443).expect("it is not 0");
 
 impl Origin {
     pub(crate) fn of(uri: &Uri) -> Result<Self, NoOrigin> {
@@ -27,7 +33,14 @@ impl Origin {
             // It would be sent to nobody, and it may be a password that somebody believes to be in use.
             return Err(NoOrigin("the request's URI holds user information"));
         }
-        Ok(Self { secure, authority: authority.clone() })
+        let port = match authority.as_str().strip_prefix(authority.host()) {
+            Some("") => default_port(secure),
+            Some(after_host) => {
+                read_port(after_host).ok_or(NoOrigin("the request's URI names no usable port"))?
+            }
+            None => return Err(NoOrigin("the request's URI names no usable host")),
+        };
+        Ok(Self { secure, authority: authority.clone(), port })
     }
 
     pub(crate) fn is_secure(&self) -> bool {
@@ -41,11 +54,8 @@ impl Origin {
 
     /// The `Host` header: the port only where it is not the scheme's own.
     pub(crate) fn host_header(&self) -> HeaderValue {
-        let default_port = if self.secure { 443 } else { 80 };
-        let host = match self.authority.port_u16() {
-            Some(port) if port != default_port => self.authority.as_str(),
-            _ => self.authority.host(),
-        };
+        let is_own_port = self.port == default_port(self.secure);
+        let host = if is_own_port { self.authority.host() } else { self.authority.as_str() };
         HeaderValue::from_str(host).expect("an authority holds visible ASCII only")
     }
 
@@ -58,6 +68,20 @@ impl Origin {
         parts.path_and_query = Some(path);
         Uri::from_parts(parts).expect("scheme, authority and path make a URI")
     }
+}
+
+fn default_port(secure: bool) -> NonZeroU16 {
+    if secure { HTTPS_PORT } else { HTTP_PORT }
+}
+
+/// The port in what follows the host of an authority.
+///
+/// `http` and the connector take a port that they cannot read for none at all. They would connect to the scheme's own,
+/// where somebody else may listen.
+fn read_port(after_host: &str) -> Option<NonZeroU16> {
+    let digits = after_host.strip_prefix(':')?;
+    let is_number = (1..=5).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_digit());
+    if is_number { digits.parse().ok() } else { None }
 }
 
 /// Why a URI cannot be sent to. Its text never holds the URI.
@@ -88,6 +112,8 @@ mod tests {
             ("https://pay.example:80/x", "pay.example:80"),
             ("http://pay.example:80/x", "pay.example"),
             ("http://127.0.0.1:8080/x", "127.0.0.1:8080"),
+            ("http://127.0.0.1:00080/x", "127.0.0.1"),
+            ("http://[::1]/x", "[::1]"),
             ("http://[::1]:8080/x", "[::1]:8080"),
         ] {
             assert_eq!(origin(uri).unwrap().host_header(), host, "{uri}");
@@ -104,6 +130,20 @@ mod tests {
         for uri in ["/path", "ftp://pay.example/", "https://user:secret@pay.example/"] {
             let error = origin(uri).err().map(|error| error.to_string());
             assert!(error.as_ref().is_some_and(|text| !text.contains("secret")), "{uri}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn d01_a_port_that_cannot_be_read_is_refused_instead_of_guessed() {
+        const PORTS: [&str; 9] = [":", ":0", ":+80", ":-80", ":80a", ":65536", ":65616", ":99999", ":000080"];
+        for scheme in ["http", "https"] {
+            for host in ["pay.example", "127.0.0.1", "[::1]"] {
+                let origin = |port| Origin::of(&format!("{scheme}://{host}{port}/x").parse().unwrap());
+                for port in PORTS {
+                    assert!(origin(port).is_err(), "{scheme} {host} {port}");
+                }
+                assert!([":1", ":65535", ""].into_iter().all(|port| origin(port).is_ok()), "{scheme} {host}");
+            }
         }
     }
 }

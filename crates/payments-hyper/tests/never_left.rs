@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -35,6 +36,23 @@ async fn d01_a_uri_that_names_no_server_is_not_processed() {
     for url in ["/transaction", "ftp://127.0.0.1/", "http://user:word@127.0.0.1/"] {
         let (delivery, ..) = send_failing(&transport(), post(url)).await;
         assert_eq!(delivery, Delivery::NotProcessed, "{url}");
+    }
+}
+
+/// A port that cannot be read must not become the scheme's own: somebody else may listen there.
+#[tokio::test]
+async fn d01_a_port_that_cannot_be_read_sends_nothing_anywhere() {
+    // Where this port is not for tests to take, the kind of the error shows that nobody tried to connect.
+    let fall_back = TcpListener::bind("127.0.0.1:80").ok();
+    for port in ["", "0", "+80", "65616", "99999", "000080"] {
+        let plan = post(format!("http://127.0.0.1:{port}/transaction")).total(Duration::from_secs(1));
+        let (delivery, kind, _) = send_failing(&transport(), plan).await;
+        assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Other), "{port:?}");
+    }
+    if let Some(listener) = fall_back {
+        listener.set_nonblocking(true).unwrap();
+        let nobody = listener.accept().unwrap_err();
+        assert_eq!(nobody.kind(), ErrorKind::WouldBlock);
     }
 }
 
