@@ -94,7 +94,7 @@ pub trait Operation: sealed::Describe {
             _ => None,
         };
         let judgement = judge::<Self>(&answer, Claim::of(&body, data.is_some()));
-        let secrets = Secrets::of(self, endpoint);
+        let secrets = Secrets::new(self.secrets(), endpoint.api_key());
         match (judgement, data) {
             (Judgement::Processed, Some(mut data)) => {
                 Self::other_fields(&mut data).redact_echoes(secrets.as_slice());
@@ -111,8 +111,13 @@ pub trait Operation: sealed::Describe {
             (Delivery::Answered(_), Some(partial)) => {
                 let partial = partial.as_http();
                 let judgement = judge::<Self>(partial, Claim::Unreadable);
-                refusal::<Self>(judgement, partial, &Body::Unreadable, &Secrets::of(self, endpoint))
-                    .caused_by(error)
+                refusal::<Self>(
+                    judgement,
+                    partial,
+                    &Body::Unreadable,
+                    &Secrets::new(self.secrets(), endpoint.api_key()),
+                )
+                .caused_by(error)
             }
             (Delivery::Unknown | Delivery::Answered(_), _) if Self::NAME.moves_money() => {
                 Error::not_answered(Self::NAME, Outcome::Unknown, error)

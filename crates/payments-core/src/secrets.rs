@@ -1,22 +1,15 @@
 use payments_model::scrub;
 use zeroize::Zeroizing;
 
-use crate::Endpoint;
-use crate::operation::sealed::Describe;
+use crate::ApiKey;
 
 /// What no text kept of an answer may show: the secrets of the request that it answers, and the key.
 pub(crate) struct Secrets<'a>(Vec<&'a str>);
 
 impl<'a> Secrets<'a> {
-    pub(crate) fn of(operation: &'a (impl Describe + ?Sized), endpoint: &'a Endpoint) -> Self {
-        let mut secrets = operation.secrets();
-        secrets.push(endpoint.api_key().expose());
-        Self(secrets)
-    }
-
-    #[cfg(test)]
-    pub(crate) fn new(secrets: Vec<&'a str>) -> Self {
-        Self(secrets)
+    pub(crate) fn new(mut of_the_request: Vec<&'a str>, api_key: &'a ApiKey) -> Self {
+        of_the_request.push(api_key.expose());
+        Self(of_the_request)
     }
 
     pub(crate) fn as_slice(&self) -> &[&'a str] {
