@@ -116,8 +116,9 @@ impl Client {
     /// The same client with another total deadline, over the same connections.
     #[must_use]
     pub fn with_total_timeout(&self, total: Duration) -> Self {
-        let settings = Settings { total_timeout: total, ..self.settings };
-        Self { shared: Arc::clone(&self.shared), settings }
+        let mut client = self.clone();
+        client.settings.total_timeout = total;
+        client
     }
 
     /// The same client with another number of repetitions for look-ups, over the same connections.
