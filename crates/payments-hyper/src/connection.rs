@@ -115,3 +115,28 @@ fn drive(driver: &mut Option<Driver>, reins: &Reins, cx: &mut Context<'_>) {
         *driver = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+    use std::net::TcpListener;
+
+    use tokio::net::TcpStream;
+
+    use super::*;
+    use crate::stream::Socket;
+
+    #[tokio::test]
+    async fn d23_a_turn_is_a_few_reads_so_that_no_peer_starves_the_deadline() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tcp = TcpStream::connect(server.local_addr().unwrap()).await.unwrap();
+        let reins = Reins::new();
+        let stream = Stream::Plain(Socket::new(tcp, reins.clone()));
+        let mut connection = Connection::start(stream, reins.clone()).await.unwrap();
+
+        let exchange = pin!(connection.exchange(Request::new(Full::default())));
+        assert!(exchange.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        let left = iter::repeat_with(|| reins.take_read()).take(1000).take_while(|allowed| *allowed);
+        assert!(left.count() <= 16);
+    }
+}

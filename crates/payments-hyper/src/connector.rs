@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use http::uri::PathAndQuery;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioIo;
 use payments_core::{TransportError, TransportErrorKind};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
@@ -31,6 +33,7 @@ impl Connector {
     pub(crate) fn new(tls: Result<Arc<ClientConfig>, NoTls>) -> Self {
         let mut tcp = HttpConnector::new_with_resolver(Resolver::new());
         tcp.enforce_http(false);
+        // Head and body may be two writes, and the second must not wait for the server to acknowledge the first.
         tcp.set_nodelay(true);
         Self { tcp, tls: tls.map(TlsConnector::from) }
     }
@@ -51,16 +54,8 @@ impl Connector {
             }
         };
 
-        let mut tcp = self.tcp.clone();
-        tcp.set_connect_timeout(Some(time_left));
-        let tcp = tcp.call(origin.uri(PathAndQuery::from_static("/"))).await.map_err(|error| {
-            let kind =
-                if is_unresolved(&error) { TransportErrorKind::Resolve } else { TransportErrorKind::Connect };
-            TransportError::not_processed(kind).with_source(error)
-        })?;
-
         let reins = Reins::new();
-        let socket = Socket::new(tcp.into_inner(), reins.clone());
+        let socket = Socket::new(self.tcp(origin, time_left).await?, reins.clone());
         let stream = match tls {
             None => Stream::Plain(socket),
             Some((tls, name)) => {
@@ -82,6 +77,17 @@ impl Connector {
         };
         link.map_err(|error| TransportError::not_processed(TransportErrorKind::Connect).with_source(error))
     }
+
+    async fn tcp(&self, origin: &Origin, time_left: Duration) -> Result<TcpStream, TransportError> {
+        let mut tcp = self.tcp.clone();
+        tcp.set_connect_timeout(Some(time_left));
+        let connected = tcp.call(origin.uri(PathAndQuery::from_static("/"))).await;
+        connected.map(TokioIo::into_inner).map_err(|error| {
+            let kind =
+                if is_unresolved(&error) { TransportErrorKind::Resolve } else { TransportErrorKind::Connect };
+            TransportError::not_processed(kind).with_source(error)
+        })
+    }
 }
 
 fn is_unresolved(error: &(dyn StdError + 'static)) -> bool {
@@ -93,4 +99,20 @@ fn is_unresolved(error: &(dyn StdError + 'static)) -> bool {
         error = this.source();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_small_write_does_not_wait_for_an_acknowledgement() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        let connector = Connector::new(Err(NoTls::NoProvider));
+        let tcp = connector.tcp(&Origin::of(&uri).unwrap(), Duration::from_secs(20)).await.unwrap();
+        assert!(tcp.nodelay().unwrap());
+    }
 }

@@ -51,7 +51,7 @@ impl Reins {
         self.0.look_first.load(Ordering::Relaxed)
     }
 
-    fn take_read(&self) -> bool {
+    pub(crate) fn take_read(&self) -> bool {
         let left = self.0.reads_left.load(Ordering::Relaxed);
         self.allow_reads(left.saturating_sub(1));
         left > 0
