@@ -134,6 +134,9 @@ impl MultiplexedPool {
 
     /// Shares `connection` with later calls, unless another call of the same burst has already shared its own.
     pub(crate) fn share(&self, origin: &Origin, runtime: runtime::Id, connection: &Multiplexed) {
+        if self.idle_timeout.is_zero() {
+            return;
+        }
         let mut connections = self.lock();
         self.remove_dead(&mut connections);
         if !connections.iter().any(|entry| entry.is_for(origin, runtime)) {

@@ -44,6 +44,10 @@ impl Pool {
     }
 
     pub(crate) fn put(&self, origin: Origin, runtime: runtime::Id, connection: Box<Connection>) {
+        if self.idle_timeout.is_zero() {
+            // It would only stay open until the next call throws it away.
+            return;
+        }
         let mut idle = self.lock();
         let expired = self.expired(&mut idle);
         idle.push_back(Idle { origin, runtime, since: Instant::now(), connection });

@@ -10,21 +10,11 @@ use std::time::Duration;
 
 use payments_core::{Delivery, TransportErrorKind};
 use payments_hyper::HyperTransport;
-use support::{Conversation, Server, post, send, send_failing};
+use support::{Conversation, Server, gate, post, send, send_failing};
 use tokio::task::JoinSet;
-
-const SOON: Duration = Duration::from_secs(5);
 
 fn transport() -> HyperTransport {
     HyperTransport::builder().build().unwrap()
-}
-
-/// A gate: what opens it, as often as it is to be passed, and what waits at it. Whoever is gone waits no longer.
-fn gate() -> (impl Fn() + Send + Sync + 'static, impl Fn() + Send + Sync + 'static) {
-    let (sender, receiver) = mpsc::channel();
-    let receiver = Mutex::new(receiver);
-    let open = move || sender.send(()).unwrap_or(());
-    (open, move || receiver.lock().unwrap().recv_timeout(SOON).expect("the gate opens"))
 }
 
 #[tokio::test]
@@ -76,48 +66,76 @@ async fn the_connection_that_was_used_last_is_used_first() {
     assert_eq!(send(&transport, post(server.url())).await.unwrap().body(), "0");
 }
 
-/// The server ends the connection once its first answer was read, and the client has had no chance to notice: its
-/// runtime runs nothing between that end and the next call.
-async fn next_call_after(end: fn(&mut Conversation)) {
-    let (may_end, wait_until_may_end) = gate();
-    let (ended, wait_until_ended) = gate();
-    let server = Server::start(move |connection| {
+type Script = Box<dyn Fn(&mut Conversation) + Send + Sync>;
+
+/// A server answers the first call, then does something more, and the client has had no chance to notice: its runtime
+/// runs nothing between that and the next call, which must go out on another connection and get its own answer.
+async fn next_call_after(answer: fn(&mut Conversation), more: fn(&mut Conversation)) {
+    next_call_over(&transport(), Server::start, Server::url, answer, more).await;
+    #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+    for version in rustls::ALL_VERSIONS {
+        let authority = support::Authority::new();
+        let config = authority.issue("localhost").server_for(&[version], None);
+        let transport = HyperTransport::builder().root_certificates_pem(authority.pem()).build().unwrap();
+        let start = |script: Script| Server::start_tls(config, script);
+        next_call_over(&transport, start, Server::https_url, answer, more).await;
+    }
+}
+
+async fn next_call_over(
+    transport: &HyperTransport,
+    start: impl FnOnce(Script) -> Server,
+    url: fn(&Server) -> String,
+    answer: fn(&mut Conversation),
+    more: fn(&mut Conversation),
+) {
+    let (may_go_on, wait_until_may_go_on) = gate();
+    let (done, wait_until_done) = gate();
+    let server = start(Box::new(move |connection| {
         if connection.index() == 0 {
             connection.read_request();
-            connection.peer().answer("{}");
-            wait_until_may_end();
-            end(connection);
-            ended();
+            answer(connection);
+            wait_until_may_go_on();
+            more(connection);
+            done();
+            connection.hold();
         } else {
-            connection.serve("{}");
+            connection.serve("its own");
         }
-    });
-    let transport = transport();
-    send(&transport, post(server.url())).await.unwrap();
-    may_end();
-    wait_until_ended();
-    send(&transport, post(server.url()))
-        .await
-        .expect("a closed connection is found out before it is written to");
+    }));
+    send(transport, post(url(&server))).await.unwrap();
+    may_go_on();
+    wait_until_done();
+    let answer = send(transport, post(url(&server))).await.expect("it is noticed before anything is written");
+    assert_eq!(answer.body(), "its own");
     assert_eq!((server.connections(), server.received().len()), (2, 2));
+}
+
+fn answer(connection: &mut Conversation) {
+    connection.peer().answer("{}");
 }
 
 #[tokio::test]
 async fn d02_a_pooled_connection_that_was_closed_is_replaced() {
-    next_call_after(Conversation::close).await;
+    next_call_after(answer, Conversation::close).await;
 }
 
 #[tokio::test]
 async fn d02_a_pooled_connection_that_was_reset_is_replaced() {
-    next_call_after(Conversation::reset).await;
+    next_call_after(answer, Conversation::reset).await;
 }
 
 #[tokio::test]
 async fn an_answer_that_nobody_asked_for_is_nobodys() {
-    next_call_after(|connection| {
-        connection.peer().answer("the answer to some other request");
-    })
-    .await;
+    next_call_after(answer, answer).await;
+}
+
+#[tokio::test]
+async fn a_second_answer_in_one_piece_with_the_first_is_nobodys() {
+    let answer_twice = |connection: &mut Conversation| {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".repeat(2));
+    };
+    next_call_after(answer_twice, |_| ()).await;
 }
 
 #[tokio::test]
@@ -208,13 +226,18 @@ async fn a_connection_idle_for_too_long_is_not_used() {
 }
 
 #[tokio::test]
-async fn no_patience_means_a_connection_for_each_call() {
-    let server = Server::start(|connection| connection.serve("{}"));
+async fn no_patience_means_a_connection_for_each_call_and_none_kept_open() {
+    let (closed, wait_until_closed) = gate();
+    let server = Server::start(move |connection| {
+        connection.serve("{}");
+        closed();
+    });
     let transport = HyperTransport::builder().pool_idle_timeout(Duration::ZERO).build().unwrap();
-    for _ in 0..3 {
+    for calls in 1..=3 {
         send(&transport, post(server.url())).await.unwrap();
+        wait_until_closed();
+        assert_eq!(server.connections(), calls);
     }
-    assert_eq!(server.connections(), 3);
 }
 
 /// Makes `count` calls at once, each on a connection of its own, and waits for them.

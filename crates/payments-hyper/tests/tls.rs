@@ -5,7 +5,7 @@
 
 mod support;
 
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use payments_core::{Delivery, TransportErrorKind};
@@ -13,8 +13,6 @@ use payments_hyper::HyperTransport;
 use rustls::ServerConfig;
 use rustls::version::{TLS12, TLS13};
 use support::{Authority, Identity, Server, post, send, send_failing};
-
-const SOON: Duration = Duration::from_secs(5);
 
 fn serving(config: ServerConfig) -> Server {
     Server::start_tls(config, |connection| connection.serve("{}"))
@@ -230,29 +228,4 @@ async fn d23_total_deadline_that_ends_while_connecting_is_not_processed() {
     let plan = post(server.https_url()).total(Duration::from_millis(200));
     let (delivery, kind, _) = send_failing(&transport, plan).await;
     assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Timeout));
-}
-
-#[tokio::test]
-async fn d02_a_pooled_tls_connection_that_was_closed_is_replaced() {
-    let authority = Authority::new();
-    let (may_close, wait_until_may_close) = mpsc::channel();
-    let wait_until_may_close = Mutex::new(wait_until_may_close);
-    let (closed, wait_until_closed) = mpsc::channel();
-    let server = Server::start_tls(authority.issue("localhost").server(), move |connection| {
-        if connection.index() == 0 {
-            connection.read_request();
-            connection.peer().answer("{}");
-            wait_until_may_close.lock().unwrap().recv_timeout(SOON).unwrap();
-            connection.close();
-            closed.send(()).unwrap();
-        } else {
-            connection.serve("{}");
-        }
-    });
-    let transport = trusting(&authority);
-    send(&transport, post(server.https_url())).await.unwrap();
-    may_close.send(()).unwrap();
-    wait_until_closed.recv_timeout(SOON).unwrap();
-    send(&transport, post(server.https_url())).await.unwrap();
-    assert_eq!((server.connections(), server.received().len()), (2, 2));
 }

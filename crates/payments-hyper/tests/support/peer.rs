@@ -32,6 +32,8 @@ impl Received {
 
 impl Peer {
     pub(super) fn new(index: usize, tcp: TcpStream, tls: Option<rustls::ServerConnection>) -> Self {
+        // What was written has left, and over this machine's own network has arrived, when the write returns.
+        tcp.set_nodelay(true).unwrap();
         // A test that goes wrong must end all the same.
         tcp.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         tcp.set_write_timeout(Some(Duration::from_secs(30))).unwrap();

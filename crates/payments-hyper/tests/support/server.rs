@@ -106,9 +106,9 @@ impl Conversation {
         self.peer().write(bytes)
     }
 
-    /// Keeps the connection open until the client closes it; gives what the client sent meanwhile.
+    /// Keeps the connection open, if it still is, until the client closes it; gives what the client sent meanwhile.
     pub(crate) fn hold(&mut self) -> Vec<u8> {
-        self.peer().read_to_close()
+        self.peer.as_mut().map(Peer::read_to_close).unwrap_or_default()
     }
 
     pub(crate) fn close(&mut self) {
