@@ -26,7 +26,7 @@ pub(crate) enum BuildErrorKind {
 }
 
 impl BuildError {
-    pub(crate) fn new(kind: BuildErrorKind) -> Self {
+    pub(crate) fn of(kind: BuildErrorKind) -> Self {
         Self { kind, source: None }
     }
 

@@ -21,7 +21,7 @@ pub struct HyperTransportBuilder {
 }
 
 impl HyperTransportBuilder {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn with_defaults() -> Self {
         Self {
             tls: TlsSettings::default(),
             limits: Limits {
@@ -142,7 +142,7 @@ impl HyperTransportBuilder {
             return Err(failure);
         }
         let connector = Connector::new(tls.build()?);
-        Ok(HyperTransport::new(connector, limits))
+        Ok(HyperTransport::from_parts(connector, limits))
     }
 
     fn keep_first_failure(&mut self, result: Result<(), BuildError>) {

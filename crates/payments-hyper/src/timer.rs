@@ -10,11 +10,11 @@ use tokio::runtime::Handle;
 
 use crate::deadline;
 
-/// tokio's clock: the [`Timer`] to give a client that uses [`HyperTransport`](crate::HyperTransport).
+/// tokio's clock: the [`Timer`](payments_core::Timer) to give a client that uses [`HyperTransport`](crate::HyperTransport).
 ///
 /// Outside of a tokio runtime, where tokio itself would panic, a sleep still ends in time, on a thread of its own.
 #[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
+#[allow(clippy::exhaustive_structs, reason = "it is complete: a clock has nothing to set")]
 pub struct TokioTimer;
 
 impl TokioTimer {

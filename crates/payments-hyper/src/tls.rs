@@ -52,7 +52,7 @@ impl TlsSettings {
         let chain = certificates(certificates_pem, BuildErrorKind::ClientCertificate)?;
         // Without the parser's error as source: it may quote a line of the file, and this file is a private key.
         let key = PrivateKeyDer::from_pem_slice(key_pem)
-            .map_err(|_| BuildError::new(BuildErrorKind::ClientCertificate))?;
+            .map_err(|_| BuildError::of(BuildErrorKind::ClientCertificate))?;
         self.client_identity = Some((chain, key));
         Ok(())
     }
@@ -70,19 +70,19 @@ impl TlsSettings {
         let Some(provider) = self.provider.or_else(TlsProvider::compiled_in) else {
             let refusal =
                 if nothing_asked { Ok(Err(NoTls::NoProvider)) } else { Err(BuildErrorKind::NoProvider) };
-            return refusal.map_err(BuildError::new);
+            return refusal.map_err(BuildError::of);
         };
         let roots =
             if self.only_given_roots { None } else { self.trusted_roots.or_else(TrustedRoots::compiled_in) };
         if roots.is_none() && self.given_roots.is_empty() {
             let refusal = if nothing_asked { Ok(Err(NoTls::NoRoots)) } else { Err(BuildErrorKind::NoRoots) };
-            return refusal.map_err(BuildError::new);
+            return refusal.map_err(BuildError::of);
         }
 
         let provider = Arc::new(provider.crypto_provider()?);
         let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|error| BuildError::new(BuildErrorKind::Protocol).with_source(error))?;
+            .map_err(|error| BuildError::of(BuildErrorKind::Protocol).with_source(error))?;
         let config = match roots {
             Some(TrustedRoots::Platform) => platform_verifier(config, self.given_roots, provider)?,
             Some(TrustedRoots::Mozilla) => {
@@ -94,7 +94,7 @@ impl TlsSettings {
             None => config.with_no_client_auth(),
             Some((chain, key)) => config
                 .with_client_auth_cert(chain, key)
-                .map_err(|error| BuildError::new(BuildErrorKind::ClientCertificate).with_source(error))?,
+                .map_err(|error| BuildError::of(BuildErrorKind::ClientCertificate).with_source(error))?,
         };
         #[cfg(feature = "http2")]
         if self.http2 {
@@ -110,9 +110,9 @@ impl TlsSettings {
 fn certificates(pem: &[u8], kind: BuildErrorKind) -> Result<Vec<CertificateDer<'static>>, BuildError> {
     let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<_, _>>()
-        .map_err(|_| BuildError::new(kind).with_source("the text is not PEM"))?;
+        .map_err(|_| BuildError::of(kind).with_source("the text is not PEM"))?;
     if certificates.is_empty() {
-        return Err(BuildError::new(kind).with_source("the text holds no PEM section CERTIFICATE"));
+        return Err(BuildError::of(kind).with_source("the text holds no PEM section CERTIFICATE"));
     }
     Ok(certificates)
 }
@@ -121,7 +121,7 @@ fn store(mut roots: RootCertStore, given: Vec<CertificateDer<'static>>) -> Resul
     for certificate in given {
         roots
             .add(certificate)
-            .map_err(|error| BuildError::new(BuildErrorKind::RootCertificate).with_source(error))?;
+            .map_err(|error| BuildError::of(BuildErrorKind::RootCertificate).with_source(error))?;
     }
     Ok(roots)
 }
@@ -134,7 +134,7 @@ fn mozilla_roots() -> Result<RootCertStore, BuildError> {
 
 #[cfg(not(feature = "webpki-roots"))]
 fn mozilla_roots() -> Result<RootCertStore, BuildError> {
-    Err(BuildError::new(BuildErrorKind::MozillaRootsMissing))
+    Err(BuildError::of(BuildErrorKind::MozillaRootsMissing))
 }
 
 #[cfg(feature = "platform-verifier")]
@@ -146,7 +146,7 @@ fn platform_verifier(
     // Read here first, so that an unreadable given root is not reported as a fault of the operating system.
     store(RootCertStore::empty(), given.clone())?;
     let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(given, provider)
-        .map_err(|error| BuildError::new(BuildErrorKind::PlatformRoots).with_source(error))?;
+        .map_err(|error| BuildError::of(BuildErrorKind::PlatformRoots).with_source(error))?;
     // rustls calls every verifier but its own dangerous. This one is the operating system's.
     Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)))
 }
@@ -157,7 +157,7 @@ fn platform_verifier(
     _given: Vec<CertificateDer<'static>>,
     _provider: Arc<CryptoProvider>,
 ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, BuildError> {
-    Err(BuildError::new(BuildErrorKind::PlatformRootsMissing))
+    Err(BuildError::of(BuildErrorKind::PlatformRootsMissing))
 }
 
 impl fmt::Display for NoTls {

@@ -35,11 +35,11 @@ impl TlsProvider {
             #[cfg(feature = "ring")]
             Self::Ring => Ok(rustls::crypto::ring::default_provider()),
             #[cfg(not(feature = "ring"))]
-            Self::Ring => Err(BuildError::new(BuildErrorKind::RingMissing)),
+            Self::Ring => Err(BuildError::of(BuildErrorKind::RingMissing)),
             #[cfg(feature = "aws-lc-rs")]
             Self::AwsLcRs => Ok(rustls::crypto::aws_lc_rs::default_provider()),
             #[cfg(not(feature = "aws-lc-rs"))]
-            Self::AwsLcRs => Err(BuildError::new(BuildErrorKind::AwsLcRsMissing)),
+            Self::AwsLcRs => Err(BuildError::of(BuildErrorKind::AwsLcRsMissing)),
         }
     }
 }

@@ -58,10 +58,10 @@ struct Shared {
 impl HyperTransport {
     /// A builder with every setting at its default.
     pub fn builder() -> HyperTransportBuilder {
-        HyperTransportBuilder::new()
+        HyperTransportBuilder::with_defaults()
     }
 
-    pub(crate) fn new(connector: Connector, limits: Limits) -> Self {
+    pub(crate) fn from_parts(connector: Connector, limits: Limits) -> Self {
         let Limits { idle_timeout, max_idle, max_under_way } = limits;
         let shared = Shared {
             connector,
