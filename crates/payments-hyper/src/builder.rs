@@ -106,7 +106,8 @@ impl HyperTransportBuilder {
 
     /// How long a connection may be idle and still be used again.
     ///
-    /// Keep it below the server's own keep-alive time. Zero means that every request has a connection of its own.
+    /// Keep it below the server's own keep-alive time. Zero means that every call has a connection of its own, closed when
+    /// the call ends: slower by a handshake, and proof against a server that sends a late second answer.
     pub fn pool_idle_timeout(mut self, timeout: Duration) -> Self {
         self.limits.idle_timeout = timeout;
         self

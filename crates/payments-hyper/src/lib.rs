@@ -1,7 +1,7 @@
 //! The HTTP stack of the payments SDK: [`HyperTransport`], over hyper, rustls and tokio.
 //!
-//! It implements [`payments_core::Transport`]: one attempt, at most one transmission, no redirects, no retries, no
-//! proxy from the environment, and with every failure the evidence of how far the request got.
+//! It implements [`Transport`](payments_core::Transport) of `payments-core`: one attempt, at most one transmission, and
+//! with every failure the evidence of how far the request got.
 //!
 //! ```
 //! use payments_core::{Client, Endpoint};
@@ -14,6 +14,17 @@
 //! # }
 //! ```
 //!
+//! # What it does not do
+//!
+//! - It sends nothing twice: no retries, and redirects are answers like any other.
+//! - It takes no proxy from the environment, and writes no TLS keys to a log.
+//! - It guesses nothing of an address: a port that cannot be read is refused and does not become the scheme's own.
+//! - It has no setting that turns the verification of certificates off.
+//! - It does not judge: which servers may be spoken to in clear, what a status means and what a body says is for
+//!   `payments-core`.
+//! - It cannot tell a server's late second answer to one call from its first to the next, over HTTP/1.1 and for any
+//!   client: see [Connections](#connections).
+//!
 //! # What proves that nothing was sent
 //!
 //! A failed call says [`NotProcessed`](payments_core::Delivery::NotProcessed), which allows the caller to charge again,
@@ -21,7 +32,7 @@
 //!
 //! | the call ended | proof |
 //! |---|---|
-//! | before it had a connection: bad URI, no runtime, name, TCP, TLS, connect deadline, no free connection | the request was not yet handed to any connection |
+//! | before it had a connection: bad URI or port, no runtime, name, TCP, TLS, connect deadline, no free connection | the request was not yet handed to any connection |
 //! | on a connection that had died | hyper gave the request back, which it does only if it has written none of it |
 //! | because its total deadline had ended when a connection stood | the request was not handed over |
 //! | over HTTP/2, because the server reset its stream with `REFUSED_STREAM` | the server says so in the form that RFC 9113 reserves for it |
@@ -44,11 +55,16 @@
 //! remains is a close that is still on its way; connections that were idle for 20 seconds are not used again, because
 //! servers commonly close after 60 and more.
 //!
+//! The same look finds an answer that nobody asked for: what has arrived before a request is written (over TLS, one whole
+//! record of it) is never taken for its answer. HTTP/1.1 numbers neither requests nor answers, so that a second answer which comes later, when the next
+//! request is under way, is taken for that one's. Against a server or proxy that might do so, give each call a
+//! connection of its own: [`pool_idle_timeout`](HyperTransportBuilder::pool_idle_timeout) of zero.
+//!
 //! A connection belongs to the tokio runtime that opened it. One transport may be used from several; each has
 //! connections of its own.
 //!
-//! HTTP/2, where the builder allows it, differs: the calls to one server share a connection, a task of the runtime drives
-//! it, dropping a call resets its stream, and a connection is not looked at before it is used.
+//! HTTP/2, where the builder allows it, differs: the calls to one server share a connection, a task of the runtime
+//! drives it, dropping a call resets its stream, and a connection is not looked at before it is used.
 //!
 //! # Deadlines and limits
 //!
@@ -72,8 +88,8 @@
 //!
 //! # Secrets
 //!
-//! Over HTTP/1.1 the body is handed to the socket, or to the cipher, from the buffer it came in: hyper makes no copy of it, so that a
-//! buffer which is wiped when dropped leaves none behind. Errors hold neither headers nor bodies.
+//! Over HTTP/1.1 the body is handed to the socket, or to the cipher, from the buffer it came in: hyper makes no copy of
+//! it, so that a buffer which is wiped when dropped leaves none behind. Errors hold neither headers nor bodies.
 //!
 //! # Stability
 //!
