@@ -15,8 +15,11 @@ use payments_hyper::HyperTransport;
 use support::{Authority, Conversation, Server, post, send, send_failing};
 use tokio::task::JoinSet;
 
-const SHORT: Duration = Duration::from_millis(300);
-const SOON: Duration = Duration::from_secs(5);
+/// A deadline that is waited for. Long enough for a request to arrive on a busy machine.
+const SHORT: Duration = Duration::from_secs(1);
+/// A deadline that is never reached, unless something hangs.
+const AMPLE: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(20);
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -140,7 +143,7 @@ fn server(script: impl Fn(Frames<'_>, usize) + Send + Sync + 'static) -> (Server
 }
 
 /// The evidence after `fate` befell a request that was read whole, on a new connection and on one that has served.
-async fn evidence(fate: fn(&mut Frames<'_>, u32)) -> [Delivery; 2] {
+async fn evidence(total: Duration, fate: fn(&mut Frames<'_>, u32)) -> [Delivery; 2] {
     let mut evidence = Vec::new();
     for served_before in [0, 1] {
         let (read, requests) = mpsc::channel();
@@ -158,7 +161,7 @@ async fn evidence(fate: fn(&mut Frames<'_>, u32)) -> [Delivery; 2] {
             send(&transport, post(server.https_url())).await.unwrap();
         }
         let (delivery, ..) =
-            send_failing(&transport, post(server.https_url()).total(SHORT).body("a charge")).await;
+            send_failing(&transport, post(server.https_url()).total(total).body("a charge")).await;
         assert_eq!(server.connections(), 1, "it is tried once");
         drop(transport);
         assert_eq!(requests.try_iter().collect::<Vec<_>>(), [b"a charge"], "it is sent once");
@@ -170,21 +173,21 @@ async fn evidence(fate: fn(&mut Frames<'_>, u32)) -> [Delivery; 2] {
 #[tokio::test]
 async fn d04_refused_stream_is_not_processed() {
     let refused = |frames: &mut Frames<'_>, stream| frames.reset(stream, REFUSED_STREAM);
-    assert_eq!(evidence(refused).await, [Delivery::NotProcessed; 2]);
+    assert_eq!(evidence(AMPLE, refused).await, [Delivery::NotProcessed; 2]);
 }
 
 #[tokio::test]
 async fn d04_any_other_reset_is_unknown() {
     let internal_error = |frames: &mut Frames<'_>, stream| frames.reset(stream, INTERNAL_ERROR);
-    assert_eq!(evidence(internal_error).await, [Delivery::Unknown; 2]);
+    assert_eq!(evidence(AMPLE, internal_error).await, [Delivery::Unknown; 2]);
     let cancel = |frames: &mut Frames<'_>, stream| frames.reset(stream, CANCEL);
-    assert_eq!(evidence(cancel).await, [Delivery::Unknown; 2]);
+    assert_eq!(evidence(AMPLE, cancel).await, [Delivery::Unknown; 2]);
 }
 
 #[tokio::test]
 async fn d04_goaway_is_unknown_even_where_it_promises_that_nothing_was_processed() {
     let goaway = |frames: &mut Frames<'_>, _| frames.goaway(0);
-    assert_eq!(evidence(goaway).await, [Delivery::Unknown; 2]);
+    assert_eq!(evidence(AMPLE, goaway).await, [Delivery::Unknown; 2]);
 }
 
 #[tokio::test]
@@ -193,12 +196,12 @@ async fn d03_read_then_closed_is_unknown() {
         // The client sees the end of TLS records in the middle of everything.
         frames.connection.peer().shut_down();
     };
-    assert_eq!(evidence(closed).await, [Delivery::Unknown; 2]);
+    assert_eq!(evidence(AMPLE, closed).await, [Delivery::Unknown; 2]);
 }
 
 #[tokio::test]
 async fn d23_silence_ends_with_the_total_deadline_as_unknown() {
-    assert_eq!(evidence(|_, _| ()).await, [Delivery::Unknown; 2]);
+    assert_eq!(evidence(SHORT, |_, _| ()).await, [Delivery::Unknown; 2]);
 }
 
 #[tokio::test]
@@ -208,7 +211,7 @@ async fn a_reset_after_the_head_is_answered_even_if_it_says_refused() {
         frames.write(DATA, 0, stream, b"half");
         frames.reset(stream, REFUSED_STREAM);
     };
-    assert_eq!(evidence(late).await, [Delivery::Answered(StatusCode::OK); 2]);
+    assert_eq!(evidence(AMPLE, late).await, [Delivery::Answered(StatusCode::OK); 2]);
 }
 
 #[tokio::test]

@@ -11,13 +11,16 @@ use payments_core::{Delivery, TransportErrorKind};
 use payments_hyper::HyperTransport;
 use support::{Conversation, Server, post, send, send_failing};
 
-const SHORT: Duration = Duration::from_millis(200);
-/// Far above any noise of the machine, far below a hang.
-const SOON: Duration = Duration::from_secs(5);
+/// A deadline that is waited for. Long enough for a request to arrive on a busy machine.
+const SHORT: Duration = Duration::from_secs(1);
+/// A deadline that is never reached, unless something hangs.
+const AMPLE: Duration = Duration::from_secs(20);
+/// Above any noise of the machine and every deadline that is waited for, below those that are not.
+const SOON: Duration = Duration::from_secs(15);
 
 /// Runs `fate` on a request that was read whole, on a new connection and on one that has served before; gives the
 /// kinds. Delivery is always unknown, and the request arrives exactly once.
-async fn kinds_after_read(fate: fn(&mut Conversation)) -> [TransportErrorKind; 2] {
+async fn kinds_after_read(total: Duration, fate: fn(&mut Conversation)) -> [TransportErrorKind; 2] {
     let mut kinds = Vec::new();
     for served_before in [0, 1] {
         let server = Server::start(move |connection| {
@@ -34,7 +37,7 @@ async fn kinds_after_read(fate: fn(&mut Conversation)) -> [TransportErrorKind; 2
             send(&transport, post(server.url())).await.unwrap();
         }
         let started = Instant::now();
-        let (delivery, kind, _) = send_failing(&transport, post(server.url()).total(SHORT)).await;
+        let (delivery, kind, _) = send_failing(&transport, post(server.url()).total(total)).await;
         assert_eq!(delivery, Delivery::Unknown);
         assert!(started.elapsed() < SOON);
         assert_eq!(server.received().len(), served_before + 1, "it is sent once");
@@ -46,12 +49,12 @@ async fn kinds_after_read(fate: fn(&mut Conversation)) -> [TransportErrorKind; 2
 
 #[tokio::test]
 async fn d03_read_then_fin_is_unknown() {
-    assert_eq!(kinds_after_read(Conversation::close).await, [TransportErrorKind::Closed; 2]);
+    assert_eq!(kinds_after_read(AMPLE, Conversation::close).await, [TransportErrorKind::Closed; 2]);
 }
 
 #[tokio::test]
 async fn d03_read_then_reset_is_unknown() {
-    assert_eq!(kinds_after_read(Conversation::reset).await, [TransportErrorKind::Closed; 2]);
+    assert_eq!(kinds_after_read(AMPLE, Conversation::reset).await, [TransportErrorKind::Closed; 2]);
 }
 
 #[tokio::test]
@@ -60,7 +63,7 @@ async fn d03_garbage_instead_of_a_head_is_unknown() {
         connection.write("\u{1}\u{2} nonsense\r\n\r\n");
         connection.hold();
     };
-    assert_eq!(kinds_after_read(garbage).await, [TransportErrorKind::Protocol; 2]);
+    assert_eq!(kinds_after_read(AMPLE, garbage).await, [TransportErrorKind::Protocol; 2]);
 }
 
 #[tokio::test]
@@ -69,13 +72,13 @@ async fn d03_half_a_head_and_then_fin_is_unknown() {
         connection.write("HTTP/1.1 200 OK\r\nContent-Le");
         connection.close();
     };
-    assert_eq!(kinds_after_read(half).await, [TransportErrorKind::Closed; 2]);
+    assert_eq!(kinds_after_read(AMPLE, half).await, [TransportErrorKind::Closed; 2]);
 }
 
 #[tokio::test]
 async fn d23_silence_ends_with_the_total_deadline_as_unknown() {
     let silence = |connection: &mut Conversation| drop(connection.hold());
-    assert_eq!(kinds_after_read(silence).await, [TransportErrorKind::Timeout; 2]);
+    assert_eq!(kinds_after_read(SHORT, silence).await, [TransportErrorKind::Timeout; 2]);
 }
 
 #[tokio::test]
@@ -86,7 +89,7 @@ async fn d23_a_dripping_head_ends_with_the_total_deadline_as_unknown() {
             std::thread::sleep(Duration::from_millis(5));
         }
     };
-    assert_eq!(kinds_after_read(drip).await, [TransportErrorKind::Timeout; 2]);
+    assert_eq!(kinds_after_read(SHORT, drip).await, [TransportErrorKind::Timeout; 2]);
 }
 
 #[tokio::test]
@@ -95,7 +98,7 @@ async fn d03_an_endless_head_is_refused() {
         connection.write("HTTP/1.1 200 OK\r\nX-Long: ");
         while connection.write([b'a'; 4096]) {}
     };
-    assert_eq!(kinds_after_read(endless).await, [TransportErrorKind::Protocol; 2]);
+    assert_eq!(kinds_after_read(AMPLE, endless).await, [TransportErrorKind::Protocol; 2]);
 }
 
 #[tokio::test]
@@ -106,7 +109,7 @@ async fn d03_a_hundred_thousand_headers_are_refused() {
         connection.write("Content-Length: 2\r\n\r\n{}");
         connection.hold();
     };
-    assert_eq!(kinds_after_read(many).await, [TransportErrorKind::Protocol; 2]);
+    assert_eq!(kinds_after_read(AMPLE, many).await, [TransportErrorKind::Protocol; 2]);
 }
 
 #[tokio::test]
@@ -116,7 +119,7 @@ async fn d23_endless_interim_answers_end_with_the_total_deadline() {
         let many = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1000);
         while connection.write(&many) {}
     };
-    assert_eq!(kinds_after_read(endless).await, [TransportErrorKind::Timeout; 2]);
+    assert_eq!(kinds_after_read(SHORT, endless).await, [TransportErrorKind::Timeout; 2]);
 }
 
 #[tokio::test]
@@ -125,7 +128,7 @@ async fn a_protocol_error_is_reported_while_the_peer_still_sends() {
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}");
         connection.hold();
     };
-    assert_eq!(kinds_after_read(ambiguous).await, [TransportErrorKind::Protocol; 2]);
+    assert_eq!(kinds_after_read(AMPLE, ambiguous).await, [TransportErrorKind::Protocol; 2]);
 }
 
 #[tokio::test]

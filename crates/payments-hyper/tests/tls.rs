@@ -12,7 +12,7 @@ use payments_core::{Delivery, TransportErrorKind};
 use payments_hyper::HyperTransport;
 use rustls::ServerConfig;
 use rustls::version::{TLS12, TLS13};
-use support::{Authority, Identity, Server, post, send, send_failing};
+use support::{Authority, Identity, Server, gate, post, send, send_failing};
 
 fn serving(config: ServerConfig) -> Server {
     Server::start_tls(config, |connection| connection.serve("{}"))
@@ -213,11 +213,16 @@ async fn a_second_connection_resumes_the_session_of_the_first() {
 
 #[tokio::test]
 async fn d23_connect_deadline_covers_a_stalled_tls_handshake() {
-    let server = Server::start(|connection| drop(connection.hold()));
+    let (accepted, wait_until_accepted) = gate();
+    let server = Server::start(move |connection| {
+        accepted();
+        connection.hold();
+    });
     let transport = trusting(&Authority::new());
     let plan = post(server.https_url()).connect(Duration::from_millis(200));
     let (delivery, kind, _) = send_failing(&transport, plan).await;
     assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Timeout));
+    wait_until_accepted();
     assert_eq!(server.connections(), 1);
 }
 
