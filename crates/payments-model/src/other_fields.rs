@@ -2,7 +2,8 @@ use std::fmt;
 
 use crate::RawJson;
 use crate::json_tokens::redact_nested;
-use crate::redact::is_secret_name;
+use crate::redact::{REDACTED, is_secret_name};
+use crate::scrub::Secrets;
 use crate::violation::printable_name;
 
 /// The fields of a record that the interface does not have, kept as they came and in their order.
@@ -25,15 +26,22 @@ impl OtherFields {
         self.0.push((name, value));
     }
 
-    /// Replaces every value that holds one of these texts, at any depth and whatever its name is.
+    /// Replaces every value that holds one of these secrets, at any depth and whatever its name is, and every
+    /// field whose name holds one.
     ///
-    /// For the secrets of a request whose answer sends them back. Texts shorter than five characters are ignored: they
-    /// would strike values that only look alike.
+    /// For the secrets of a request whose answer sends them back. They are found as [`scrub`](crate::scrub) finds
+    /// them, escaped or spelled with separators, in the same time. Secrets with fewer than five letters and digits
+    /// are ignored: a security code would strike amounts and counters that only look alike.
     pub fn redact_echoes(&mut self, secrets: &[&str]) {
-        let echoes =
-            |value: &RawJson| secrets.iter().any(|secret| secret.len() >= 5 && value.text().contains(secret));
-        for (_, value) in self.0.iter_mut().filter(|(_, value)| echoes(value)) {
-            *value = RawJson::redacted();
+        let secrets = Secrets::new(secrets, SHORTEST_ECHO);
+        for (name, value) in &mut self.0 {
+            let is_in_name = secrets.stand_in(name);
+            if is_in_name {
+                REDACTED.clone_into(name);
+            }
+            if is_in_name || secrets.stand_in(value.text()) {
+                *value = RawJson::redacted();
+            }
         }
     }
 
@@ -62,5 +70,55 @@ impl fmt::Debug for OtherFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(fields) = self;
         f.debug_set().entries(fields.iter().map(|(name, _)| printable_name(name))).finish()
+    }
+}
+
+const SHORTEST_ECHO: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::OtherFields;
+    use crate::RawJson;
+
+    #[track_caller]
+    fn after_redaction(name: &str, value: &str, secret: &str) -> (String, String) {
+        let mut fields = OtherFields::default();
+        fields.insert(name, RawJson::parse(value).unwrap());
+        fields.redact_echoes(&[secret, "some other secret"]);
+        let (name, value) = fields.iter().next().unwrap();
+        (name.to_owned(), value.text().to_owned())
+    }
+
+    #[test]
+    fn d62_an_echo_is_redacted_however_it_is_written() {
+        for (value, secret) in [
+            (r#""sk_live_51H""#, "sk_live_51H"),
+            (r#"["xsk_live_51Hx"]"#, "sk_live_51H"),
+            (r#"{"a":{"sk_live_51H":1}}"#, "sk_live_51H"),
+            ("6200000000000009", "6200000000000009"),
+            (r#""6200 0000 0000 0009""#, "6200000000000009"),
+            (r#""\u0036200000000000009""#, "6200000000000009"),
+            (r#""{\"a\":\"\\u0036200000000000009\"}""#, "6200000000000009"),
+            (r#""x=%2212345%22""#, "12345"),
+            (r#""\u002712345\u0027""#, "12345"),
+        ] {
+            let expected = ("x".to_owned(), r#""[redacted]""#.to_owned());
+            assert_eq!(after_redaction("x", value, secret), expected, "{value}");
+        }
+        let expected = (r"[redacted]".to_owned(), r#""[redacted]""#.to_owned());
+        assert_eq!(after_redaction("of sk_live_51H", "1", "sk_live_51H"), expected);
+    }
+
+    #[test]
+    fn d60_what_only_looks_like_an_echo_is_kept() {
+        for (value, secret) in [
+            ("123.45", "12345"),
+            ("1234567", "12345"),
+            ("[917]", "917"),
+            (r#""1137""#, "1137"),
+            (r#""11/37""#, "1137"),
+        ] {
+            assert_eq!(after_redaction("x", value, secret), ("x".to_owned(), value.to_owned()));
+        }
     }
 }

@@ -8,6 +8,7 @@ mod fixtures;
 mod money;
 mod records;
 mod requests;
+mod scrubbing;
 mod secrets;
 mod serialization;
 mod tables;
