@@ -2,6 +2,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
+use zeroize::Zeroizing;
+
 use crate::check::{Check, Entry, Invalid};
 use crate::document;
 use crate::json_tokens::leaf_texts;
@@ -99,15 +101,15 @@ impl AchTransaction {
     }
 
     /// Every secret of this request, for scrubbing an answer that may echo it with [`scrub`](crate::scrub): the
-    /// values of the account fields.
+    /// texts and numbers in the values of the account fields, without JSON's quotes and escapes.
     pub fn secrets(&self) -> Vec<&str> {
-        self.account_fields.iter().flat_map(|field| leaf_texts(field.json.as_str())).collect()
+        self.account_fields.iter().flat_map(|field| &field.texts).map(|text| text.as_str()).collect()
     }
 
     fn write(&self, out: &mut ObjectWriter<'_>) {
         let Self { payment: Payment { head, tail }, account_fields } = self;
         head.write(out);
-        for AccountField { name, json } in account_fields {
+        for AccountField { name, json, texts: _ } in account_fields {
             out.json(name, json.as_str());
         }
         tail.write(out);
@@ -173,17 +175,20 @@ impl fmt::Debug for AchTransactionBuilder<'_> {
 struct AccountField {
     name: String,
     json: SecretText,
+    /// What `json` holds, ready to be looked for in an answer.
+    texts: Vec<Zeroizing<String>>,
 }
 
 impl AccountField {
     fn new(name: impl Into<String>, json: SecretText) -> Self {
-        Self { name: name.into(), json }
+        let texts = leaf_texts(json.as_str());
+        Self { name: name.into(), json, texts }
     }
 }
 
 impl fmt::Debug for AccountField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, json } = self;
+        let Self { name, json, texts: _ } = self;
         write!(f, "{}: {json:?}", printable_name(name))
     }
 }
@@ -215,7 +220,7 @@ impl AchDraft<'_> {
 fn check_names(fields: &[AccountField], check: &mut Check) -> Result<(), Invalid> {
     let mut seen = HashSet::new();
     let mut outcome = Ok(());
-    for AccountField { name, json: _ } in fields {
+    for AccountField { name, json: _, texts: _ } in fields {
         let rule = if name.trim().is_empty() {
             "must have a name that is not blank"
         } else if MODELLED_NAMES.iter().any(|modelled| modelled.eq_ignore_ascii_case(name)) {

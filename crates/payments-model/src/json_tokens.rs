@@ -1,9 +1,12 @@
 //! Looking into a JSON value of any depth without recursion and without making a tree of it.
 
+use zeroize::Zeroizing;
+
 use crate::redact::{REDACTED, is_secret_name};
 
-/// The contents of all strings (without names) and numbers in a JSON value, strings as they are written.
-pub(crate) fn leaf_texts(json: &str) -> Vec<&str> {
+/// All texts (without names) and numbers in a JSON value. A text is what its string stands for, because nobody
+/// who repeats it in a sentence repeats its escapes; one that stands for no Unicode is as it is written.
+pub(crate) fn leaf_texts(json: &str) -> Vec<Zeroizing<String>> {
     let tokens: Vec<Token<'_>> = tokens(json).collect();
     let is_name = |index: usize| matches!(tokens.get(index + 1), Some(Token { text: ":", .. }));
     let leaves = tokens.iter().enumerate().filter(|(index, token)| match token.text.as_bytes()[0] {
@@ -11,7 +14,15 @@ pub(crate) fn leaf_texts(json: &str) -> Vec<&str> {
         b'-' | b'0'..=b'9' => true,
         _ => false,
     });
-    leaves.map(|(_, token)| token.text.trim_matches('"')).collect()
+    leaves.map(|(_, token)| leaf_text(token.text)).collect()
+}
+
+fn leaf_text(token: &str) -> Zeroizing<String> {
+    let Some(written) = token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
+        return Zeroizing::new(token.to_owned());
+    };
+    let unescaped = written.contains('\\').then(|| serde_json::from_str(token).ok()).flatten();
+    Zeroizing::new(unescaped.unwrap_or_else(|| written.to_owned()))
 }
 
 /// The JSON value with every value under a secret name, at any depth, replaced; `None` if there is none.
@@ -105,10 +116,12 @@ mod tests {
 
     #[test]
     fn leaves_are_texts_and_numbers_but_not_names() {
+        let leaves = |json| leaf_texts(json).iter().map(|leaf| leaf.to_string()).collect::<Vec<_>>();
         let json = r#"{"a": "x\"y", "b": [1.5, true, null, {"c":"-"}], "": ""}"#;
-        assert_eq!(leaf_texts(json), ["x\\\"y", "1.5", "-", ""]);
-        assert_eq!(leaf_texts("\"a:b\""), ["a:b"]);
-        assert_eq!(leaf_texts("12"), ["12"]);
+        assert_eq!(leaves(json), ["x\"y", "1.5", "-", ""]);
+        assert_eq!(leaves("\"a:b\""), ["a:b"]);
+        assert_eq!(leaves("12"), ["12"]);
+        assert_eq!(leaves(r#"["\u00302\/3","\"","\ud800","4"]"#), ["02/3", "\"", r"\ud800", "4"]);
     }
 
     #[test]

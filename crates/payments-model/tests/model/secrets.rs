@@ -127,8 +127,8 @@ fn s5_errors_hold_no_input() {
 #[test]
 fn s5_secrets_of_a_request_are_listed_for_scrubbing() {
     assert_eq!(sale(CARD, PAYER).build().unwrap().secrets(), ["4242424242424242", "123", "1230"]);
-    let document =
-        json!({ "SuggestedMode": "ACH", "x": { "routing": "021000021", "accounts": [12345, null, "a b"] } });
+    let account = json!({ "routing": "021000021", "accounts": [12345, null, "a \"b\""] });
+    let document = json!({ "SuggestedMode": "ACH", "x": account });
     let mut request = card_document();
     for name in ["CardNumber", "Cvv", "ExpiryDate"] {
         request.as_object_mut().unwrap().remove(name);
@@ -137,7 +137,7 @@ fn s5_secrets_of_a_request_are_listed_for_scrubbing() {
     let request = AchTransaction::from_json(request.to_string().as_bytes()).unwrap();
     let mut secrets = request.secrets();
     secrets.sort_unstable();
-    assert_eq!(secrets, ["021000021", "12345", "a b"]);
+    assert_eq!(secrets, ["021000021", "12345", "a \"b\""]);
     assert_eq!(TransactionRequest::Ach(request).secrets().len(), 3);
 }
 
