@@ -107,12 +107,6 @@ impl TokenTransaction {
         self.reference_no.as_deref()
     }
 
-    /// Every secret of this request, for scrubbing an answer that may echo it with [`scrub`](crate::scrub): the
-    /// token.
-    pub fn secrets(&self) -> Vec<&str> {
-        vec![self.token_id.as_str()]
-    }
-
     fn write(&self, out: &mut ObjectWriter<'_>) {
         let Self { token_id, gateway_customer_id, amount, convenience_fee, description, reference_no } = self;
         out.text("TokenId", token_id.as_str());

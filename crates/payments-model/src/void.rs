@@ -72,11 +72,6 @@ impl Void {
         self.reason.as_deref()
     }
 
-    /// No secrets: there is nothing in a void that an answer must not echo.
-    pub const fn secrets(&self) -> Vec<&str> {
-        Vec::new()
-    }
-
     fn write(&self, out: &mut ObjectWriter<'_>) {
         let Self { transaction_id, reason } = self;
         out.text("TransactionId", transaction_id.as_str());
