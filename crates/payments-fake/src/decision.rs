@@ -156,8 +156,7 @@ impl Clerk<'_> {
                 base_amount: payment.amount(),
                 fee: payment.convenience_fee(),
                 source: PaymentSource::Token(payment.token_id().clone()),
-                // The reference is what a payment is found again by, so it is kept to the letter.
-                reference_no: payment.reference_no().map(str::to_owned),
+                reference_no: payment.reference_no().map(without_card_numbers),
                 description: payment.description().map(without_card_numbers),
                 record: record::of_token(id, payment.amount(), token.card),
                 new_token: None,

@@ -4,10 +4,9 @@ use std::fmt;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
-use http::{HeaderMap, HeaderValue, Method, Request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use payments_core::OperationName;
-use payments_model::MaskedCard;
+use payments_model::{MaskedCard, scrub};
 use serde_json::value::RawValue;
 
 use crate::record::without_card_numbers;
@@ -15,9 +14,9 @@ use crate::route::Route;
 
 /// A request as it was received, without its secrets.
 ///
-/// It is redacted when it is captured, not when it is shown: the card number is masked, and the security code, the
-/// expiry date, every field that the interface does not have (an ACH payment's account fields are such) and the
-/// API key are not kept. A body that is no JSON object is not kept at all. What remains is personal data, so `Debug`
+/// It is redacted when it is captured, not when it is shown: the card number is masked, wherever else it stands too, and
+/// the security code, the expiry date, every field that the interface does not have (an ACH payment's account fields are
+/// such) and the API key are not kept. A body that is no JSON object is not kept at all. What remains is personal data, so `Debug`
 /// shows the request line alone.
 #[derive(Clone, PartialEq)]
 pub struct RecordedRequest {
@@ -36,9 +35,7 @@ impl RecordedRequest {
         let path = request.uri().path();
         let mut headers = request.headers().clone();
         for (name, value) in &mut headers {
-            if value.is_sensitive() || SECRET_HEADERS.contains(name) {
-                *value = HeaderValue::from_static(REDACTED);
-            }
+            *value = redacted_header(name, value);
         }
         Self {
             operation: Route::of(request.method(), path).operation(),
@@ -66,12 +63,13 @@ impl RecordedRequest {
         &self.path
     }
 
-    /// The headers; `Authorization` and its like read `[redacted]`.
+    /// The headers; those that by their name hold a key, a token or a cookie read `[redacted]`.
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// A field of the body: a text as it is, anything else as JSON, a secret as `[redacted]` or masked.
+    /// A field of the body: a text as it is, anything else as JSON, a secret as `[redacted]` or masked. A reference of
+    /// 12 or more digits is masked too if it could be a card number, as one in ten can.
     ///
     /// ```
     /// # use payments_fake::FakeGateway;
@@ -153,15 +151,28 @@ fn redacted_fields(body: &Bytes) -> Vec<(Cow<'static, str>, String)> {
 
 fn redacted_field(name: &str, json: &str) -> (Cow<'static, str>, String) {
     let quoted = |text: &str| serde_json::to_string(text).expect("a text is JSON");
+    let text = serde_json::from_str::<Cow<'_, str>>(json);
     let Ok(known) = SHOWN_FIELDS.binary_search(&name).map(|index| SHOWN_FIELDS[index]) else {
-        let masked = serde_json::from_str::<Cow<'_, str>>(json).ok().filter(|_| name == "CardNumber");
+        let masked = text.ok().filter(|_| name == "CardNumber");
         let value =
             masked.map_or_else(|| quoted(REDACTED), |number| quoted(MaskedCard::new(&number).as_str()));
         return (printable_name(name), value);
     };
-    // What a request is found again by is kept to the letter, even where it looks like a card number.
-    let value = if IDENTIFIERS.contains(&known) { json.to_owned() } else { without_card_numbers(json) };
+    // The text and not its JSON, because that is what a test gets to see.
+    let value = text.map_or_else(|_| scrub(json, &[]), |text| quoted(&without_card_numbers(&text)));
     (Cow::Borrowed(known), value)
+}
+
+fn redacted_header(name: &HeaderName, value: &HeaderValue) -> HeaderValue {
+    let redacted = HeaderValue::from_static(REDACTED);
+    let has_secret_name =
+        name != IDEMPOTENCY_KEY && SECRET_HEADER_WORDS.iter().any(|word| name.as_str().contains(word));
+    if has_secret_name || value.is_sensitive() {
+        return redacted;
+    }
+    let text = String::from_utf8_lossy(value.as_bytes());
+    let shown = without_card_numbers(&text);
+    if shown == text { value.clone() } else { HeaderValue::from_str(&shown).unwrap_or(redacted) }
 }
 
 /// A field's name as it may be shown: whoever mixes up names and values puts a secret where the name belongs.
@@ -176,10 +187,12 @@ fn printable_name(name: &str) -> Cow<'static, str> {
 
 const REDACTED: &str = "[redacted]";
 
-/// Headers that may hold a key even where the sender did not mark them as sensitive, as on a socket nobody can.
-const SECRET_HEADERS: [http::HeaderName; 3] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE];
+/// What the names of headers have in common that hold a key: whoever sends one may not have marked it as sensitive, as
+/// on a socket nobody can.
+const SECRET_HEADER_WORDS: [&str; 7] = ["auth", "cookie", "key", "password", "secret", "session", "token"];
 
-const IDENTIFIERS: [&str; 4] = ["GatewayCustomerId", "ReferenceNo", "TokenId", "TransactionId"];
+/// A key to nothing, and what a test may well want to see.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// The interface's fields that hold neither card nor account data, in alphabetical order. A list of what may be shown,
 /// because a list of what may not would miss what nobody thought of.

@@ -97,6 +97,7 @@ fn a_secret_where_nobody_expects_it_is_not_captured_either() {
         json!({ "CardNumber": { "number": NUMBER } }).to_string(),
         json!({ "CardNumber": 4_242_424_242_424_242_u64, "Extra": [NUMBER] }).to_string(),
         json!({ "BillingCity": { "Cvv": NUMBER } }).to_string(),
+        json!({ "BillingCity": { "Cvv": "987" } }).to_string(),
     ] {
         answer(&gateway, post("/transaction", body));
     }
@@ -106,6 +107,66 @@ fn a_secret_where_nobody_expects_it_is_not_captured_either() {
         assert_no_secret(&format!("{request:?} {fields:?}"));
         assert!(request.body_length() > 0);
     }
+}
+
+#[test]
+fn d62_a_card_number_in_a_text_is_masked_however_the_text_is_escaped() {
+    let gateway = FakeGateway::new();
+    for text in [
+        r"card \u00274242424242424242\u0027",
+        r"\n4242424242424242",
+        r"\u0034242 4242\u002042424242",
+        "q=%224242424242424242%22",
+        "4242424242424242",
+        "order 4242.4242.4242.4242",
+    ] {
+        for name in ["Description", "ReferenceNo", "TokenId", "Reason"] {
+            gateway.clear_requests();
+            answer(&gateway, post("/token-transaction", format!(r#"{{"{name}":"{text}"}}"#)));
+            let field = gateway.requests()[0].field(name).unwrap().into_owned();
+            assert_eq!(field.matches('*').count(), 12, "{name}: {field}");
+        }
+    }
+    let payment = TokenTransaction::builder("tok_approved", PRICE, ConvenienceFee::Inactive);
+    let payment = payment.reference_no(NUMBER).build().unwrap();
+    block_on(gateway.client().process_token(&payment)).unwrap();
+    assert_eq!(gateway.ledger().entries()[0].reference_no.as_deref(), Some("************4242"));
+}
+
+#[test]
+fn a_reference_and_a_description_that_hold_no_card_number_are_kept_to_the_letter() {
+    let gateway = FakeGateway::new();
+    for text in ["order\u{a0}7, \"line\"\nbreak", "ORD-2030-01-0001", "20300101000018", "a%20b"] {
+        let payment = TokenTransaction::builder("tok_approved", PRICE, ConvenienceFee::Inactive);
+        let payment = payment.reference_no(text).description(text).build().unwrap();
+        gateway.clear_requests();
+        block_on(gateway.client().process_token(&payment)).unwrap();
+        for name in ["ReferenceNo", "Description"] {
+            assert_eq!(gateway.requests()[0].field(name).as_deref(), Some(text));
+        }
+    }
+}
+
+#[test]
+fn s5_headers_that_hold_a_key_or_a_card_number_are_not_captured() {
+    let gateway = FakeGateway::new();
+    let mut request = get("/customer/cus_1");
+    for (name, value) in [
+        ("x-api-key", "[redacted]"),
+        ("cookie", "[redacted]"),
+        ("proxy-authorization", "[redacted]"),
+        ("x-auth-token", "[redacted]"),
+        ("x-client-secret", "[redacted]"),
+        ("idempotency-key", "4fb1-secret"),
+        ("x-trace", "4fb1-secret"),
+    ] {
+        request.headers_mut().insert(name, "4fb1-secret".parse().unwrap());
+        answer(&gateway, request.clone());
+        assert_eq!(gateway.requests().last().unwrap().headers()[name], value, "{name}");
+    }
+    request.headers_mut().insert("x-trace", "card%204242424242424242".parse().unwrap());
+    answer(&gateway, request);
+    assert_eq!(gateway.requests().last().unwrap().headers()["x-trace"], "card%20************4242");
 }
 
 #[test]
