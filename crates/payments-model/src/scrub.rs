@@ -111,6 +111,17 @@ mod tests {
     }
 
     #[test]
+    fn d62_the_last_four_digits_of_a_masked_number_begin_no_other_one() {
+        // With the eight digits that follow, the four that are left pass the check.
+        let scrubbed = scrub("4242424242424242 12345674", &[]);
+        assert_eq!(scrubbed, "************4242 12345674");
+        assert_eq!(scrub(&scrubbed, &[]), scrubbed);
+        // Markdown, not a masked number.
+        assert_eq!(scrub("**4242 4242 4242 4242**", &[]), "****** **** **** 4242**");
+        assert_eq!(scrub("********4242424242424242", &[]), "********************4242");
+    }
+
+    #[test]
     fn d64_escapes_before_and_within_a_card_number_do_not_hide_it() {
         for (text, shown) in [
             (r"\n4242424242424242", r"\n************4242"),

@@ -164,6 +164,11 @@ fn s5_headers_that_hold_a_key_or_a_card_number_are_not_captured() {
         answer(&gateway, request.clone());
         assert_eq!(gateway.requests().last().unwrap().headers()[name], value, "{name}");
     }
+    let mut sensitive = http::HeaderValue::from_static("4fb1-secret");
+    sensitive.set_sensitive(true);
+    request.headers_mut().insert("x-trace", sensitive);
+    answer(&gateway, request.clone());
+    assert_eq!(gateway.requests().last().unwrap().headers()["x-trace"], "[redacted]");
     request.headers_mut().insert("x-trace", "card%204242424242424242".parse().unwrap());
     answer(&gateway, request);
     assert_eq!(gateway.requests().last().unwrap().headers()["x-trace"], "card%20************4242");

@@ -11,6 +11,7 @@ use crate::card_number::luhn_value;
 pub(super) fn digits_to_mask(text: &str) -> Vec<Range<usize>> {
     let groups = digit_groups(text);
     let mut digits = Vec::new();
+    // Each digit once, or a long text of ones would need a list fifteen times as long.
     let mut masked_to = 0;
     for first in 0..groups.len() {
         if is_rest_of_masked_number(text, &groups[first]) {

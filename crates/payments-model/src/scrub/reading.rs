@@ -105,6 +105,7 @@ mod tests {
     fn a_text_is_read_as_it_stands_and_without_its_escapes() {
         assert_eq!(readings("plain, 100 % & C:\\"), ["plain, 100 % & C:\\"]);
         assert_eq!(readings(r"a\nb"), [r"a\nb", "a b"]);
+        assert_eq!(readings(r"a\u0000\u202eb"), [r"a\u0000\u202eb", "a  b"]);
         assert_eq!(readings(r"\\u0027"), [r"\\u0027", r"\u0027", "'"]);
         assert_eq!(readings("%2541"), ["%2541", "%41", "A"]);
         assert_eq!(readings(r"\u0025%41"), [r"\u0025%41", "%%41", "%A", r"\u0025A", "%A"]);

@@ -154,3 +154,16 @@ fn month_and_year(digits: &str) -> Option<(&str, &str)> {
 
 /// From here on a secret is long. Seven digits are part of many a number, eight of few.
 const SHORTEST_LONG: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::Secrets;
+
+    #[test]
+    fn repeated_secrets_are_looked_for_once() {
+        let secrets = Secrets::new(&["917", "917", "9-17", "12345678", "1234-5678"], 3);
+        assert_eq!(secrets.short.len(), 2);
+        assert_eq!(secrets.long_in("12345678 9-17").first(), Some(&(0..8)));
+        assert_eq!(secrets.short_in("12345678 9-17").first(), Some(&(9..13)));
+    }
+}
