@@ -23,9 +23,9 @@ pub(crate) use secrets::Secrets;
 /// - Values after a name that stands for card or account data (`"Cvv":"123"`, `card_number=…`) are replaced.
 /// - Control characters become spaces, so that the text stays one line of a log.
 ///
-/// The secrets of a request come from its `secrets()`; all four rules but the last see through escapes of
-/// JSON (`\n`, `\u0027`), of URLs (`%22`) and of HTML (`&#39;`), also where one is wrapped in another: a text
-/// is searched as it stands and as every reader would have it who undoes one or two layers.
+/// The secrets of a request come from its `secrets()`. All but the last rule see through the escapes of JSON
+/// (`\n`, `\u0027`), URLs (`%22`) and HTML (`&#39;`), also where one is wrapped in another: a text is searched
+/// as it stands and as every reader would have it who undoes one or two layers.
 ///
 /// It works on any text, JSON or not, complete or cut short. The time it takes grows with the length of the
 /// text and with the length of the secrets, never with their product. What was scrubbed stays as it is when it
