@@ -1,10 +1,9 @@
 //! The five operations as pure values: each builds its request and reads its answer, with no I/O.
 
-mod ach_transaction;
-mod card_transaction;
 mod get_customer;
 mod get_transaction;
 mod token_transaction;
+mod transaction;
 mod void;
 
 use bytes::Bytes;

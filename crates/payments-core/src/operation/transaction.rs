@@ -1,0 +1,41 @@
+use http::Uri;
+use payments_model::{AchTransaction, Answer, CardTransaction, OtherFields, SecretBytes, TransactionRecord};
+
+use super::sealed::Describe;
+use crate::{Endpoint, Error, OperationName};
+
+/// `POST /transaction`, for a card as for an account: the interface shows one address and one answer.
+macro_rules! describe {
+    ($($payment:ty)*) => {$(
+        impl Describe for $payment {
+            type Data = TransactionRecord;
+            const NAME: OperationName = OperationName::Transaction;
+
+            fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
+                Ok(endpoint.transaction())
+            }
+
+            fn body(&self) -> Option<SecretBytes> {
+                Some(self.encode())
+            }
+
+            fn secrets(&self) -> Vec<&str> {
+                Self::secrets(self)
+            }
+
+            fn data(&self, answer: &Answer<'_>) -> Option<TransactionRecord> {
+                answer.transaction_record()
+            }
+
+            fn other_fields(data: &mut TransactionRecord) -> &mut OtherFields {
+                &mut data.other
+            }
+
+            fn transaction_id(data: &TransactionRecord) -> Option<&str> {
+                Some(data.transaction_id.as_str())
+            }
+        }
+    )*};
+}
+
+describe!(CardTransaction AchTransaction);
