@@ -91,7 +91,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// `TransactionId` of `data`: a text that is not blank, or a whole number, kept as text.
+    /// `TransactionId` of `data`: a text that is not empty, or a whole number, kept as text.
     pub fn transaction_id(&self) -> Option<TransactionId> {
         TransactionId::from_answer(text_or_integer(self.data_member("TransactionId")?)?)
     }

@@ -51,6 +51,46 @@ macro_rules! identifier {
 }
 pub(crate) use identifier;
 
+/// The rest of an identifier type whose records are looked up under it.
+macro_rules! path_identifier {
+    ($name:ident) => {
+        crate::ids::identifier!($name);
+
+        impl $name {
+            /// An identifier that is safe in a URL path.
+            ///
+            /// # Errors
+            ///
+            /// If the text is empty, is `.` or `..`, is longer than 256 bytes, or has a character other than ASCII
+            /// letters, digits and `- . _ ~ : @ + = ,`.
+            pub fn new(text: impl Into<String>) -> Result<Self, crate::ValidationError> {
+                let id = Self(text.into());
+                id.path_segment()?;
+                Ok(id)
+            }
+
+            /// An identifier as the service gave it: any text but the empty one.
+            pub fn from_answer(text: impl Into<String>) -> Option<Self> {
+                let text = text.into();
+                if text.is_empty() { None } else { Some(Self(text)) }
+            }
+
+            /// The identifier as one segment of a URL path, which needs no escaping.
+            ///
+            /// # Errors
+            ///
+            /// If the identifier came out of an answer and does not keep the rule of [`new`](Self::new). What it
+            /// names cannot be looked up by this SDK; nothing was sent.
+            pub fn path_segment(&self) -> Result<&str, crate::ValidationError> {
+                crate::ids::check_path_segment(&self.0)
+                    .map_err(|rule| crate::ValidationError::one(stringify!($name), rule))?;
+                Ok(&self.0)
+            }
+        }
+    };
+}
+pub(crate) use path_identifier;
+
 /// The rule for an identifier that becomes one segment of a URL path. An allow-list, because percent-encoding
 /// cannot save `..`: URL parsers read `%2e%2e` as `..` too.
 pub(crate) fn check_path_segment(text: &str) -> Result<(), Rule> {

@@ -57,7 +57,7 @@ impl<'a> RecordMembers<'a> {
         }
     }
 
-    /// The transaction's identifier: a text that is not blank or a whole number, there exactly once.
+    /// The transaction's identifier: a text that is not empty or a whole number, there exactly once.
     pub(crate) fn transaction_id(&self, name: &str) -> Option<TransactionId> {
         match self.raw(name) {
             Raw::Once(raw) => TransactionId::from_answer(text_or_integer(raw)?),

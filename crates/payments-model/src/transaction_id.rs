@@ -1,43 +1,11 @@
-use crate::ValidationError;
-use crate::ids::{check_path_segment, identifier};
+use crate::ids::path_identifier;
 
 /// The service's identifier of a transaction.
 ///
 /// The interface says no more than that it is text. [`new`](Self::new) takes what can safely become part of a
-/// URL path, a rule chosen by this SDK; an identifier read out of an answer may be any text that is not
-/// blank, because a payment that went through must not become an error over the shape of its identifier.
+/// URL path, a rule chosen by this SDK; an identifier read out of an answer may be any text but the empty one,
+/// because a payment that went through must not become an error over the shape of its identifier.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransactionId(String);
 
-identifier!(TransactionId);
-
-impl TransactionId {
-    /// An identifier that is safe in a URL path.
-    ///
-    /// # Errors
-    ///
-    /// If the text is empty, is `.` or `..`, is longer than 256 bytes, or has a character other than ASCII
-    /// letters, digits and `- . _ ~ : @ + = ,`.
-    pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
-        let id = Self(text.into());
-        id.path_segment()?;
-        Ok(id)
-    }
-
-    /// An identifier as the service gave it: any text that is not blank, `None` for one that is.
-    pub fn from_answer(text: impl Into<String>) -> Option<Self> {
-        let text = text.into();
-        if text.trim().is_empty() { None } else { Some(Self(text)) }
-    }
-
-    /// The identifier as one segment of a URL path, which needs no escaping.
-    ///
-    /// # Errors
-    ///
-    /// If the identifier came out of an answer and does not keep the rule of [`new`](Self::new). Such a
-    /// transaction cannot be looked up by this SDK; nothing was sent.
-    pub fn path_segment(&self) -> Result<&str, ValidationError> {
-        check_path_segment(&self.0).map_err(|rule| ValidationError::one("TransactionId", rule))?;
-        Ok(&self.0)
-    }
-}
+path_identifier!(TransactionId);

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::check::{Check, Entry};
+use crate::check::{Check, Entry, not_blank};
 use crate::document::{self, Slot};
 use crate::json_writer::{self, ObjectWriter};
 use crate::redact::Redacted;
@@ -111,7 +111,7 @@ impl<'a> VoidDraft<'a> {
     fn check(self, unknown: Vec<Violation>) -> Result<Void, ValidationError> {
         let mut check = Check::default();
         let transaction_id = check.required("TransactionId", self.transaction_id, |text| {
-            TransactionId::from_answer(text).ok_or("must not be blank")
+            TransactionId::from_answer(not_blank(text)?).ok_or("must not be blank")
         });
         let transaction_for = check.optional("TransactionFor", self.transaction_for, |text| {
             if text == TRANSACTION_FOR { Ok(()) } else { Err("must be Void") }

@@ -141,7 +141,7 @@ fn d05_the_identifier_is_a_text_or_a_whole_number_kept_as_text() {
         ("123456789012345678901234567890", Some("123456789012345678901234567890")),
         (r#""a/b c""#, Some("a/b c")),
         (r#""""#, None),
-        (r#"" ""#, None),
+        (r#"" ""#, Some(" ")),
         ("null", None),
         ("1.5", None),
         ("1e3", None),
