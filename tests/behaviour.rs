@@ -1,4 +1,4 @@
-//! Does the client behave the same over the fake in process and over HTTP to the sandbox?
+//! Does the client behave the same over the fake in process and over HTTP and HTTPS to the sandbox?
 
 use payments_core::model::{
     Amount, CustomerId, Field, Payer, TransactionId, TransactionType, TransactionTypeCode, Void,
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::requests::{APPROVED, ach, card, payer, sale, sale_to, token};
 use crate::rig::{Network, Rig};
 
-/// Makes of each behaviour one test over the fake transport and one over HTTP.
+/// Makes of each behaviour one test over the fake transport, one over HTTP and one over HTTPS.
 macro_rules! behaviours {
     ($($name:ident,)*) => {
         mod in_process {
@@ -24,6 +24,13 @@ macro_rules! behaviours {
             $(#[tokio::test]
             async fn $name() {
                 super::$name(crate::rig::Network::Http).await;
+            })*
+        }
+
+        mod over_https {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(crate::rig::Network::Https).await;
             })*
         }
     };
@@ -184,12 +191,12 @@ fn rejected<T>(result: Result<Success<T>, Error>, http_status: u16) -> Error {
     error
 }
 
-/// The same calls, in words, over both: every answer and every error must be the same to the letter.
+/// The same calls, in words, over each: every answer and every error must be the same to the letter.
 #[tokio::test]
-async fn both_transports_tell_the_same_story() {
+async fn every_network_tells_the_same_story() {
     let in_process = story(&Network::InProcess.rig().await).await;
-    let over_http = story(&Network::Http.rig().await).await;
-    assert_eq!(in_process, over_http);
+    assert_eq!(story(&Network::Http.rig().await).await, in_process);
+    assert_eq!(story(&Network::Https.rig().await).await, in_process);
 }
 
 async fn story(rig: &Rig) -> Vec<String> {

@@ -24,12 +24,17 @@ async fn d02_d03_d08_d10_d11_d12_over_http_every_fault_has_the_outcome_of_the_ta
     every_fault(&Network::Http.rig().await).await;
 }
 
+#[tokio::test]
+async fn d02_d03_d08_d10_d11_d12_over_https_every_fault_has_the_outcome_of_the_table() {
+    every_fault(&Network::Https.rig().await).await;
+}
+
 async fn every_fault(rig: &Rig) {
     for call in Call::ALL {
         for kind in every_kind() {
             for phase in PHASES {
                 // A server that accepts connections cannot refuse one; the transport's own tests do that.
-                let is_impossible = kind == FaultKind::Refuse && rig.network == Network::Http;
+                let is_impossible = kind == FaultKind::Refuse && rig.network != Network::InProcess;
                 // No client can see through a service that charges and says in its own words that it did not.
                 let is_a_lie = phase == Phase::AfterCommit && is_refusal(kind);
                 if !is_impossible && !is_a_lie {

@@ -1,15 +1,18 @@
-//! A client and the gateway it talks to, in process or over HTTP.
+//! A client and the gateway it talks to, in process, over HTTP or over HTTPS.
 
 use payments_core::{ApiKey, Client, Endpoint};
 use payments_fake::{FakeGateway, FakeGatewayBuilder};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_sandbox::Sandbox;
+use rcgen::CertifiedKey;
 
 /// What lies between a client and the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Network {
     InProcess,
     Http,
+    /// With a certificate made for the occasion, which the client trusts and nobody else does.
+    Https,
 }
 
 pub(crate) struct Rig {
@@ -25,7 +28,7 @@ enum Wire {
 }
 
 impl Network {
-    pub(crate) const ALL: [Self; 2] = [Self::InProcess, Self::Http];
+    pub(crate) const ALL: [Self; 3] = [Self::InProcess, Self::Http, Self::Https];
 
     pub(crate) async fn rig(self) -> Rig {
         self.rig_of(FakeGateway::builder()).await
@@ -39,6 +42,15 @@ impl Network {
             Self::Http => {
                 let sandbox = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
                 Wire::Http(sandbox, HyperTransport::builder().build().unwrap())
+            }
+            Self::Https => {
+                let CertifiedKey { cert, signing_key } =
+                    rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+                let sandbox = Sandbox::builder().tls_pem(cert.pem(), signing_key.serialize_pem());
+                let sandbox = sandbox.gateway(gateway.clone()).start().await.unwrap();
+                assert!(sandbox.base_url().starts_with("https://"));
+                let transport = HyperTransport::builder().only_root_certificates_pem(cert.pem());
+                Wire::Http(sandbox, transport.build().unwrap())
             }
         };
         let client = wire.client(&gateway, &gateway.api_key());
