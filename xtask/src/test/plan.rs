@@ -48,12 +48,13 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
         step("formatting", [Call::new(["fmt", "--all", "--check"])]),
         step(
             "lints, everything together",
-            [Call::new(["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"])],
+            [Call::new("clippy --locked --workspace --all-targets --all-features -- -D warnings".split(' '))],
         ),
     ];
     // Features unify across a workspace, so each crate is also compiled as its user gets it: alone.
     steps.extend(workspace.products().map(lints_of_one_crate));
     steps.push(step("tests, the rules of the repository among them", [tests(&["--workspace"], has_nextest)]));
+    steps.push(step("tests of what features add", [tests_of_features(workspace, has_nextest)]));
     steps.push(step(
         "doctests",
         [Call::new(["test", "--locked", "--workspace", "--doc", "--", "--skip", README])],
@@ -104,6 +105,14 @@ fn tests(selection: &[&str], has_nextest: bool) -> Call {
         &["test", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]
     };
     Call::new(runner.iter().chain(selection).copied())
+}
+
+/// The products that have features, each with all of them: the tests of the whole workspace ran with the default ones.
+fn tests_of_features(workspace: &Workspace, has_nextest: bool) -> Call {
+    let featured = workspace.products().filter(|member| !member.features.is_empty());
+    let mut selection: Vec<&str> = featured.flat_map(|member| ["--package", member.name.as_str()]).collect();
+    selection.push("--all-features");
+    tests(&selection, has_nextest)
 }
 
 fn readme_examples(workspace: &Workspace) -> Step {
@@ -171,6 +180,12 @@ mod tests {
                 "{title}"
             );
         }
+    }
+
+    #[test]
+    fn what_features_add_is_tested_too() {
+        let call = tests_of_features(&Workspace::load().unwrap(), true).to_string();
+        assert!(call.ends_with("--package payments-core --package payments-hyper --all-features"), "{call}");
     }
 
     #[test]
