@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use crate::card_number::Luhn;
 use crate::check::{Check, Entry, Rule};
-use crate::document::{self, Slot};
+use crate::document::{self, Draft, Slot};
 use crate::json_writer::{self, ObjectWriter};
 use crate::payment::{Payment, payment_accessors, payment_setters};
 use crate::payment_draft::PaymentDraft;
@@ -87,13 +87,7 @@ impl CardTransaction {
     /// unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON
     /// object. Nothing was sent.
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
-        let mut draft = CardDraft::default();
-        let mut unknown = Vec::new();
-        document::read(document, |name, raw| match draft.slot(&name) {
-            Some(slot) => slot.put(raw),
-            None => unknown.push(document::unknown_field(&name)),
-        })?;
-        draft.check(unknown)
+        document::parse::<CardDraft<'_>>(document)
     }
 
     /// The request as JSON, in the order of the interface's table, without the fields that are not set.
@@ -205,7 +199,9 @@ struct CardDraft<'a> {
     luhn: Luhn,
 }
 
-impl<'a> CardDraft<'a> {
+impl<'a> Draft<'a> for CardDraft<'a> {
+    type Request = CardTransaction;
+
     fn slot(&mut self, name: &str) -> Option<Slot<'_, 'a>> {
         match name {
             "CardNumber" => Some(Slot::Text(&mut self.card_number)),

@@ -45,10 +45,27 @@ pub(crate) fn read<'a>(
     })
 }
 
-/// The violation for a field that the interface does not have: a misspelt optional field must not vanish
-/// silently.
-pub(crate) fn unknown_field(name: &str) -> Violation {
-    Violation::of_named(name, "is not a field of this request")
+/// A request before it is checked, whose fields are those of the interface and no others.
+pub(crate) trait Draft<'a>: Default {
+    type Request;
+
+    /// The place for a field of the interface, `None` for any other name.
+    fn slot(&mut self, name: &str) -> Option<Slot<'_, 'a>>;
+
+    /// The request, or everything that is wrong with it, `unknown` fields included.
+    fn check(self, unknown: Vec<Violation>) -> Result<Self::Request, ValidationError>;
+}
+
+/// The request that the document asks for. A field that the interface does not have is a violation: a misspelt optional
+/// one must not vanish silently.
+pub(crate) fn parse<'a, D: Draft<'a>>(document: &'a [u8]) -> Result<D::Request, ValidationError> {
+    let mut draft = D::default();
+    let mut unknown = Vec::new();
+    read(document, |name, raw| match draft.slot(&name) {
+        Some(slot) => slot.put(raw),
+        None => unknown.push(Violation::of_named(&name, "is not a field of this request")),
+    })?;
+    draft.check(unknown)
 }
 
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

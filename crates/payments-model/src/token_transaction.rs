@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::check::{Check, Entry, check_amount};
-use crate::document::{self, Slot};
+use crate::document::{self, Draft, Slot};
 use crate::json_writer::{self, ObjectWriter};
 use crate::redact::Redacted;
 use crate::{Amount, ConvenienceFee, GatewayCustomerId, SecretBytes, TokenId, ValidationError, Violation};
@@ -62,13 +62,7 @@ impl TokenTransaction {
     /// unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON
     /// object. Nothing was sent.
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
-        let mut draft = TokenDraft::default();
-        let mut unknown = Vec::new();
-        document::read(document, |name, raw| match draft.slot(&name) {
-            Some(slot) => slot.put(raw),
-            None => unknown.push(document::unknown_field(&name)),
-        })?;
-        draft.check(unknown)
+        document::parse::<TokenDraft<'_>>(document)
     }
 
     /// The request as JSON, in the order of the interface's table, without the fields that are not set.
@@ -192,7 +186,9 @@ struct TokenDraft<'a> {
     reference_no: Entry<Cow<'a, str>>,
 }
 
-impl<'a> TokenDraft<'a> {
+impl<'a> Draft<'a> for TokenDraft<'a> {
+    type Request = TokenTransaction;
+
     fn slot(&mut self, name: &str) -> Option<Slot<'_, 'a>> {
         Some(match name {
             "TokenId" => Slot::Text(&mut self.token_id),

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::check::{Check, Entry, not_blank};
-use crate::document::{self, Slot};
+use crate::document::{self, Draft, Slot};
 use crate::json_writer::{self, ObjectWriter};
 use crate::redact::Redacted;
 use crate::{SecretBytes, TransactionId, ValidationError, Violation};
@@ -48,13 +48,7 @@ impl Void {
     /// that is unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no
     /// JSON object or too large. Nothing was sent.
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
-        let mut draft = VoidDraft::default();
-        let mut unknown = Vec::new();
-        document::read(document, |name, raw| match draft.slot(&name) {
-            Some(slot) => slot.put(raw),
-            None => unknown.push(document::unknown_field(&name)),
-        })?;
-        draft.check(unknown)
+        document::parse::<VoidDraft<'_>>(document)
     }
 
     /// The request as JSON, in the order of the interface's table.
@@ -98,7 +92,9 @@ struct VoidDraft<'a> {
     reason: Entry<Cow<'a, str>>,
 }
 
-impl<'a> VoidDraft<'a> {
+impl<'a> Draft<'a> for VoidDraft<'a> {
+    type Request = Void;
+
     fn slot(&mut self, name: &str) -> Option<Slot<'_, 'a>> {
         match name {
             "TransactionId" => Some(Slot::Text(&mut self.transaction_id)),
