@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use payments_core::OperationName;
-use payments_model::{MaskedCard, scrub};
+use payments_model::{MaskedCard, printable_field_name, scrub};
 use serde_json::value::RawValue;
 
 use crate::record::without_card_numbers;
@@ -156,7 +156,7 @@ fn redacted_field(name: &str, json: &str) -> (Cow<'static, str>, String) {
         let masked = text.ok().filter(|_| name == "CardNumber");
         let value =
             masked.map_or_else(|| quoted(REDACTED), |number| quoted(MaskedCard::new(&number).as_str()));
-        return (printable_name(name), value);
+        return (Cow::Owned(printable_field_name(name).to_owned()), value);
     };
     // The text and not its JSON, because that is what a test gets to see.
     let value = text.map_or_else(|_| scrub(json, &[]), |text| quoted(&without_card_numbers(&text)));
@@ -173,16 +173,6 @@ fn redacted_header(name: &HeaderName, value: &HeaderValue) -> HeaderValue {
     let text = String::from_utf8_lossy(value.as_bytes());
     let shown = without_card_numbers(&text);
     if shown == text { value.clone() } else { HeaderValue::from_str(&shown).unwrap_or(redacted) }
-}
-
-/// A field's name as it may be shown: whoever mixes up names and values puts a secret where the name belongs.
-fn printable_name(name: &str) -> Cow<'static, str> {
-    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
-    let digits = name.bytes().filter(u8::is_ascii_digit).count();
-    match name.len() {
-        1..=64 if is_plain && digits < 8 => Cow::Owned(name.to_owned()),
-        _ => Cow::Borrowed("(unprintable field name)"),
-    }
 }
 
 const REDACTED: &str = "[redacted]";

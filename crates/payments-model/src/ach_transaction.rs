@@ -12,7 +12,7 @@ use crate::payment::{Payment, payment_accessors, payment_setters};
 use crate::payment_draft::PaymentDraft;
 use crate::redact::Redacted;
 use crate::secret::SecretText;
-use crate::violation::printable_name;
+use crate::violation::printable_field_name;
 use crate::{
     Amount, ConvenienceFee, Payer, SecretBytes, SuggestedMode, TransactionType, ValidationError, Violation,
 };
@@ -189,7 +189,7 @@ impl AccountField {
 impl fmt::Debug for AccountField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, json, texts: _ } = self;
-        write!(f, "{}: {json:?}", printable_name(name))
+        write!(f, "{}: {json:?}", printable_field_name(name))
     }
 }
 

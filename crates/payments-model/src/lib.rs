@@ -158,5 +158,5 @@ pub use transaction_record::TransactionRecord;
 pub use transaction_request::TransactionRequest;
 pub use transaction_type::{TransactionType, TransactionTypeCode};
 pub use validation_error::ValidationError;
-pub use violation::Violation;
+pub use violation::{Violation, printable_field_name};
 pub use void::Void;

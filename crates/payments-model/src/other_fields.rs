@@ -4,7 +4,7 @@ use crate::RawJson;
 use crate::json_tokens::redact_nested;
 use crate::redact::{REDACTED, is_secret_name};
 use crate::scrub::Secrets;
-use crate::violation::printable_name;
+use crate::violation::printable_field_name;
 
 /// The fields of a record that the interface does not have, kept as they came and in their order.
 ///
@@ -69,7 +69,7 @@ impl OtherFields {
 impl fmt::Debug for OtherFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(fields) = self;
-        f.debug_set().entries(fields.iter().map(|(name, _)| printable_name(name))).finish()
+        f.debug_set().entries(fields.iter().map(|(name, _)| printable_field_name(name))).finish()
     }
 }
 

@@ -18,7 +18,7 @@ impl Violation {
 
     /// For a field that the caller named. The name may itself hold what should have been the value.
     pub(crate) fn of_named(field: &str, rule: &'static str) -> Self {
-        Self { field: Cow::Owned(printable_name(field).to_owned()), rule: Cow::Borrowed(rule) }
+        Self { field: Cow::Owned(printable_field_name(field).to_owned()), rule: Cow::Borrowed(rule) }
     }
 
     /// The field's name in the interface, or `body`. A name that is not the interface's is shown only if it
@@ -39,8 +39,12 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The name itself if it looks like a field name and holds too few digits to be a card or account number.
-pub(crate) fn printable_name(name: &str) -> &str {
+/// The name itself if it looks like a field name and holds too few digits to be a card or account number, otherwise
+/// `(unprintable field name)`.
+///
+/// For showing the names of fields that somebody else chose: whoever mixes up names and values puts a secret where the
+/// name belongs.
+pub fn printable_field_name(name: &str) -> &str {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     if is_plain && (1..=64).contains(&name.len()) && digits < 8 { name } else { "(unprintable field name)" }
@@ -48,15 +52,15 @@ pub(crate) fn printable_name(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Violation, printable_name};
+    use super::{Violation, printable_field_name};
 
     #[test]
     fn a_name_is_shown_only_if_it_could_not_be_a_secret() {
         for name in ["a", "Billing_Email-2.x", "x1234567"] {
-            assert_eq!(printable_name(name), name);
+            assert_eq!(printable_field_name(name), name);
         }
         for name in ["", " ", "a b", "ä", "x12345678", "1-2-3-4-5-6-7-8", "a\n", &"a".repeat(65)] {
-            assert_eq!(printable_name(name), "(unprintable field name)", "{name}");
+            assert_eq!(printable_field_name(name), "(unprintable field name)", "{name}");
         }
     }
 
