@@ -1,4 +1,4 @@
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -15,7 +15,8 @@ pub(crate) struct Metadata {
     pub(crate) status_code: Option<String>,
     pub(crate) message: Option<String>,
     pub(crate) retry_after: Option<RetryAfter>,
-    pub(crate) answered_at: Option<SystemTime>,
+    /// The pause that `Retry-After` asks for, if it asks for one that can be told.
+    pub(crate) pause: Option<Duration>,
     pub(crate) request_id: Option<HeaderValue>,
     snippet: Snippet,
 }
@@ -26,12 +27,13 @@ impl Metadata {
             Body::Object(answer) => (answer.status_code_text(), answer.message()),
             _ => (None, None),
         };
+        let retry_after = RetryAfter::read(answer.headers());
         Self {
             http_status: answer.status(),
             status_code: status_code.map(|json| secrets.clean(json.trim_matches('"'))),
             message: message.map(|text| secrets.clean(&text)),
-            retry_after: RetryAfter::read(answer.headers()),
-            answered_at: answered_at(answer.headers()),
+            retry_after,
+            pause: retry_after.and_then(|retry_after| retry_after.pause(answered_at(answer.headers()))),
             request_id: request_id(answer.headers(), secrets),
             snippet: Snippet::new(answer.body(), secrets),
         }
@@ -43,11 +45,6 @@ impl Metadata {
 
     pub(crate) fn body_snippet(&self) -> String {
         self.snippet.text()
-    }
-
-    /// The pause that `Retry-After` asks for, if it asks for one that can be told.
-    pub(crate) fn pause(&self) -> Option<Duration> {
-        self.retry_after?.pause(self.answered_at)
     }
 }
 

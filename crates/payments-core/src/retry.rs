@@ -25,7 +25,7 @@ impl RetryPolicy {
         let doubled = Self::FIRST_PAUSE.saturating_mul(1 << (attempt - 1).min(16)).min(Self::LONGEST_PAUSE);
         let spread = u32::try_from(jitter.next() % 1024).expect("a remainder of 1024 fits");
         let pause = doubled / 2 + doubled / 2 * spread / 1024;
-        let asked_for = error.metadata().and_then(crate::metadata::Metadata::pause).unwrap_or_default();
+        let asked_for = error.metadata().and_then(|metadata| metadata.pause).unwrap_or_default();
         Some(pause.max(asked_for))
     }
 }
