@@ -19,9 +19,7 @@ impl<'a> Secrets<'a> {
     /// The text without secrets, cut to what a sentence needs: a body that puts a page there is cut.
     pub(crate) fn clean(&self, text: &str) -> String {
         const MESSAGE_MAX_BYTES: usize = 1024;
-        let mut text = scrub(text, &self.0);
-        text.truncate(text.floor_char_boundary(MESSAGE_MAX_BYTES));
-        text
+        scrub_and_cut(text, &self.0, MESSAGE_MAX_BYTES)
     }
 
     /// Whether one of them stands in a text that must be shown as it is or not at all, such as an id. Those that are so
@@ -41,11 +39,19 @@ impl<'a> Secrets<'a> {
 pub(crate) struct KeptSecrets(Zeroizing<String>);
 
 impl KeptSecrets {
-    pub(crate) fn scrub(&self, text: &str) -> String {
+    /// The text without secrets, cut to this length.
+    pub(crate) fn clean(&self, text: &str, max_bytes: usize) -> String {
         let secrets: Vec<&str> = self.0.split(SEPARATOR).filter(|secret| !secret.is_empty()).collect();
-        scrub(text, &secrets)
+        scrub_and_cut(text, &secrets, max_bytes)
     }
 }
 
 /// Stands in no key, no card and, but for a request that nobody would send, in no account.
 const SEPARATOR: &str = "\0";
+
+/// In this order, because half a secret at a cut looks like none.
+fn scrub_and_cut(text: &str, secrets: &[&str], max_bytes: usize) -> String {
+    let mut text = scrub(text, secrets);
+    text.truncate(text.floor_char_boundary(max_bytes));
+    text
+}

@@ -31,9 +31,7 @@ impl Snippet {
     /// At most 2 KiB, without the request's secrets, what looks like a card number, secret fields and control
     /// characters.
     pub(crate) fn text(&self) -> String {
-        let mut text = self.secrets.scrub(&String::from_utf8_lossy(&self.start));
-        text.truncate(text.floor_char_boundary(Self::MAX_BYTES));
-        text
+        self.secrets.clean(&String::from_utf8_lossy(&self.start), Self::MAX_BYTES)
     }
 }
 
