@@ -10,7 +10,7 @@ use payments_model::{
 use crate::client_builder::{ClientBuilder, Settings};
 use crate::operation::{GetCustomer, GetTransaction, Operation, VoidReceipt};
 use crate::race::race;
-use crate::transport::SharedTransport;
+use crate::transport::BoxedTransport;
 use crate::watch::Watch;
 use crate::{
     Deadlines, Endpoint, Error, Jitter, Observer, Success, Timer, Transport, TransportError,
@@ -35,7 +35,7 @@ pub struct Client {
 
 pub(crate) struct Shared {
     pub(crate) endpoint: Endpoint,
-    pub(crate) transport: SharedTransport,
+    pub(crate) transport: BoxedTransport,
     pub(crate) timer: Box<dyn Timer>,
     pub(crate) jitter: Box<dyn Jitter>,
     pub(crate) observer: Option<Box<dyn Observer>>,

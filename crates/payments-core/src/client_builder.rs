@@ -4,7 +4,7 @@ use std::time::Duration;
 use crate::client::{Client, Shared};
 use crate::jitter::RandomJitter;
 use crate::retry::RetryPolicy;
-use crate::transport::SharedTransport;
+use crate::transport::BoxedTransport;
 use crate::{Deadlines, Endpoint, Jitter, Observer, Timer, Transport, TransportRequest};
 
 /// Builds a [`Client`]. Everything has a default but what was given first: the endpoint, the transport and its clock.
@@ -28,7 +28,7 @@ impl ClientBuilder {
         Self {
             shared: Shared {
                 endpoint,
-                transport: SharedTransport::new(transport),
+                transport: BoxedTransport::new(transport),
                 timer: Box::new(timer),
                 jitter: Box::new(RandomJitter),
                 observer: None,

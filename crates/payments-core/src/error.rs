@@ -56,19 +56,14 @@ impl Error {
         metadata: Metadata,
         found: Found,
     ) -> Self {
-        let cause = Cause::Answer(kind);
-        Self(Box::new(Inner { outcome, operation: Some(operation), cause, metadata: Some(metadata), found }))
+        let mut this = Self::new(outcome, Some(operation), Cause::Answer(kind));
+        this.0.metadata = Some(metadata);
+        this.0.found = found;
+        this
     }
 
     pub(crate) fn not_answered(operation: OperationName, outcome: Outcome, error: TransportError) -> Self {
-        let cause = Cause::Transport(error);
-        Self(Box::new(Inner {
-            outcome,
-            operation: Some(operation),
-            cause,
-            metadata: None,
-            found: Found::default(),
-        }))
+        Self::new(outcome, Some(operation), Cause::Transport(error))
     }
 
     /// An answer that broke off: its beginning decided the outcome, `error` says what broke it.
@@ -78,9 +73,7 @@ impl Error {
     }
 
     pub(crate) fn invalid(operation: OperationName, error: ValidationError) -> Self {
-        let mut this = Self::from(error);
-        this.0.operation = Some(operation);
-        this
+        Self::new(Outcome::NotProcessed, Some(operation), Cause::Validation(error))
     }
 
     /// Whether the money can have moved. Every other question comes after this one.
@@ -226,6 +219,10 @@ impl Error {
         }
     }
 
+    fn new(outcome: Outcome, operation: Option<OperationName>, cause: Cause) -> Self {
+        Self(Box::new(Inner { outcome, operation, cause, metadata: None, found: Found::default() }))
+    }
+
     pub(crate) fn metadata(&self) -> Option<&Metadata> {
         self.0.metadata.as_ref()
     }
@@ -237,25 +234,13 @@ impl Error {
 
 impl From<ConfigurationError> for Error {
     fn from(error: ConfigurationError) -> Self {
-        Self(Box::new(Inner {
-            outcome: Outcome::NotProcessed,
-            operation: None,
-            cause: Cause::Configuration(error),
-            metadata: None,
-            found: Found::default(),
-        }))
+        Self::new(Outcome::NotProcessed, None, Cause::Configuration(error))
     }
 }
 
 impl From<ValidationError> for Error {
     fn from(error: ValidationError) -> Self {
-        Self(Box::new(Inner {
-            outcome: Outcome::NotProcessed,
-            operation: None,
-            cause: Cause::Validation(error),
-            metadata: None,
-            found: Found::default(),
-        }))
+        Self::new(Outcome::NotProcessed, None, Cause::Validation(error))
     }
 }
 
@@ -293,11 +278,12 @@ impl fmt::Display for Error {
         match &self.0.cause {
             Cause::Configuration(error) => write!(f, "{error}")?,
             Cause::Validation(error) => write!(f, "{error}")?,
-            Cause::Transport(error) if f.alternate() => {
+            Cause::Transport(error) => {
                 write!(f, "{error}")?;
-                write_causes(error, f)?;
+                if f.alternate() {
+                    write_causes(error, f)?;
+                }
             }
-            Cause::Transport(error) => write!(f, "{error}")?,
             Cause::Answer(kind) => self.write_answer(*kind, f)?,
         }
         f.write_str("; ")?;

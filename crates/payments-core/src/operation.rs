@@ -105,26 +105,17 @@ pub trait Operation: sealed::Describe {
 
     /// The error for a request that brought no whole answer: the transport's evidence, turned into an outcome.
     fn not_answered(&self, endpoint: &Endpoint, error: TransportError) -> Error {
-        match (error.delivery(), error.partial()) {
-            (Delivery::NotProcessed, _) => Error::not_answered(Self::NAME, Outcome::NotProcessed, error),
+        let outcome = match (error.delivery(), error.partial()) {
             (Delivery::Answered(_), Some(partial)) => {
                 let partial = partial.as_http();
                 let judgement = judge::<Self>(partial, Claim::Unreadable);
-                refusal::<Self>(
-                    judgement,
-                    partial,
-                    &Body::Unreadable,
-                    &Secrets::new(self.secrets(), endpoint.api_key()),
-                )
-                .caused_by(error)
+                let secrets = Secrets::new(self.secrets(), endpoint.api_key());
+                return refusal::<Self>(judgement, partial, &Body::Unreadable, &secrets).caused_by(error);
             }
-            (Delivery::Unknown | Delivery::Answered(_), _) if Self::NAME.moves_money() => {
-                Error::not_answered(Self::NAME, Outcome::Unknown, error)
-            }
-            (Delivery::Unknown | Delivery::Answered(_), _) => {
-                Error::not_answered(Self::NAME, Outcome::NotProcessed, error)
-            }
-        }
+            (Delivery::Unknown | Delivery::Answered(_), _) if Self::NAME.moves_money() => Outcome::Unknown,
+            (Delivery::NotProcessed | Delivery::Unknown | Delivery::Answered(_), _) => Outcome::NotProcessed,
+        };
+        Error::not_answered(Self::NAME, outcome, error)
     }
 }
 

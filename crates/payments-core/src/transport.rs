@@ -1,4 +1,3 @@
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -63,22 +62,15 @@ impl<T: Transport> ErasedTransport for T {
     }
 }
 
-/// A transport of any type, shared by every clone of a client.
-#[derive(Clone)]
-pub(crate) struct SharedTransport(Arc<dyn ErasedTransport>);
+/// A transport of any type.
+pub(crate) struct BoxedTransport(Box<dyn ErasedTransport>);
 
-impl SharedTransport {
+impl BoxedTransport {
     pub(crate) fn new(transport: impl Transport) -> Self {
-        Self(Arc::new(transport))
+        Self(Box::new(transport))
     }
 
     pub(crate) fn send(&self, request: TransportRequest) -> SendFuture<'_> {
         self.0.send_boxed(request)
-    }
-}
-
-impl fmt::Debug for SharedTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SharedTransport")
     }
 }
