@@ -17,6 +17,10 @@ pub enum OperationName {
 }
 
 impl OperationName {
+    /// Every operation, in the order of the interface.
+    pub const ALL: &'static [Self] =
+        &[Self::Transaction, Self::TokenTransaction, Self::Void, Self::GetTransaction, Self::GetCustomer];
+
     /// The operation's name in lower case with hyphens, such as `token-transaction`.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -81,6 +81,8 @@ pub enum UnlistedCards {
     Approved,
     /// It is declined, so that a test that uses a number of its own notices.
     Declined,
+    /// It is refused with HTTP 400, so that whoever types a real card in is told at once.
+    Refused,
 }
 
 /// Which `TransactionId` a void answers.

@@ -11,13 +11,16 @@ use payments_model::{
     RawJson, SuccessEnvelope, TokenId, TokenTransaction, TransactionId, TransactionReceipt,
     TransactionRecord, TransactionRequest, TransactionType, TransactionTypeCode, Void,
 };
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::choices::{Choices, UnlistedCards, VoidAnswer};
 use crate::randomness::Randomness;
 use crate::record::{self, without_card_numbers};
 use crate::route::Route;
 use crate::store::{Effect, Store};
+use crate::tenants::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
+use crate::transaction_document::TransactionDocument;
 use crate::{EntryKind, EntryState, LedgerEntry, PaymentSource, StoredToken, answer, seeded_customer};
 
 /// Chosen by this SDK: a request's body is at most 64 KiB.
@@ -27,38 +30,63 @@ pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct Decision {
     pub(crate) answer: Response<Bytes>,
-    pub(crate) effect: Option<Effect>,
+    /// The change and the tenant it belongs to.
+    pub(crate) effect: Option<(usize, Effect)>,
 }
 
-impl From<Response<Bytes>> for Decision {
+/// What would be done with the request, under whosever key it comes.
+pub(crate) fn decide(
+    now: SystemTime,
+    route: &Route<'_>,
+    request: &Request<Bytes>,
+    tenants: &Tenants,
+    choices: &Choices,
+    randomness: &mut Randomness,
+) -> Decision {
+    let answered = |answer| Decision { answer, effect: None };
+    match route {
+        Route::UnknownPath => return answered(answer::error(StatusCode::NOT_FOUND, "Path not found")),
+        Route::WrongMethod(allowed) => return answered(answer::method_not_allowed(allowed)),
+        _ => {}
+    }
+    let key = request.headers().get(AUTHORIZATION);
+    let Some(tenant) = key.and_then(|key| tenants.with_key(key.as_bytes())) else {
+        return answered(answer::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY));
+    };
+    let mut clerk = Clerk { now, choices, store: &tenants[tenant].store, randomness };
+    let Ruling { answer, effect } = clerk.rule(route, request);
+    Decision { answer, effect: effect.map(|effect| (tenant, effect)) }
+}
+
+/// The same before it is said whose it is.
+struct Ruling {
+    answer: Response<Bytes>,
+    effect: Option<Effect>,
+}
+
+impl From<Response<Bytes>> for Ruling {
     fn from(answer: Response<Bytes>) -> Self {
         Self { answer, effect: None }
     }
 }
 
-/// What a decision rests on.
-pub(crate) struct Clerk<'a> {
-    pub(crate) now: SystemTime,
-    pub(crate) api_key: &'a str,
-    pub(crate) choices: &'a Choices,
-    pub(crate) store: &'a Store,
-    pub(crate) randomness: &'a mut Randomness,
+/// Rules on the requests of one tenant.
+struct Clerk<'a> {
+    now: SystemTime,
+    choices: &'a Choices,
+    store: &'a Store,
+    randomness: &'a mut Randomness,
 }
 
 /// Approved, or declined for a reason.
 type Verdict = Result<(), &'static str>;
 
 impl Clerk<'_> {
-    pub(crate) fn decide(&mut self, route: &Route<'_>, request: &Request<Bytes>) -> Decision {
+    fn rule(&mut self, route: &Route<'_>, request: &Request<Bytes>) -> Ruling {
         match route {
-            Route::UnknownPath => return answer::error(StatusCode::NOT_FOUND, "Path not found").into(),
-            Route::WrongMethod(allowed) => return answer::method_not_allowed(allowed).into(),
-            _ if !self.is_authorised(request.headers()) => {
-                return answer::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY).into();
-            }
             Route::GetTransaction(id) => return self.get_transaction(id).into(),
             Route::GetCustomer(id) => return self.get_customer(id).into(),
-            Route::Transaction | Route::TokenTransaction | Route::Void => {}
+            _ => {}
         }
         if !is_json(request.headers()) {
             let msg = "Content-Type must be application/json";
@@ -80,14 +108,13 @@ impl Clerk<'_> {
         decision.unwrap_or_else(|error| answer::bad_request(&error.to_string()).into())
     }
 
-    fn is_authorised(&self, headers: &HeaderMap) -> bool {
-        headers.get(AUTHORIZATION).is_some_and(|given| is_same_key(given.as_bytes(), self.api_key.as_bytes()))
-    }
-
-    fn card(&mut self, payment: &CardTransaction) -> Decision {
+    fn card(&mut self, payment: &CardTransaction) -> Ruling {
         let row = TestValue::find(TestField::CardNumber, payment.card_number().expose_secret());
         let verdict = match row {
             Some(TestValue { effect: TestEffect::Declines, result, .. }) => Err(*result),
+            None if self.choices.unlisted_cards == UnlistedCards::Refused => {
+                return answer::bad_request("not a test card number").into();
+            }
             None if self.choices.unlisted_cards == UnlistedCards::Declined => Err(DECLINED),
             Some(_) | None => Ok(()),
         };
@@ -102,7 +129,7 @@ impl Clerk<'_> {
                 token_id: self.new_token_id(),
                 gateway_customer_id: seeded_customer::gateway_customer_id(),
                 card: card.clone(),
-                transaction_id: id,
+                transaction_id: Some(id),
                 declines: row.is_some_and(|row| row.effect == TestEffect::DeclinesAsToken),
             });
         self.payment(
@@ -116,13 +143,12 @@ impl Clerk<'_> {
                 description: None,
                 record,
                 new_token,
-                counted_token: None,
             },
             verdict,
         )
     }
 
-    fn ach(&mut self, payment: &AchTransaction) -> Decision {
+    fn ach(&mut self, payment: &AchTransaction) -> Ruling {
         if payment.billing().postal_code() == test_values::INVALID_POSTAL_CODE {
             return answer::bad_request("invalid postal code").into();
         }
@@ -138,13 +164,12 @@ impl Clerk<'_> {
                 description: None,
                 record: record::of_ach(id, payment),
                 new_token: None,
-                counted_token: None,
             },
             Ok(()),
         )
     }
 
-    fn token(&mut self, payment: &TokenTransaction) -> Decision {
+    fn token(&mut self, payment: &TokenTransaction) -> Ruling {
         let Some(token) = self.chargeable_token(payment) else {
             return answer::bad_request("invalid token").into();
         };
@@ -160,7 +185,6 @@ impl Clerk<'_> {
                 description: payment.description().map(without_card_numbers),
                 record: record::of_token(id, payment.amount(), token.card),
                 new_token: None,
-                counted_token: token.counts_uses.then(|| payment.token_id().clone()),
             },
             token.verdict,
         )
@@ -171,7 +195,7 @@ impl Clerk<'_> {
         let id = payment.token_id();
         let (owner, token) = if let Some(stored) = self.store.token(id) {
             let verdict = if stored.declines { Err(DECLINED) } else { Ok(()) };
-            let token = ChargeableToken { verdict, card: stored.card.clone(), counts_uses: false };
+            let token = ChargeableToken { verdict, card: stored.card.clone() };
             (stored.gateway_customer_id.as_str(), token)
         } else {
             let row = TestValue::find(TestField::TokenId, id.as_str())?;
@@ -181,15 +205,14 @@ impl Clerk<'_> {
                 TestEffect::ApprovesTwice if self.store.uses(id) >= 2 => Err(DECLINED),
                 _ => Ok(()),
             };
-            let counts_uses = row.effect == TestEffect::ApprovesTwice;
             let card = MaskedCard::new(row.mirrored_card());
-            (test_values::GATEWAY_CUSTOMER, ChargeableToken { verdict, card, counts_uses })
+            (test_values::GATEWAY_CUSTOMER, ChargeableToken { verdict, card })
         };
         payment.gateway_customer_id().is_none_or(|given| given.as_str() == owner).then_some(token)
     }
 
     /// What all payments have in common, once it is known whether they are approved.
-    fn payment(&self, payment: Payment, verdict: Verdict) -> Decision {
+    fn payment(&self, payment: Payment, verdict: Verdict) -> Ruling {
         let Payment {
             operation,
             transaction_type,
@@ -200,7 +223,6 @@ impl Clerk<'_> {
             description,
             mut record,
             new_token,
-            counted_token,
         } = payment;
         let fee = self.choices.convenience_fee.filter(|_| fee == ConvenienceFee::Active);
         let Some(amount) = fee.map_or(Some(base_amount), |fee| base_amount.checked_add(fee)) else {
@@ -216,8 +238,10 @@ impl Clerk<'_> {
             Err(_) => (EntryState::Declined, &codes.declined),
         };
         record::decide(&mut record, amount, transaction_type, code);
-        let answer = self.payment_answer(operation, &record, new_token.as_ref(), verdict);
-        let entry = Box::new(LedgerEntry {
+        // Once, for the answer and for the books.
+        let encoded = to_raw_value(&record).expect("a record is JSON");
+        let answer = self.payment_answer(operation, &record, &encoded, new_token.as_ref(), verdict);
+        let entry = LedgerEntry {
             operation,
             kind,
             state,
@@ -228,8 +252,10 @@ impl Clerk<'_> {
             void_reason: None,
             at: self.now,
             record,
-        });
-        Decision { answer, effect: Some(Effect::Payment { entry, new_token, counted_token }) }
+        };
+        let document = TransactionDocument::with_record(&entry, &encoded);
+        let id = entry.record.transaction_id;
+        Ruling { answer, effect: Some(Effect::Payment { id, document, new_token }) }
     }
 
     /// A card or ACH payment answers with its record, a token payment with its `TransactionId`.
@@ -237,6 +263,7 @@ impl Clerk<'_> {
         &self,
         operation: OperationName,
         record: &TransactionRecord,
+        encoded: &RawValue,
         new_token: Option<&StoredToken>,
         verdict: Verdict,
     ) -> Response<Bytes> {
@@ -250,23 +277,22 @@ impl Clerk<'_> {
             };
         }
         match (verdict, &self.choices.token_field, new_token) {
-            (Err(reason), ..) => answer::declined(shape, reason, record),
+            (Err(reason), ..) => answer::declined(shape, reason, &encoded),
             (Ok(()), Some(name), Some(token)) => {
                 let mut shown = record.clone();
                 let id = serde_json::to_string(token.token_id.as_str()).expect("a text is JSON");
                 shown.other.insert(name.as_ref(), RawJson::parse(&id).expect("a text is JSON"));
                 answer::post(message, &shown)
             }
-            (Ok(()), ..) => answer::post(message, record),
+            (Ok(()), ..) => answer::post(message, &encoded),
         }
     }
 
-    fn void(&mut self, void: &Void) -> Decision {
-        let voidable = |entry: &&LedgerEntry| entry.kind == EntryKind::Authorisation && entry.is_charged();
+    fn void(&mut self, void: &Void) -> Ruling {
+        let voidable = |entry: &LedgerEntry| entry.kind == EntryKind::Authorisation && entry.is_charged();
         let Some(voided) = self.store.transaction(void.transaction_id()).filter(voidable) else {
             return answer::bad_request("invalid transaction id").into();
         };
-        let voided = voided.clone();
         let status = self.choices.status_codes.voided.clone().into_owned();
         let void_reason = void.reason_text().map(without_card_numbers);
         let entry = (self.choices.void_answer == VoidAnswer::NewTransactionId).then(|| {
@@ -287,13 +313,13 @@ impl Clerk<'_> {
         let answer =
             answer::post(SuccessEnvelope::TRANSACTION_VOIDED, &TransactionReceipt::new(answered_id.clone()));
         let transaction_id = void.transaction_id().clone();
-        Decision { answer, effect: Some(Effect::Void { transaction_id, status, reason: void_reason, entry }) }
+        Ruling { answer, effect: Some(Effect::Void { transaction_id, status, reason: void_reason, entry }) }
     }
 
     fn get_transaction(&self, id: &str) -> Response<Bytes> {
-        let entry = TransactionId::new(id).ok().and_then(|id| self.store.transaction(&id));
-        match entry {
-            Some(entry) => answer::get(SuccessEnvelope::TRANSACTION_FOUND, &entry.record),
+        let document = TransactionId::new(id).ok().and_then(|id| self.store.document(&id));
+        match document {
+            Some(document) => answer::get(SuccessEnvelope::TRANSACTION_FOUND, &document.record()),
             None => answer::error(StatusCode::NOT_FOUND, ErrorEnvelope::TRANSACTION_NOT_FOUND),
         }
     }
@@ -317,12 +343,24 @@ impl Clerk<'_> {
         type_code(decided)
     }
 
+    /// An id that no transaction has: a restored one may have been made from the same seed.
     fn new_transaction_id(&mut self) -> TransactionId {
-        self.randomness.identifier("txn_").parse().expect("letters, digits and a low line are a valid id")
+        loop {
+            let id = self.randomness.identifier("txn_").parse().expect(VALID_ID);
+            if self.store.document(&id).is_none() {
+                return id;
+            }
+        }
     }
 
+    /// The same for tokens.
     fn new_token_id(&mut self) -> TokenId {
-        self.randomness.identifier("tok_").parse().expect("letters, digits and a low line are a valid id")
+        loop {
+            let id = self.randomness.identifier("tok_").parse().expect(VALID_ID);
+            if self.store.token(&id).is_none() {
+                return id;
+            }
+        }
     }
 }
 
@@ -337,15 +375,15 @@ struct Payment {
     description: Option<String>,
     record: TransactionRecord,
     new_token: Option<StoredToken>,
-    counted_token: Option<TokenId>,
 }
 
 /// A token that is there.
 struct ChargeableToken {
     verdict: Verdict,
     card: MaskedCard,
-    counts_uses: bool,
 }
+
+const VALID_ID: &str = "letters, digits and a low line are a valid id";
 
 /// The reason where the test values give no other.
 const DECLINED: &str = "declined";
@@ -357,14 +395,6 @@ fn type_code(transaction_type: TransactionType) -> TransactionTypeCode {
     }
 }
 
-/// Whether the keys are the same, in a time that depends on the given key's length alone.
-fn is_same_key(given: &[u8], expected: &[u8]) -> bool {
-    let cycled = expected.iter().cycle().take(given.len());
-    let difference =
-        given.iter().zip(cycled).fold(0, |difference, (given, expected)| difference | (given ^ expected));
-    given.len() == expected.len() && difference == 0
-}
-
 /// Whether the body is declared as JSON; parameters such as a charset do not matter.
 fn is_json(headers: &HeaderMap) -> bool {
     let essence = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()?.split(';').next());
@@ -374,14 +404,6 @@ fn is_json(headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_key_is_the_same_only_to_the_last_letter() {
-        assert!(is_same_key(b"key", b"key"));
-        for other in ["", "k", "kez", "keyk", "keykey", "KEY"] {
-            assert!(!is_same_key(other.as_bytes(), b"key"), "{other}");
-        }
-    }
 
     #[test]
     fn a_content_type_may_have_parameters_and_any_case() {

@@ -35,6 +35,14 @@ pub struct Fault {
     times: u32,
 }
 
+/// The fault that one request asks for itself, as an extension of the `http::Request` that is
+/// [handled](crate::FakeGateway::handle): whoever serves the gateway puts it there.
+///
+/// It strikes this one request, whatever its operation, `skip` and `times` say, and only if no armed fault does.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::exhaustive_structs, reason = "a wrapper around one value")]
+pub struct RequestedFault(pub Fault);
+
 /// When a faulty request takes effect.
 ///
 /// Complete: before, after, or later.
@@ -208,6 +216,16 @@ impl Fault {
 
     pub(crate) fn retry_after_header(&self) -> Option<&HeaderValue> {
         self.retry_after.as_ref()
+    }
+
+    /// How many requests pass before the first strike.
+    pub(crate) fn skipped(&self) -> u32 {
+        self.skip
+    }
+
+    /// How many requests it strikes.
+    pub(crate) fn strike_count(&self) -> u32 {
+        self.times
     }
 
     pub(crate) fn strikes(&self, operation: OperationName) -> bool {

@@ -12,10 +12,10 @@ use crate::gateway_builder::UnfiredFaults;
 use crate::randomness::{Randomness, SeededJitter};
 use crate::recorded_request::RequestLog;
 use crate::service::{HeldRequest, Service};
-use crate::store::Store;
+use crate::tenants::Tenants;
 use crate::{
-    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Gate, Ledger, ManualClock,
-    RecordedRequest, Reply, Responder, StoredToken,
+    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, Ledger, ManualClock,
+    RecordedRequest, Reply, Responder, StoredToken, Tenant,
 };
 
 /// The payment service as a state machine, for the tests of programs that take payments.
@@ -57,17 +57,22 @@ impl FakeGateway {
     }
 
     pub(crate) fn from_builder(builder: FakeGatewayBuilder) -> Self {
+        let mut tenants = Tenants::new(builder.api_keys);
+        if let Some(log) = &builder.change_log {
+            for (index, tenant) in tenants.iter_mut().enumerate() {
+                tenant.store.log_to(Arc::clone(log), index);
+            }
+        }
         let service = Service {
-            api_key: builder.api_key,
+            tenants,
             choices: builder.choices,
             randomness: Randomness::new(builder.seed),
-            store: Store::default(),
             faults: crate::armed_fault::ArmedFaults::default(),
             gates: crate::gate::Gates::default(),
             requests: RequestLog::new(builder.recorded_requests),
             late: Vec::new(),
         };
-        let responder = Responder::new(service, builder.clock, builder.system_wall_clock);
+        let responder = Responder::new(service, builder.clock, builder.wall_clock, builder.change_log);
         let sentinel = Sentinel { responder: responder.clone(), unfired_faults: builder.unfired_faults };
         Self { responder, _sentinel: Arc::new(sentinel) }
     }
@@ -95,9 +100,48 @@ impl FakeGateway {
         Endpoint::new(Self::BASE_URL, api_key).expect("a constant https address")
     }
 
-    /// The key that this gateway accepts.
+    /// The key that this gateway accepts, or the first of several.
     pub fn api_key(&self) -> String {
-        self.service().api_key.clone()
+        self.service().tenants[0].api_key.clone()
+    }
+
+    /// What belongs to a key, or nothing if the gateway does not accept it.
+    pub fn tenant(&self, api_key: &str) -> Option<Tenant> {
+        let index = self.service().tenants.with_key(api_key.as_bytes())?;
+        Some(Tenant::new(self.responder(), index))
+    }
+
+    /// Every tenant, in the order of the builder's keys.
+    pub fn tenants(&self) -> impl Iterator<Item = Tenant> {
+        let count = self.service().tenants.len();
+        (0..count).map(|index| Tenant::new(self.responder(), index))
+    }
+
+    /// The first key's tenant, whom the questions of this gateway are about.
+    pub fn first_tenant(&self) -> Tenant {
+        Tenant::new(self.responder(), 0)
+    }
+
+    /// Gives every tenant the records of the fixtures whose ids it does not have yet, and arms their faults.
+    pub fn load(&self, fixtures: &Fixtures) {
+        for tenant in self.tenants() {
+            tenant.add_missing(fixtures);
+        }
+        for fault in &fixtures.faults {
+            self.arm(fault.clone());
+        }
+    }
+
+    /// Forgets everything: the records of every tenant, faults, recorded requests, and what was to be committed late.
+    /// Keys, choices and gates stay.
+    pub fn reset(&self) {
+        let mut service = self.service();
+        service.late.clear();
+        service.faults.disarm_all();
+        service.requests.clear();
+        for tenant in service.tenants.iter_mut() {
+            tenant.store.clear();
+        }
     }
 
     /// The clock that this gateway's transports and clients wait by.
@@ -156,12 +200,12 @@ impl FakeGateway {
 
     /// What the service did so far.
     pub fn ledger(&self) -> Ledger {
-        Ledger::new(self.service().store.transactions().to_vec())
+        self.first_tenant().ledger()
     }
 
     /// The tokens that payments made so far, oldest first; the named ones of the test values are not among them.
     pub fn tokens(&self) -> Vec<StoredToken> {
-        self.service().store.tokens().to_vec()
+        self.first_tenant().tokens()
     }
 
     /// Adds a customer that can be looked up, or replaces the one of the same id.
@@ -171,9 +215,7 @@ impl FakeGateway {
     /// If the record has no `CustomerId`.
     #[track_caller]
     pub fn add_customer(&self, customer: CustomerRecord) {
-        let id =
-            customer.customer_id.value().cloned().expect("a customer needs a CustomerId to be looked up by");
-        self.service().store.add_customer(id, customer);
+        self.first_tenant().add_customer(customer);
     }
 
     /// The newest requests, as they were received and without their secrets, newest last.

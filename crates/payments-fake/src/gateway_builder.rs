@@ -1,18 +1,22 @@
 use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use payments_core::ApiKey;
 
 use crate::choices::Choices;
-use crate::{DeclineShape, FakeGateway, ManualClock};
+use crate::responder::WallClock;
+use crate::{ChangeLog, DeclineShape, FakeGateway, ManualClock};
 
 /// Builds a [`FakeGateway`] that differs from [`FakeGateway::new`].
 #[must_use = "a builder does nothing until it is built"]
 pub struct FakeGatewayBuilder {
-    pub(crate) api_key: String,
+    pub(crate) api_keys: Vec<String>,
     pub(crate) seed: u64,
     pub(crate) choices: Choices,
     pub(crate) clock: ManualClock,
-    pub(crate) system_wall_clock: bool,
+    pub(crate) wall_clock: Option<WallClock>,
+    pub(crate) change_log: Option<Arc<dyn ChangeLog>>,
     pub(crate) unfired_faults: UnfiredFaults,
     pub(crate) recorded_requests: usize,
 }
@@ -27,11 +31,12 @@ pub(crate) enum UnfiredFaults {
 impl FakeGatewayBuilder {
     pub(crate) fn new() -> Self {
         Self {
-            api_key: FakeGateway::API_KEY.to_owned(),
+            api_keys: vec![FakeGateway::API_KEY.to_owned()],
             seed: 0,
             choices: Choices::default(),
             clock: ManualClock::auto(),
-            system_wall_clock: false,
+            wall_clock: None,
+            change_log: None,
             unfired_faults: UnfiredFaults::Panic,
             recorded_requests: 1000,
         }
@@ -44,8 +49,22 @@ impl FakeGatewayBuilder {
     /// If it is no key that a client could send: empty, or with anything but visible ASCII.
     #[track_caller]
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.api_key = key.into();
-        assert!(ApiKey::new(&self.api_key).is_ok(), "an API key is visible ASCII without spaces");
+        self.api_keys[0] = checked(key.into());
+        self
+    }
+
+    /// A further key, under which there is another [`Tenant`](crate::Tenant): a ledger, tokens and customers of its own. A
+    /// key that is there already is not added again.
+    ///
+    /// # Panics
+    ///
+    /// As [`api_key`](Self::api_key).
+    #[track_caller]
+    pub fn another_api_key(mut self, key: impl Into<String>) -> Self {
+        let key = checked(key.into());
+        if !self.api_keys.contains(&key) {
+            self.api_keys.push(key);
+        }
         self
     }
 
@@ -84,10 +103,16 @@ impl FakeGatewayBuilder {
         self
     }
 
-    /// Dates answers by the computer's clock, for a gateway that is served to others. A run then no longer repeats byte
-    /// for byte.
-    pub fn system_wall_clock(mut self) -> Self {
-        self.system_wall_clock = true;
+    /// Dates answers and ledger entries by this clock instead of [`clock`](Self::clock), for a gateway that is served to
+    /// others: [`SystemTime::now`] is the computer's. A run then no longer repeats byte for byte.
+    pub fn wall_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.wall_clock = Some(Box::new(now));
+        self
+    }
+
+    /// Writes every change down before anybody is told of it; see [`ChangeLog`].
+    pub fn change_log(mut self, log: impl ChangeLog) -> Self {
+        self.change_log = Some(Arc::new(log));
         self
     }
 
@@ -111,16 +136,29 @@ impl FakeGatewayBuilder {
 
 impl fmt::Debug for FakeGatewayBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { api_key: _, seed, choices, clock, system_wall_clock, unfired_faults, recorded_requests } =
-            self;
+        let Self {
+            api_keys,
+            seed,
+            choices,
+            clock,
+            wall_clock: _,
+            change_log: _,
+            unfired_faults,
+            recorded_requests,
+        } = self;
         f.debug_struct("FakeGatewayBuilder")
-            .field("api_key", &format_args!("[redacted]"))
+            .field("api_keys", &format_args!("[{} redacted]", api_keys.len()))
             .field("seed", seed)
             .field("choices", choices)
             .field("clock", clock)
-            .field("system_wall_clock", system_wall_clock)
             .field("unfired_faults", unfired_faults)
             .field("recorded_requests", recorded_requests)
-            .finish()
+            .finish_non_exhaustive()
     }
+}
+
+#[track_caller]
+fn checked(key: String) -> String {
+    assert!(ApiKey::new(&key).is_ok(), "an API key is visible ASCII without spaces");
+    key
 }

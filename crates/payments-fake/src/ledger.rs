@@ -2,7 +2,7 @@ use std::fmt;
 use std::time::SystemTime;
 
 use payments_core::OperationName;
-use payments_model::{Amount, Field, MaskedCard, TokenId, TransactionId, TransactionRecord};
+use payments_model::{Amount, MaskedCard, TokenId, TransactionId, TransactionRecord};
 
 /// What the service did, as it was at the moment of [`FakeGateway::ledger`](crate::FakeGateway::ledger): the truth that a
 /// client's belief is measured against.
@@ -125,12 +125,6 @@ impl LedgerEntry {
     /// Whether the payer cannot use the money: approved and not voided.
     pub fn is_charged(&self) -> bool {
         self.kind != EntryKind::Void && self.state == EntryState::Approved
-    }
-
-    pub(crate) fn void(&mut self, status: String, reason: Option<String>) {
-        self.state = EntryState::Voided;
-        self.void_reason = reason;
-        self.record.status = Field::Value(status);
     }
 }
 

@@ -8,7 +8,7 @@ use payments_core::{OperationName, Timer};
 
 use crate::fault::Phase;
 use crate::service::{HeldRequest, Service, operation_of};
-use crate::{ManualClock, Reply};
+use crate::{ChangeLog, ManualClock, NotDurable, Reply};
 
 /// The side of a [`FakeGateway`](crate::FakeGateway) that transports and servers hold.
 ///
@@ -19,12 +19,21 @@ pub struct Responder(Arc<Shared>);
 struct Shared {
     service: Mutex<Service>,
     clock: ManualClock,
-    system_wall_clock: bool,
+    wall_clock: Option<WallClock>,
+    change_log: Option<Arc<dyn ChangeLog>>,
 }
 
+/// Tells the time of day.
+pub(crate) type WallClock = Box<dyn Fn() -> SystemTime + Send + Sync>;
+
 impl Responder {
-    pub(crate) fn new(service: Service, clock: ManualClock, system_wall_clock: bool) -> Self {
-        Self(Arc::new(Shared { service: Mutex::new(service), clock, system_wall_clock }))
+    pub(crate) fn new(
+        service: Service,
+        clock: ManualClock,
+        wall_clock: Option<WallClock>,
+        change_log: Option<Arc<dyn ChangeLog>>,
+    ) -> Self {
+        Self(Arc::new(Shared { service: Mutex::new(service), clock, wall_clock, change_log }))
     }
 
     /// What the network would carry back for this request at this time of day. It neither waits nor looks at a clock.
@@ -40,6 +49,9 @@ impl Responder {
     /// [`handle`](Self::handle) as a server does it: at the gateway's time of day, waiting at its
     /// [gates](crate::Gate), and by `timer` for held requests. The reply is never [`Reply::Held`].
     ///
+    /// With a [`ChangeLog`] the reply waits until everything that it can speak of is durable. If that fails, the connection
+    /// is [closed](Reply::Closed): nobody is told of a payment that the next start would not know.
+    ///
     /// Dropping the future is a client that went away: what was not committed by then never is.
     pub async fn respond(&self, request: Request<Bytes>, timer: &dyn Timer) -> Reply {
         let operation = operation_of(&request);
@@ -51,8 +63,21 @@ impl Responder {
             }
             reply => reply,
         };
+        let reply = if self.flushed().await.is_ok() { reply } else { Reply::Closed };
         self.pass_gate(operation, Phase::AfterCommit).await;
         reply
+    }
+
+    /// Waits until every change so far is durable; at once if the gateway has no [`ChangeLog`].
+    ///
+    /// # Errors
+    ///
+    /// If one could not be made durable.
+    pub async fn flushed(&self) -> Result<(), NotDurable> {
+        match &self.0.change_log {
+            Some(log) => log.flushed().await,
+            None => Ok(()),
+        }
     }
 
     /// The gateway's own clock.
@@ -73,13 +98,13 @@ impl Responder {
     }
 
     fn wall(&self) -> SystemTime {
-        if self.0.system_wall_clock { SystemTime::now() } else { self.0.clock.wall() }
+        self.0.wall_clock.as_ref().map_or_else(|| self.0.clock.wall(), |now| now())
     }
 }
 
 impl fmt::Debug for Responder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { service: _, clock, system_wall_clock: _ } = &*self.0;
+        let Shared { service: _, clock, wall_clock: _, change_log: _ } = &*self.0;
         f.debug_struct("Responder").field("clock", clock).finish_non_exhaustive()
     }
 }

@@ -1,5 +1,6 @@
 use payments_model::{CustomerRecord, Field, GatewayCustomerId};
 
+use crate::store::Store;
 use crate::test_values::{CUSTOMER, GATEWAY_CUSTOMER};
 
 /// The record of the customer that is always there.
@@ -19,10 +20,16 @@ pub(crate) fn record() -> CustomerRecord {
     customer
 }
 
+/// Whether the store has no other customer in its place.
+pub(crate) fn is_missing(store: &Store) -> bool {
+    let id = CUSTOMER.parse().expect("a test value is a valid id");
+    store.customer(&id).is_none()
+}
+
 /// The owner of the named tokens and of every token made from a card.
 pub(crate) fn gateway_customer_id() -> GatewayCustomerId {
     GATEWAY_CUSTOMER.parse().expect("a test value is a valid id")
 }
 
 /// The number of the seeded customer's country. It has no meaning beyond this fake.
-const COUNTRY_ID: i64 = 1;
+pub(crate) const COUNTRY_ID: i64 = 1;

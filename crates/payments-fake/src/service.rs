@@ -8,26 +8,26 @@ use payments_core::OperationName;
 
 use crate::armed_fault::ArmedFaults;
 use crate::choices::Choices;
-use crate::decision::{Clerk, Decision};
+use crate::decision::{self, Decision};
 use crate::fault::{FaultKind, Phase};
 use crate::gate::Gates;
 use crate::randomness::Randomness;
 use crate::recorded_request::{RecordedRequest, RequestLog};
 use crate::route::Route;
-use crate::store::{Effect, Store};
-use crate::{Fault, Reply};
+use crate::store::Effect;
+use crate::tenants::Tenants;
+use crate::{Fault, Reply, RequestedFault};
 
 /// The service as a state machine: no I/O, no clock and no randomness of its own.
 pub(crate) struct Service {
-    pub(crate) api_key: String,
+    pub(crate) tenants: Tenants,
     pub(crate) choices: Choices,
     pub(crate) randomness: Randomness,
-    pub(crate) store: Store,
     pub(crate) faults: ArmedFaults,
     pub(crate) gates: Gates,
     pub(crate) requests: RequestLog,
-    /// What was decided and is to be committed when the test says so.
-    pub(crate) late: Vec<Effect>,
+    /// What was decided for a tenant and is to be committed when the test says so.
+    pub(crate) late: Vec<(usize, Effect)>,
 }
 
 /// A request that waits before it is processed. It holds card data; `Debug` shows nothing of it.
@@ -43,7 +43,8 @@ impl fmt::Debug for HeldRequest {
 impl Service {
     pub(crate) fn handle(&mut self, now: SystemTime, request: Request<Bytes>) -> Reply {
         let operation = operation_of(&request);
-        let fault = operation.and_then(|operation| self.faults.strike(operation));
+        let fault =
+            operation.and_then(|operation| self.faults.strike(operation).or_else(|| requested(&request)));
         if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
             // It never arrived, so there is nothing to record.
             return Reply::Refused;
@@ -64,16 +65,16 @@ impl Service {
     pub(crate) fn deliver_late(&mut self) -> usize {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
-        for effect in late {
-            self.store.commit(effect);
+        for (tenant, effect) in late {
+            self.tenants[tenant].store.commit(effect);
         }
         count
     }
 
     fn process(&mut self, now: SystemTime, request: &Request<Bytes>) -> Reply {
         let Decision { answer, effect } = self.decide(now, request);
-        if let Some(effect) = effect {
-            self.store.commit(effect);
+        if let Some((tenant, effect)) = effect {
+            self.tenants[tenant].store.commit(effect);
         }
         Reply::Answer(answer)
     }
@@ -84,24 +85,28 @@ impl Service {
             return Reply::Held { by, request: HeldRequest(request) };
         }
         let Decision { answer, effect } = self.decide(now, &request);
-        if let Some(effect) = effect {
+        if let Some((tenant, effect)) = effect {
             match fault.phase() {
                 Phase::BeforeCommit => drop(effect),
-                Phase::AfterCommit => self.store.commit(effect),
-                Phase::Late => self.late.push(effect),
+                Phase::AfterCommit => self.tenants[tenant].store.commit(effect),
+                Phase::Late => self.late.push((tenant, effect)),
             }
         }
         Reply::of_fault(fault, answer, &mut self.randomness)
     }
 
     fn decide(&mut self, now: SystemTime, request: &Request<Bytes>) -> Decision {
-        let Self { api_key, choices, store, randomness, .. } = self;
-        let mut clerk = Clerk { now, api_key, choices, store, randomness };
+        let Self { tenants, choices, randomness, .. } = self;
         let route = Route::of(request.method(), request.uri().path());
-        let mut decision = clerk.decide(&route, request);
+        let mut decision = decision::decide(now, &route, request, tenants, choices, randomness);
         stamp(&mut decision.answer, now, randomness);
         decision
     }
+}
+
+/// The fault that the request asks for itself.
+fn requested(request: &Request<Bytes>) -> Option<Fault> {
+    request.extensions().get().map(|RequestedFault(fault)| fault.clone())
 }
 
 pub(crate) fn operation_of(request: &Request<Bytes>) -> Option<OperationName> {

@@ -1,19 +1,30 @@
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 
-use crate::{LedgerEntry, StoredToken};
+use crate::test_values::{TEST_VALUES, TestEffect};
+use crate::transaction_document::TransactionDocument;
+use crate::{Change, ChangeLog, EntryState, LedgerEntry, StoredToken, customer_document, token_document};
 
-/// What the service keeps: transactions, tokens and customers. It is changed by committing an [`Effect`] and by nothing
-/// else, so that whether a payment takes place can be decided apart from what the client is told.
-#[derive(Debug, Default)]
+/// What one tenant has: transactions, tokens and customers. It is changed by committing an [`Effect`] and by putting
+/// records into it, so that whether a payment takes place can be decided apart from what the client is told.
+#[derive(Default)]
 pub(crate) struct Store {
-    transactions: Vec<LedgerEntry>,
-    by_id: HashMap<TransactionId, usize>,
-    tokens: Vec<StoredToken>,
-    token_by_id: HashMap<TokenId, usize>,
-    uses: HashMap<TokenId, u32>,
-    customers: HashMap<CustomerId, CustomerRecord>,
+    transactions: IndexMap<TransactionId, TransactionDocument>,
+    tokens: IndexMap<TokenId, StoredToken>,
+    customers: IndexMap<CustomerId, CustomerRecord>,
+    /// How often each token was charged whose charges the test values count.
+    uses: HashMap<&'static str, u32>,
+    /// Who is told of every change.
+    log: Option<TenantLog>,
+}
+
+/// A change log and the tenant that writes to it.
+struct TenantLog {
+    log: Arc<dyn ChangeLog>,
+    tenant: usize,
 }
 
 /// A change that was decided and may be committed now, later or never.
@@ -21,11 +32,10 @@ pub(crate) struct Store {
 pub(crate) enum Effect {
     /// A payment, approved or declined.
     Payment {
-        entry: Box<LedgerEntry>,
+        id: TransactionId,
+        document: TransactionDocument,
         /// The token it makes.
         new_token: Option<StoredToken>,
-        /// The token whose uses are counted.
-        counted_token: Option<TokenId>,
     },
     /// A void.
     Void {
@@ -38,65 +48,140 @@ pub(crate) enum Effect {
 }
 
 impl Store {
+    /// Tells the log of every change from now on.
+    pub(crate) fn log_to(&mut self, log: Arc<dyn ChangeLog>, tenant: usize) {
+        self.log = Some(TenantLog { log, tenant });
+    }
+
     pub(crate) fn commit(&mut self, effect: Effect) {
         match effect {
-            Effect::Payment { entry, new_token, counted_token } => {
-                self.insert(*entry);
+            Effect::Payment { id, document, new_token } => {
+                self.put_document(id, document);
                 if let Some(token) = new_token {
-                    self.token_by_id.insert(token.token_id.clone(), self.tokens.len());
-                    self.tokens.push(token);
-                }
-                if let Some(token) = counted_token {
-                    *self.uses.entry(token).or_default() += 1;
+                    self.put_token(token);
                 }
             }
             Effect::Void { transaction_id, status, reason, entry } => {
                 // A late void may come after another one; a transaction is voided once.
-                let Some(voided) =
-                    self.by_id.get(&transaction_id).map(|index| &mut self.transactions[*index])
-                else {
-                    return;
-                };
-                if voided.is_charged() {
-                    voided.void(status, reason);
-                    if let Some(entry) = entry {
-                        self.insert(*entry);
-                    }
+                let voided = self.transaction(&transaction_id).filter(LedgerEntry::is_charged);
+                let Some(mut voided) = voided else { return };
+                voided.state = EntryState::Voided;
+                voided.void_reason = reason;
+                voided.record.status = status.into();
+                self.put_transaction(&voided);
+                if let Some(entry) = entry {
+                    self.put_transaction(&entry);
                 }
             }
         }
     }
 
-    fn insert(&mut self, entry: LedgerEntry) {
-        self.by_id.insert(entry.transaction_id().clone(), self.transactions.len());
-        self.transactions.push(entry);
+    /// Adds a transaction, or replaces the one with the same id in its place.
+    pub(crate) fn put_transaction(&mut self, entry: &LedgerEntry) {
+        self.put_document(entry.transaction_id().clone(), TransactionDocument::of(entry));
     }
 
-    pub(crate) fn transaction(&self, id: &TransactionId) -> Option<&LedgerEntry> {
-        self.by_id.get(id).map(|index| &self.transactions[*index])
+    pub(crate) fn put_token(&mut self, token: StoredToken) {
+        if self.log.is_some() {
+            let document = token_document::write(&token).into();
+            self.tell(Change::Token { id: token.token_id.clone(), document });
+        }
+        self.tokens.insert(token.token_id.clone(), token);
     }
 
-    pub(crate) fn transactions(&self) -> &[LedgerEntry] {
-        &self.transactions
+    pub(crate) fn put_customer(&mut self, id: CustomerId, customer: CustomerRecord) {
+        if self.log.is_some() {
+            self.tell(Change::Customer {
+                id: id.clone(),
+                document: customer_document::write(&customer).into(),
+            });
+        }
+        self.customers.insert(id, customer);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.transactions.clear();
+        self.tokens.clear();
+        self.customers.clear();
+        self.uses.clear();
+        self.tell(Change::Cleared);
+    }
+
+    /// Repeats a change that a log has kept, without telling the log again. It says what is wrong with a document that this
+    /// version did not write.
+    pub(crate) fn replay(&mut self, change: Change) -> Result<(), Vec<String>> {
+        let log = self.log.take();
+        let replayed = self.repeat(change);
+        self.log = log;
+        replayed
+    }
+
+    fn repeat(&mut self, change: Change) -> Result<(), Vec<String>> {
+        match change {
+            Change::Transaction { id, document } => {
+                let kept = TransactionDocument::kept(document)
+                    .ok_or_else(|| vec!["it is not a transaction as this version keeps it".to_owned()])?;
+                self.put_document(id, kept);
+            }
+            Change::Token { id: _, document } => self.put_token(token_document::read(&document)?),
+            Change::Customer { id: _, document } => {
+                let (id, customer) = customer_document::read(&document)?;
+                self.put_customer(id, customer);
+            }
+            Change::Cleared => self.clear(),
+        }
+        Ok(())
+    }
+
+    fn put_document(&mut self, id: TransactionId, document: TransactionDocument) {
+        if self.log.is_some() {
+            self.tell(Change::Transaction { id: id.clone(), document: Arc::clone(document.text()) });
+        }
+        let counted = TEST_VALUES.iter().filter(|row| row.effect == TestEffect::ApprovesTwice);
+        let used = counted.map(|row| row.value).find(|token| document.is_of_token(token));
+        let replaced = self.transactions.insert(id, document);
+        if let (Some(token), None) = (used, replaced) {
+            *self.uses.entry(token).or_default() += 1;
+        }
+    }
+
+    fn tell(&self, change: Change) {
+        if let Some(TenantLog { log, tenant }) = &self.log {
+            log.append(*tenant, change);
+        }
+    }
+
+    pub(crate) fn document(&self, id: &TransactionId) -> Option<&TransactionDocument> {
+        self.transactions.get(id)
+    }
+
+    pub(crate) fn transaction(&self, id: &TransactionId) -> Option<LedgerEntry> {
+        self.document(id).map(TransactionDocument::entry)
+    }
+
+    /// In the order in which they were committed.
+    pub(crate) fn documents(&self) -> impl ExactSizeIterator<Item = &TransactionDocument> {
+        self.transactions.values()
     }
 
     pub(crate) fn token(&self, id: &TokenId) -> Option<&StoredToken> {
-        self.token_by_id.get(id).map(|index| &self.tokens[*index])
+        self.tokens.get(id)
     }
 
-    pub(crate) fn tokens(&self) -> &[StoredToken] {
-        &self.tokens
+    pub(crate) fn tokens(&self) -> impl Iterator<Item = &StoredToken> {
+        self.tokens.values()
     }
 
+    /// How often a test token was charged; only those count whose charges the test values limit.
     pub(crate) fn uses(&self, id: &TokenId) -> u32 {
-        self.uses.get(id).copied().unwrap_or_default()
+        self.uses.get(id.as_str()).copied().unwrap_or_default()
     }
 
     pub(crate) fn customer(&self, id: &CustomerId) -> Option<&CustomerRecord> {
         self.customers.get(id)
     }
 
-    pub(crate) fn add_customer(&mut self, id: CustomerId, customer: CustomerRecord) {
-        self.customers.insert(id, customer);
+    pub(crate) fn customers(&self) -> impl Iterator<Item = &CustomerRecord> {
+        self.customers.values()
     }
 }

@@ -1,6 +1,6 @@
 use payments_model::{GatewayCustomerId, MaskedCard, TokenId, TransactionId};
 
-/// A token that a payment with `PaymentTokenization` made.
+/// A token that a payment with `PaymentTokenization` made, or a test.
 ///
 /// The interface does not show how a program learns of it; a test asks [`FakeGateway::tokens`](crate::FakeGateway::tokens).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,8 +12,8 @@ pub struct StoredToken {
     pub gateway_customer_id: GatewayCustomerId,
     /// The card it was made from, masked.
     pub card: MaskedCard,
-    /// The payment that made it.
-    pub transaction_id: TransactionId,
+    /// The payment that made it, unless a test did.
+    pub transaction_id: Option<TransactionId>,
     /// Whether every charge of it is declined, as its card demands.
     pub declines: bool,
 }

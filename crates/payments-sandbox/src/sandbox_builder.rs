@@ -1,6 +1,7 @@
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::SystemTime;
 
 use payments_fake::FakeGateway;
 use tokio::net::TcpListener;
@@ -81,7 +82,7 @@ impl SandboxBuilder {
     pub async fn start(self) -> io::Result<Sandbox> {
         let tls = self.certificate.map(|pem| Tls::new(&pem.chain, &pem.private_key)).transpose()?;
         let gateway = self.gateway.unwrap_or_else(|| {
-            let builder = FakeGateway::builder().system_wall_clock();
+            let builder = FakeGateway::builder().wall_clock(SystemTime::now);
             match self.api_key {
                 Some(key) => builder.api_key(key).build(),
                 None => builder.build(),

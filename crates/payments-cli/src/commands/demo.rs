@@ -9,6 +9,7 @@ mod truth;
 
 use std::error::Error as StdError;
 use std::io::{self, Write};
+use std::time::SystemTime;
 
 use payments_core::{ApiKey, Client, Endpoint};
 use payments_fake::FakeGateway;
@@ -36,7 +37,7 @@ pub(super) fn run(options: &GlobalOptions) -> ExitCode {
         runtime::Builder::new_current_thread().enable_all().build().map_err(Into::into).and_then(|runtime| {
             let page = Page { out: &mut stdout.lock(), shape, style };
             // A fault that does not strike shows in the comparison; it must not end the demonstration with a panic.
-            let gateway = FakeGateway::builder().system_wall_clock().ignore_unfired_faults().build();
+            let gateway = FakeGateway::builder().wall_clock(SystemTime::now).ignore_unfired_faults().build();
             runtime.block_on(async { play(page, Sandbox::builder().gateway(gateway).start().await?).await })
         });
     match played {

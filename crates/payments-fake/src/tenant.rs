@@ -1,0 +1,155 @@
+use std::fmt;
+
+use payments_model::{CustomerId, CustomerRecord, TokenId};
+
+use crate::store::Store;
+use crate::transaction_document::TransactionDocument;
+use crate::{
+    Change, DocumentError, Fixtures, Ledger, Responder, StoredToken, customer_document, seeded_customer,
+    token_document,
+};
+
+/// What belongs to one API key: a ledger, tokens and customers of its own. See
+/// [`FakeGateway::tenant`](crate::FakeGateway::tenant).
+///
+/// Another key sees none of it. Faults, gates and the record of requests are the server's and are shared.
+#[derive(Clone)]
+pub struct Tenant {
+    responder: Responder,
+    index: usize,
+}
+
+impl Tenant {
+    pub(crate) fn new(responder: Responder, index: usize) -> Self {
+        Self { responder, index }
+    }
+
+    /// What the service did so far for this key.
+    pub fn ledger(&self) -> Ledger {
+        self.with(|store| Ledger::new(store.documents().map(TransactionDocument::entry).collect()))
+    }
+
+    /// How many transactions there are, declined and voided ones included.
+    pub fn transaction_count(&self) -> usize {
+        self.with(|store| store.documents().len())
+    }
+
+    /// The tokens that payments or tests made, oldest first; the named ones of the test values are not among them.
+    pub fn tokens(&self) -> Vec<StoredToken> {
+        self.with(|store| store.tokens().cloned().collect())
+    }
+
+    /// Adds a customer that can be looked up, or replaces the one of the same id.
+    ///
+    /// # Panics
+    ///
+    /// If the record has no `CustomerId`.
+    #[track_caller]
+    pub fn add_customer(&self, customer: CustomerRecord) {
+        let id =
+            customer.customer_id.value().cloned().expect("a customer needs a CustomerId to be looked up by");
+        self.with(|store| store.put_customer(id, customer));
+    }
+
+    /// The same from JSON, as in [`Fixtures::from_json`].
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
+    pub fn add_customer_json(&self, json: &str) -> Result<CustomerId, DocumentError> {
+        let (id, customer) = customer_document::read(json).map_err(DocumentError::new)?;
+        self.with(|store| store.put_customer(id.clone(), customer));
+        Ok(id)
+    }
+
+    /// Adds a token that can be charged, or replaces the one of the same id; JSON as in [`Fixtures::from_json`].
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
+    pub fn add_token_json(&self, json: &str) -> Result<TokenId, DocumentError> {
+        let token = token_document::read(json).map_err(DocumentError::new)?;
+        let id = token.token_id.clone();
+        self.with(|store| store.put_token(token));
+        Ok(id)
+    }
+
+    /// Adds the records of the fixtures whose ids are not there yet; faults are
+    /// [the gateway's](crate::FakeGateway::load).
+    pub(crate) fn add_missing(&self, fixtures: &Fixtures) {
+        let Fixtures { customers, tokens, transactions, faults: _ } = fixtures;
+        self.with(|store| {
+            for (id, customer) in customers {
+                if store.customer(id).is_none() {
+                    store.put_customer(id.clone(), customer.clone());
+                }
+            }
+            for token in tokens {
+                if store.token(&token.token_id).is_none() {
+                    store.put_token(token.clone());
+                }
+            }
+            for entry in transactions {
+                if store.document(entry.transaction_id()).is_none() {
+                    store.put_transaction(entry);
+                }
+            }
+        });
+    }
+
+    /// Everything as JSON: `{"transactions": […], "tokens": […], "customers": […]}`, oldest first, the seeded customer
+    /// included.
+    ///
+    /// A transaction is its record's fields and `Operation`, `ReferenceNo`, `Description`, `TokenId`, `Voided`, `Declined`,
+    /// `VoidReason` and `ProcessedAt`. [`Fixtures::from_json`] reads it.
+    pub fn state_json(&self) -> String {
+        self.with(|store| {
+            let seeded = seeded_customer::record();
+            let seeded = seeded_customer::is_missing(store).then_some(&seeded);
+            let customers = seeded.into_iter().chain(store.customers()).map(customer_document::write);
+            format!(
+                r#"{{"transactions":[{}],"tokens":[{}],"customers":[{}]}}"#,
+                join(store.documents().map(|document| document.text().as_ref())),
+                join(store.tokens().map(token_document::write)),
+                join(customers),
+            )
+        })
+    }
+
+    /// Repeats a change that a [`ChangeLog`](crate::ChangeLog) has kept; the log is not told of it again.
+    ///
+    /// # Errors
+    ///
+    /// If its document is not one that this version wrote.
+    pub fn replay(&self, change: Change) -> Result<(), DocumentError> {
+        self.with(|store| store.replay(change)).map_err(DocumentError::new)
+    }
+
+    /// Forgets everything of this key but the seeded customer.
+    pub fn clear(&self) {
+        self.with(Store::clear);
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&mut Store) -> T) -> T {
+        let mut service = self.responder.service();
+        look(&mut service.tenants[self.index].store)
+    }
+}
+
+fn join<T: AsRef<str>>(documents: impl Iterator<Item = T>) -> String {
+    let mut joined = String::new();
+    for document in documents {
+        if !joined.is_empty() {
+            joined.push(',');
+        }
+        joined.push_str(document.as_ref());
+    }
+    joined
+}
+
+impl fmt::Debug for Tenant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { responder: _, index } = self;
+        f.debug_tuple("Tenant").field(index).finish()
+    }
+}
