@@ -34,8 +34,8 @@ use crate::{
 #[derive(Clone)]
 pub struct FakeGateway {
     responder: Responder,
-    /// Only its drop matters, when the last handle goes.
-    _sentinel: Arc<Sentinel>,
+    /// Only its drop matters, when the last handle goes. A server's handle has none.
+    _sentinel: Option<Arc<Sentinel>>,
 }
 
 impl FakeGateway {
@@ -74,7 +74,7 @@ impl FakeGateway {
         };
         let responder = Responder::new(service, builder.clock, builder.wall_clock, builder.change_log);
         let sentinel = Sentinel { responder: responder.clone(), unfired_faults: builder.unfired_faults };
-        Self { responder, _sentinel: Arc::new(sentinel) }
+        Self { responder, _sentinel: Some(Arc::new(sentinel)) }
     }
 
     /// A client of this gateway, ready to be called: its [endpoint](Self::endpoint), its
@@ -243,6 +243,11 @@ impl FakeGateway {
     /// The side of this gateway that a transport or a server needs.
     pub fn responder(&self) -> Responder {
         self.responder.clone()
+    }
+
+    /// A handle that does not count when the last one is dropped: for a server, which ends on a thread of its own.
+    pub fn uncounted(&self) -> Self {
+        Self { responder: self.responder(), _sentinel: None }
     }
 
     fn service(&self) -> MutexGuard<'_, Service> {

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::record::without_card_numbers;
 use crate::route::Route;
+use crate::timestamp;
 
 /// A request as it was received, without its secrets.
 ///
@@ -99,6 +100,24 @@ impl RecordedRequest {
         self.body_length
     }
 
+    /// Everything above as one JSON object: `operation` (or `null`), `method`, `path`, `headers`, `fields`, `body_length`
+    /// and `received_at`.
+    pub fn to_json(&self) -> String {
+        let Self { operation, method, path, headers, fields, body_length, received_at } = self;
+        let headers: BTreeMap<_, _> =
+            headers.iter().map(|(name, value)| (name.as_str(), lossy(value))).collect();
+        let fields = fields.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
+        format!(
+            r#"{{"operation":{},"method":{},"path":{},"headers":{},"fields":{{{}}},"body_length":{body_length},"received_at":{}}}"#,
+            operation.map_or("null".to_owned(), |operation| quoted(operation.as_str())),
+            quoted(method.as_str()),
+            quoted(path),
+            serde_json::to_string(&headers).expect("texts are JSON"),
+            fields.collect::<Vec<_>>().join(","),
+            quoted(&timestamp::format(*received_at)),
+        )
+    }
+
     /// When it was received, by the gateway's wall clock.
     pub fn received_at(&self) -> SystemTime {
         self.received_at
@@ -150,7 +169,6 @@ fn redacted_fields(body: &Bytes) -> Vec<(Cow<'static, str>, String)> {
 }
 
 fn redacted_field(name: &str, json: &str) -> (Cow<'static, str>, String) {
-    let quoted = |text: &str| serde_json::to_string(text).expect("a text is JSON");
     let text = serde_json::from_str::<Cow<'_, str>>(json);
     let Ok(known) = SHOWN_FIELDS.binary_search(&name).map(|index| SHOWN_FIELDS[index]) else {
         let masked = text.ok().filter(|_| name == "CardNumber");
@@ -170,9 +188,17 @@ fn redacted_header(name: &HeaderName, value: &HeaderValue) -> HeaderValue {
     if has_secret_name || value.is_sensitive() {
         return redacted;
     }
-    let text = String::from_utf8_lossy(value.as_bytes());
+    let text = lossy(value);
     let shown = without_card_numbers(&text);
     if shown == text { value.clone() } else { HeaderValue::from_str(&shown).unwrap_or(redacted) }
+}
+
+fn lossy(value: &HeaderValue) -> Cow<'_, str> {
+    String::from_utf8_lossy(value.as_bytes())
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a text is JSON")
 }
 
 const REDACTED: &str = "[redacted]";

@@ -47,6 +47,21 @@ impl TestField {
     }
 }
 
+impl TestEffect {
+    /// The effect's name in the sandbox's interface, such as `approves` or `declines_as_token`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approves => "approves",
+            Self::Declines => "declines",
+            Self::DeclinesAsToken => "declines_as_token",
+            Self::ApprovesTwice => "approves_twice",
+            Self::Removed => "removed",
+            Self::Invalid => "invalid",
+            Self::Exists => "exists",
+        }
+    }
+}
+
 /// What a test value makes the fake do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
