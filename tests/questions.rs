@@ -5,6 +5,7 @@
 mod behaviour;
 mod faults;
 mod money;
+mod openapi;
 mod outcomes;
 mod readme;
 mod requests;

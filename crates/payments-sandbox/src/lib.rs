@@ -67,6 +67,7 @@
 
 mod blocking_sandbox;
 mod connection;
+mod openapi;
 mod real_time;
 mod sandbox;
 mod sandbox_builder;
@@ -77,5 +78,6 @@ mod symptom;
 mod tls;
 
 pub use blocking_sandbox::BlockingSandbox;
+pub use openapi::OPENAPI;
 pub use sandbox::Sandbox;
 pub use sandbox_builder::SandboxBuilder;

@@ -11,4 +11,5 @@ mod requests;
 mod scrubbing;
 mod secrets;
 mod serialization;
+mod table_checks;
 mod tables;

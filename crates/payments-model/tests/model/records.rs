@@ -6,7 +6,8 @@ use payments_model::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::tables::{CUSTOMER_RECORD, Kind, TRANSACTION_RECORD, assert_in_order};
+use crate::table_checks::assert_in_order;
+use crate::tables::{CUSTOMER_RECORD, Kind, TRANSACTION_RECORD};
 
 fn transaction(value: &Value) -> TransactionRecord {
     serde_json::from_str(&value.to_string()).unwrap()
@@ -16,7 +17,7 @@ fn transaction(value: &Value) -> TransactionRecord {
 fn full(table: &[(&str, Kind)]) -> Value {
     let member = |(index, (name, kind)): (usize, &(&str, Kind))| {
         let value = match kind {
-            Kind::Number => json!(index),
+            Kind::Number | Kind::Integer => json!(index),
             _ => json!(format!("{name} {index}")),
         };
         ((*name).to_owned(), value)

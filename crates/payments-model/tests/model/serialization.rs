@@ -11,7 +11,8 @@ use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-use crate::tables::{CARD_TRANSACTION, TOKEN_TRANSACTION, VOID, assert_follows, assert_in_order};
+use crate::table_checks::{assert_follows, assert_in_order};
+use crate::tables::{CARD_TRANSACTION, TOKEN_TRANSACTION, VOID};
 
 /// The names of the optional texts of a card transaction, in the order in which a [`Payment`] has them.
 const OPTIONAL_TEXTS: [&str; 11] = [
