@@ -11,6 +11,13 @@ xflags::xflags! {
         cmd tidy {}
         /// List the numbered decisions and the tests that hold each of them.
         cmd decisions {}
+        /// Measure, in a release build, and fail if a goal is missed.
+        cmd bench {
+            /// One benchmark alone, such as `sandbox`.
+            optional name: String
+            /// End well even if a goal is missed.
+            optional --report-only
+        }
         /// List the tasks.
         cmd help {}
     }

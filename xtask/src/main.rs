@@ -1,11 +1,12 @@
 //! The project's own tasks, called as `cargo xtask <task>`; `cargo xtask help` lists them.
 //!
 //! Everything that the project asks of its own source is here: one command that checks it all ([`mod@test`]), the rules
-//! of the repository as ordinary tests ([`tidy`]) and the list of decisions with the tests that hold them
-//! ([`decisions`]). Nothing here is part of a published crate.
+//! of the repository as ordinary tests ([`tidy`]), the list of decisions with the tests that hold them ([`decisions`])
+//! and the benchmarks ([`mod@bench`]). Nothing here is part of a published crate.
 
 #![allow(clippy::print_stdout, reason = "a task speaks to the person who ran it")]
 
+mod bench;
 mod decisions;
 mod flags;
 mod source;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         XtaskCmd::Test(_) => test::run(),
         XtaskCmd::Tidy(_) => tidy::run(),
         XtaskCmd::Decisions(_) => decisions::run(),
+        XtaskCmd::Bench(asked) => bench::run(&asked),
         XtaskCmd::Help(_) => {
             println!("{}", Xtask::help());
             Ok(())

@@ -1,0 +1,55 @@
+//! The least that an HTTP server of the same make can do: read the same body whole, answer fixed bytes.
+
+use std::convert::Infallible;
+use std::io::Write as _;
+use std::net::Ipv4Addr;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::runtime;
+
+/// Serves until the process is killed, on a runtime of the same kind as `payments sandbox` has.
+pub(crate) fn run() -> anyhow::Result<()> {
+    runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve())
+}
+
+async fn serve() -> anyhow::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, r#"{{"base_url":"http://{}/","api_key":"none"}}"#, listener.local_addr()?)?;
+    stdout.flush()?;
+    loop {
+        let (socket, _) = listener.accept().await?;
+        socket.set_nodelay(true)?;
+        let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service_fn(answer));
+        // However a connection ends: it was the client's to end.
+        tokio::spawn(async { drop(connection.await) });
+    }
+}
+
+async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    // A client that went away in the middle is answered all the same; nobody will see it.
+    if let Ok(body) = request.into_body().collect().await {
+        drop(body.to_bytes());
+    }
+    let mut answer = Response::new(Full::from(ANSWER));
+    let json = HeaderValue::from_static("application/json");
+    answer.headers_mut().insert(http::header::CONTENT_TYPE, json);
+    Ok(answer)
+}
+
+/// An answer of the sandbox, as long as the real ones.
+const ANSWER: &str = concat!(
+    r#"{"status":"success","status_code":100,"message":"Transaction Processed Successfully","data":{"#,
+    r#""TransactionId":"txn_e220a8397b1dcdaf","BaseAmount":1249.50,"Amount":1249.50,"CardNumber":"************4242","#,
+    r#""BillingEmail":"ada.lovelace@mail.example.com","BillingCustomerName":"Ada King, Countess of Lovelace","#,
+    r#""BillingAddress":"12 St James's Square, 2nd floor","BillingCity":"London","BillingState":"Greater London","#,
+    r#""BillingPostalCode":"SW1Y 4JH","BillingCountry":826,"BillingCountryCode":"+44","#,
+    r#""BillingPhoneNumber":"020 7946 0958","TransactionType":1,"Status":"1"}}"#,
+);

@@ -1,0 +1,65 @@
+//! How fast and how large things are, each figure beside its goal; called as `cargo xtask bench [NAME]`.
+//!
+//! A file for each question ([`sandbox`], [`handle`]), and what they share: a [`load`] generator that is much cheaper
+//! than what it measures, [`server`] processes, and a [`report`]. Two things are compared within one run, in turns,
+//! because a figure of another day or another machine says nothing about this one.
+
+#![allow(clippy::print_stdout, reason = "a benchmark speaks to the person who ran it")]
+
+mod answer;
+mod bare_server;
+mod flags;
+mod handle;
+mod load;
+mod plan;
+mod report;
+mod requests;
+mod sandbox;
+mod server;
+mod statistics;
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+
+use flags::{Bench, BenchCmd, Run};
+use plan::Plan;
+use report::Report;
+
+/// What can be measured: the name, what it answers, and how.
+const QUESTIONS: &[(&str, &str, Measure)] = &[
+    ("sandbox", "what a payment costs in `payments sandbox`", sandbox::measure),
+    ("handle", "what a request costs in the state machine alone, in instructions", handle::measure),
+];
+
+type Measure = fn(&Plan, &mut Report) -> anyhow::Result<()>;
+
+fn main() -> ExitCode {
+    let done = match Bench::from_env_or_exit().subcommand {
+        BenchCmd::Run(run) => measure(&run),
+        BenchCmd::ServeBare(_) => bare_server::run().map(|()| ExitCode::SUCCESS),
+        BenchCmd::HandleLoop(calls) => handle::run_loop(&calls.case, calls.calls).map(|()| ExitCode::SUCCESS),
+    };
+    done.unwrap_or_else(|error| {
+        println!("\nerror: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn measure(Run { name, smoke, report_only }: &Run) -> anyhow::Result<ExitCode> {
+    let asked: Vec<_> =
+        QUESTIONS.iter().filter(|(own, ..)| name.as_ref().is_none_or(|name| name == own)).collect();
+    if asked.is_empty() {
+        let names: Vec<_> = QUESTIONS.iter().map(|(name, about, _)| format!("{name}: {about}")).collect();
+        bail!("there is no benchmark of that name; there are\n  {}", names.join("\n  "));
+    }
+    let plan = if *smoke { Plan::SMOKE } else { Plan::FULL };
+    let mut report = Report::default();
+    println!("{}", plan.heading());
+    for (name, about, measure) in asked {
+        println!("\n── {name}: {about}");
+        measure(&plan, &mut report).with_context(|| format!("the benchmark {name} could not go on"))?;
+    }
+    let missed = report.close();
+    Ok(if missed == 0 || *report_only || *smoke { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

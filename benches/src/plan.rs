@@ -1,0 +1,58 @@
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+/// How much is measured. Everything is bounded, in count and in time.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// How often a process is started to see how soon it is ready.
+    pub(crate) starts: u32,
+    /// How often two things are measured in turns.
+    pub(crate) rounds: u32,
+    /// How long one of these turns is.
+    pub(crate) turn: Duration,
+    /// Payments before memory is looked at for the first time: what is allocated once is there by then.
+    pub(crate) warm_up: u32,
+    /// A small number of stored transactions.
+    pub(crate) few: u32,
+    /// A large one.
+    pub(crate) many: u32,
+    /// Calls of the state machine whose instructions are counted.
+    pub(crate) calls: u32,
+    means_something: bool,
+}
+
+impl Plan {
+    pub(crate) const FULL: Self = Self {
+        starts: 20,
+        rounds: 9,
+        turn: Duration::from_millis(500),
+        warm_up: 5_000,
+        few: 1_000,
+        many: 100_000,
+        calls: 1_000,
+        means_something: true,
+    };
+
+    /// A build without optimisation gets through this within seconds.
+    pub(crate) const SMOKE: Self = Self {
+        starts: 2,
+        rounds: 2,
+        turn: Duration::from_millis(20),
+        warm_up: 20,
+        few: 10,
+        many: 100,
+        calls: 2,
+        means_something: false,
+    };
+
+    /// What a reader of the figures must know about them.
+    pub(crate) fn heading(&self) -> String {
+        let build = if cfg!(debug_assertions) { "debug build" } else { "release build" };
+        let cores = available_parallelism().map_or_else(|_| "unknown".to_owned(), |cores| cores.to_string());
+        let caution = if self.means_something { "" } else { "; tiny counts, so the figures mean nothing" };
+        format!(
+            "{build}, {cores} processors shared by server and client; rates are medians of {} turns{caution}",
+            self.rounds
+        )
+    }
+}

@@ -1,0 +1,116 @@
+//! What a payment costs in `payments sandbox`: a real process, a real socket, the whole of HTTP.
+
+mod durable;
+mod look_up;
+mod memory;
+mod ready;
+mod throughput;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use bytes::Bytes;
+
+use crate::load::{Burst, Client, Load};
+use crate::plan::Plan;
+use crate::report::Report;
+use crate::requests;
+use crate::server::Server;
+
+pub(crate) fn measure(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
+    let rig = Rig::new(plan)?;
+    ready::measure(&rig, report)?;
+    throughput::measure(&rig, report)?;
+    durable::measure(&rig, report)?;
+    let stored = memory::measure(&rig, report)?;
+    look_up::measure(&rig, &stored, report)
+}
+
+/// What every question about the sandbox needs.
+struct Rig<'a> {
+    plan: &'a Plan,
+    client: Client,
+    /// The `payments` command.
+    payments: PathBuf,
+    keeps_data: bool,
+}
+
+/// A server and the transactions that it was given.
+struct Stored {
+    server: Server,
+    ids: Vec<String>,
+}
+
+impl<'a> Rig<'a> {
+    fn new(plan: &'a Plan) -> anyhow::Result<Self> {
+        let payments = this_program()?.with_file_name(format!("payments{}", std::env::consts::EXE_SUFFIX));
+        let help = Command::new(&payments).args(["sandbox", "--help"]).output();
+        let help = help.with_context(|| {
+            format!("{} cannot be run: build it with `cargo build -p payments-cli`", payments.display())
+        })?;
+        let keeps_data = String::from_utf8_lossy(&help.stdout).contains("--data");
+        Ok(Self { plan, client: Client::new()?, payments, keeps_data })
+    }
+
+    fn sandbox(&self) -> anyhow::Result<Server> {
+        Server::start(&self.payments, &["sandbox"])
+    }
+
+    fn sandbox_with_data(&self, file: &Path) -> anyhow::Result<Server> {
+        let file = file.to_str().context("the path of a temporary file is not UTF-8")?;
+        Server::start(&self.payments, &["sandbox", "--data", file])
+    }
+
+    /// Where databases are put: beside the build, because a folder for temporary files may be in memory, where nothing
+    /// is ever durable and everything is fast.
+    fn folder(&self) -> anyhow::Result<tempfile::TempDir> {
+        let build = self.payments.parent().context("a program is in a folder")?;
+        Ok(tempfile::Builder::new().prefix("bench-").tempdir_in(build)?)
+    }
+
+    /// The rate of one turn, in answers per second.
+    fn turn(&self, server: &Server, connections: usize, requests: Rc<[Bytes]>) -> anyhow::Result<f64> {
+        let time = self.plan.turn;
+        let load = Load { connections, requests, time, count: u32::MAX, keep: None };
+        let burst = self.client.run(server, &load)?;
+        ensure!(burst.answers > 0, "{server} answered nothing within {time:?}");
+        Ok(burst.rate())
+    }
+
+    /// The rate of card payments in one turn.
+    fn payments_turn(&self, server: &Server, connections: usize) -> anyhow::Result<f64> {
+        self.turn(server, connections, [requests::card_payment(server)].into())
+    }
+
+    /// Makes this many card payments and gives their ids.
+    fn fill(&self, server: &Server, count: u32) -> anyhow::Result<Vec<String>> {
+        let load = Load {
+            connections: MANY_CONNECTIONS,
+            requests: [requests::card_payment(server)].into(),
+            time: LONGEST_FILL,
+            count,
+            keep: Some(requests::transaction_id),
+        };
+        let Burst { answers, time, kept } = self.client.run(server, &load)?;
+        ensure!(answers == count, "{server} took only {answers} of {count} payments within {time:?}");
+        ensure!(kept.len() == count as usize, "{server} answered payments without a TransactionId");
+        Ok(kept)
+    }
+}
+
+fn bare_server() -> anyhow::Result<Server> {
+    Server::start(&this_program()?, &["serve-bare"])
+}
+
+const MANY_CONNECTIONS: usize = 64;
+
+const LONGEST_FILL: Duration = Duration::from_mins(1);
+
+const WITHOUT_DATA: &str = "this build has no --data";
+
+fn this_program() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("the path of this program is unknown")
+}
