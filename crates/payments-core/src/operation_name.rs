@@ -21,6 +21,11 @@ impl OperationName {
     pub const ALL: &'static [Self] =
         &[Self::Transaction, Self::TokenTransaction, Self::Void, Self::GetTransaction, Self::GetCustomer];
 
+    /// The operation with this [name](Self::as_str).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|operation| operation.as_str() == name)
+    }
+
     /// The operation's name in lower case with hyphens, such as `token-transaction`.
     pub const fn as_str(self) -> &'static str {
         match self {

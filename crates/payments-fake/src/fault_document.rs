@@ -138,7 +138,7 @@ fn read_target(reader: &mut DocumentReader<'_>) -> Option<FaultTarget> {
     let name = reader.text("operation");
     let target = name.and_then(|name| match name.as_str() {
         ANY => Some(Fault::on_any()),
-        name => OperationName::ALL.iter().find(|own| own.as_str() == name).map(|own| Fault::on(*own)),
+        name => OperationName::from_name(name).map(Fault::on),
     });
     if target.is_none() {
         let names: Vec<_> = OperationName::ALL.iter().map(|own| own.as_str()).collect();

@@ -88,6 +88,24 @@ impl Reply {
     }
 }
 
+impl Reply {
+    /// The answer that it is, or of which it shows a part.
+    pub fn answer_mut(&mut self) -> Option<&mut Response<Bytes>> {
+        match self {
+            Self::Answer(answer)
+            | Self::Delayed { answer, .. }
+            | Self::Drip { answer, .. }
+            | Self::Truncated { answer, .. } => Some(answer),
+            Self::Held { .. }
+            | Self::Garbage(_)
+            | Self::Refused
+            | Self::Closed
+            | Self::Reset
+            | Self::Stalled => None,
+        }
+    }
+}
+
 /// It begins with the head of a TLS record: what a client meets when it speaks plain HTTP to the wrong port.
 fn garbage(randomness: &mut Randomness) -> Bytes {
     let mut bytes = vec![0x16, 0x03, 0x01, 0x00, 0x40];

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use payments_model::{CustomerId, CustomerRecord, TokenId};
+use payments_model::CustomerRecord;
 
 use crate::store::Store;
 use crate::transaction_document::TransactionDocument;
@@ -51,27 +51,29 @@ impl Tenant {
         self.with(|store| store.put_customer(id, customer));
     }
 
-    /// The same from JSON, as in [`Fixtures::from_json`].
+    /// The same from JSON, as in [`Fixtures::from_json`]. Gives the record back as it is kept.
     ///
     /// # Errors
     ///
     /// Everything that is wrong with it.
-    pub fn add_customer_json(&self, json: &str) -> Result<CustomerId, DocumentError> {
+    pub fn add_customer_json(&self, json: &str) -> Result<String, DocumentError> {
         let (id, customer) = customer_document::read(json).map_err(DocumentError::new)?;
-        self.with(|store| store.put_customer(id.clone(), customer));
-        Ok(id)
+        let kept = customer_document::write(&customer);
+        self.with(|store| store.put_customer(id, customer));
+        Ok(kept)
     }
 
-    /// Adds a token that can be charged, or replaces the one of the same id; JSON as in [`Fixtures::from_json`].
+    /// Adds a token that can be charged, or replaces the one of the same id; JSON as in [`Fixtures::from_json`]. Gives the
+    /// token back as it is kept.
     ///
     /// # Errors
     ///
     /// Everything that is wrong with it.
-    pub fn add_token_json(&self, json: &str) -> Result<TokenId, DocumentError> {
+    pub fn add_token_json(&self, json: &str) -> Result<String, DocumentError> {
         let token = token_document::read(json).map_err(DocumentError::new)?;
-        let id = token.token_id.clone();
+        let kept = token_document::write(&token);
         self.with(|store| store.put_token(token));
-        Ok(id)
+        Ok(kept)
     }
 
     /// Adds the records of the fixtures whose ids are not there yet; faults are

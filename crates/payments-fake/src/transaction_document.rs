@@ -178,8 +178,7 @@ fn read_operation(reader: &mut DocumentReader<'_>, is_of_token: bool) -> Operati
     let Some(name) = reader.text("Operation") else {
         return if is_of_token { OperationName::TokenTransaction } else { OperationName::Transaction };
     };
-    let named = OperationName::ALL.iter().find(|own| own.moves_money() && own.as_str() == name);
-    named.copied().unwrap_or_else(|| {
+    OperationName::from_name(&name).filter(|operation| operation.moves_money()).unwrap_or_else(|| {
         reader.problem("Operation", "must be transaction, token-transaction or void");
         OperationName::Transaction
     })

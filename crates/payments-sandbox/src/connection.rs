@@ -1,24 +1,24 @@
 use std::error::Error;
 use std::fmt;
 use std::future::poll_fn;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use payments_fake::{Reply, Responder};
-use payments_model::ErrorEnvelope;
+use payments_fake::Reply;
 use tokio::io::AsyncWriteExt;
 use tokio::time::{sleep, timeout};
 
-use crate::real_time::RealTime;
 use crate::shutdown::Shutdown;
+use crate::site::Site;
 use crate::socket::Socket;
 use crate::symptom;
 
@@ -26,10 +26,11 @@ use crate::symptom;
 ///
 /// hyper reads the requests and writes the whole answers. For anything else the service fails on purpose: hyper then
 /// writes nothing and lets go of the socket, and the symptom is shown on that.
-pub(crate) async fn serve(socket: impl Socket, responder: Responder, mut shutdown: Shutdown) {
+pub(crate) async fn serve(socket: impl Socket, site: Arc<Site>, mut shutdown: Shutdown) {
     let symptom = SymptomSlot::default();
+    let client = socket.tcp().peer_addr().ok();
     // Boxed, because hyper hands the socket back only if the service's future may be moved.
-    let service = service_fn(|request| Box::pin(answer(request, responder.clone(), symptom.clone())));
+    let service = service_fn(|request| Box::pin(answer(request, client, Arc::clone(&site), symptom.clone())));
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
@@ -62,26 +63,24 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Chosen by this SDK: and ten more for its body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One byte more than the service takes is enough for it to refuse the rest.
-const BODY_READ: usize = 64 * 1024 + 1;
-
-/// What is read and forgotten beyond that, so that a client that writes all before it reads meets the answer and not a
+/// What is read and forgotten beyond what is wanted, so that a client that writes all before it reads meets the answer and not a
 /// reset, and may go on.
 const BODY_FORGOTTEN: usize = 1024 * 1024;
 
 async fn answer(
     request: Request<Incoming>,
-    responder: Responder,
+    client: Option<SocketAddr>,
+    site: Arc<Site>,
     symptom: SymptomSlot,
 ) -> Result<Response<Full<Bytes>>, NotAnswered> {
     let (head, body) = request.into_parts();
-    let body = match timeout(BODY_TIMEOUT, read(body)).await {
+    let body = match timeout(BODY_TIMEOUT, read(body, site.wanted_body(head.uri.path()))).await {
         Ok(Some(body)) => body,
         // The client went away in the middle of its request, which therefore is none.
         Ok(None) => return Err(NotAnswered),
-        Err(_) => return Ok(too_slow()),
+        Err(_) => return Ok(site.too_slow().map(Full::new)),
     };
-    match responder.respond(Request::from_parts(head, body), &RealTime).await {
+    match site.answer(Request::from_parts(head, body), client).await {
         Reply::Answer(answer) => Ok(answer.map(Full::new)),
         Reply::Delayed { by, answer } => {
             sleep(by).await;
@@ -95,12 +94,12 @@ async fn answer(
 }
 
 /// The body as far as it matters, or nothing if the client broke off.
-async fn read(mut body: Incoming) -> Option<Bytes> {
+async fn read(mut body: Incoming, wanted: usize) -> Option<Bytes> {
     let mut kept = BytesMut::new();
     let mut forgotten = 0;
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.ok()?.into_data() else { continue };
-        let fits = data.len().min(BODY_READ - kept.len());
+        let fits = data.len().min(wanted - kept.len());
         kept.extend_from_slice(&data[..fits]);
         forgotten += data.len() - fits;
         if forgotten > BODY_FORGOTTEN {
@@ -108,18 +107,6 @@ async fn read(mut body: Incoming) -> Option<Bytes> {
         }
     }
     Some(kept.freeze())
-}
-
-fn too_slow() -> Response<Full<Bytes>> {
-    let status = StatusCode::REQUEST_TIMEOUT;
-    let body = ErrorEnvelope::new(status.as_u16(), "Request body came too slowly").encode();
-    let mut answer = Response::new(Full::from(body));
-    *answer.status_mut() = status;
-    answer
-        .headers_mut()
-        .insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
-    answer.headers_mut().insert(http::header::CONNECTION, http::HeaderValue::from_static("close"));
-    answer
 }
 
 /// Where the service leaves what is to be shown on the socket.

@@ -65,19 +65,30 @@
 //! It is no place for real cards: nothing of a card but its last four digits is kept, and everything else is gone when
 //! the process ends, but whoever can reach the port can use it.
 
+mod admin;
 mod blocking_sandbox;
+mod certificate;
 mod connection;
+mod exchange;
+mod magic;
 mod openapi;
 mod real_time;
 mod sandbox;
 mod sandbox_builder;
 mod server;
 mod shutdown;
+mod site;
 mod socket;
 mod symptom;
 mod tls;
+mod wall_clock;
 
 pub use blocking_sandbox::BlockingSandbox;
+pub use exchange::{Exchange, Shown};
+pub use magic::magic_json;
 pub use openapi::OPENAPI;
 pub use sandbox::Sandbox;
 pub use sandbox_builder::SandboxBuilder;
+
+/// The version of this crate, as the header `Sandbox-Version` and the command's first line say it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

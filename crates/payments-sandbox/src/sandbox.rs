@@ -1,16 +1,18 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use payments_core::{ApiKey, Endpoint};
 use payments_fake::FakeGateway;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::SandboxBuilder;
 use crate::server::Server;
 use crate::shutdown::{Shutdown, ShutdownSwitch};
+use crate::site::Site;
 use crate::tls::Tls;
+use crate::{SandboxBuilder, admin};
 
 /// A [`FakeGateway`] served over HTTP, in the background of the current tokio runtime.
 ///
@@ -18,10 +20,58 @@ use crate::tls::Tls;
 /// flight; [`shutdown`](Self::shutdown) stops it gracefully.
 pub struct Sandbox {
     gateway: FakeGateway,
+    seed: Option<u64>,
     address: SocketAddr,
+    admin_address: SocketAddr,
     scheme: &'static str,
+    ca_certificate: Option<String>,
     switch: ShutdownSwitch,
-    server: JoinHandle<()>,
+    servers: Vec<JoinHandle<()>>,
+}
+
+/// What is offered on each port.
+pub(crate) struct Sites {
+    pub(crate) service: Site,
+    /// What the admin interface's own port offers, if it has one.
+    pub(crate) admin: Option<Site>,
+}
+
+/// What a sandbox is made of.
+pub(crate) struct Facts {
+    pub(crate) gateway: FakeGateway,
+    pub(crate) seed: Option<u64>,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) ca_certificate: Option<String>,
+    pub(crate) max_connections: usize,
+}
+
+/// The sockets that are listened on.
+pub(crate) struct Ports {
+    service: TcpListener,
+    admin: Option<TcpListener>,
+    service_address: SocketAddr,
+    admin_address: SocketAddr,
+}
+
+impl Ports {
+    pub(crate) async fn bind(service: SocketAddr, admin: Option<SocketAddr>) -> io::Result<Self> {
+        let service = bind(service).await?;
+        let service_address = service.local_addr()?;
+        let (admin, admin_address) = match admin {
+            None => (None, service_address),
+            Some(address) => {
+                let admin = bind(address).await?;
+                let address = admin.local_addr()?;
+                (Some(admin), address)
+            }
+        };
+        Ok(Self { service, admin, service_address, admin_address })
+    }
+}
+
+async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|error| io::Error::new(error.kind(), format!("it cannot listen on {address} ({error})")))
 }
 
 impl Sandbox {
@@ -43,26 +93,56 @@ impl Sandbox {
         SandboxBuilder::new()
     }
 
-    pub(crate) fn serve(
-        listener: TcpListener,
-        tls: Option<Tls>,
-        gateway: FakeGateway,
-        max_connections: usize,
-    ) -> io::Result<Self> {
-        let address = listener.local_addr()?;
+    /// Serves on ports that are bound.
+    pub(crate) fn serve(ports: Ports, sites: Sites, facts: Facts) -> Self {
+        let Ports { service, admin, service_address, admin_address } = ports;
+        let Facts { gateway, seed, tls, ca_certificate, max_connections } = facts;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let (switch, shutdown) = Shutdown::new();
-        let server = Server { listener, tls, responder: gateway.responder(), places: max_connections };
-        let server = tokio::spawn(server.run(shutdown));
-        Ok(Self { gateway, address, scheme, switch, server })
+        let serve = |listener, site| {
+            let server = Server { listener, tls: tls.clone(), site: Arc::new(site), places: max_connections };
+            tokio::spawn(server.run(shutdown.clone()))
+        };
+        let mut servers = vec![serve(service, sites.service)];
+        servers.extend(admin.zip(sites.admin).map(|(listener, site)| serve(listener, site)));
+        Self {
+            gateway,
+            seed,
+            address: service_address,
+            admin_address,
+            scheme,
+            ca_certificate,
+            switch,
+            servers,
+        }
     }
 
     /// The address that clients are given, such as `http://127.0.0.1:40123/api/v1/public`.
     ///
     /// A sandbox that listens on every address gives the loopback one.
     pub fn base_url(&self) -> String {
-        let address = SocketAddr::new(reachable(self.address.ip()), self.address.port());
-        format!("{}://{address}/api/v1/public", self.scheme)
+        format!("{}/api/v1/public", self.origin(self.address))
+    }
+
+    /// The address of the admin interface, such as `http://127.0.0.1:40123/_sandbox`.
+    pub fn admin_url(&self) -> String {
+        format!("{}{}", self.origin(self.admin_address), admin::PREFIX)
+    }
+
+    /// The certificate authority that clients must trust, in PEM, if the sandbox made [one of its
+    /// own](SandboxBuilder::tls).
+    pub fn ca_certificate_pem(&self) -> Option<&str> {
+        self.ca_certificate.as_deref()
+    }
+
+    /// The [seed](SandboxBuilder::seed), unless the gateway was [given](SandboxBuilder::gateway).
+    pub fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
+    fn origin(&self, address: SocketAddr) -> String {
+        let address = SocketAddr::new(reachable(address.ip()), address.port());
+        format!("{}://{address}", self.scheme)
     }
 
     /// Where it listens.
@@ -99,22 +179,26 @@ impl Sandbox {
     pub async fn shutdown(mut self) {
         self.switch.begin();
         // An error would be a panic of the server, which has nothing that panics, or the runtime's own end.
-        let _ = (&mut self.server).await;
+        for server in &mut self.servers {
+            let _ = server.await;
+        }
     }
 }
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        self.server.abort();
+        for server in &self.servers {
+            server.abort();
+        }
     }
 }
 
 impl fmt::Debug for Sandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { gateway, address: _, scheme: _, switch: _, server: _ } = self;
         f.debug_struct("Sandbox")
             .field("base_url", &self.base_url())
-            .field("gateway", gateway)
+            .field("admin_url", &self.admin_url())
+            .field("gateway", &self.gateway)
             .finish_non_exhaustive()
     }
 }

@@ -1,38 +1,63 @@
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::SystemTime;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use payments_fake::FakeGateway;
-use tokio::net::TcpListener;
+use payments_fake::{Choices, FakeGateway, FakeGatewayBuilder, Fixtures};
 
 use crate::Sandbox;
+use crate::admin::Admin;
+use crate::certificate::Certificate;
+use crate::exchange::Exchange;
+use crate::sandbox::{Facts, Ports, Sites};
+use crate::site::{OnExchange, RequestIds, Site};
 use crate::tls::Tls;
+use crate::wall_clock::WallClock;
 
 /// Builds a [`Sandbox`] that differs from [`Sandbox::start`]'s.
 #[must_use = "a builder does nothing until it is started"]
 pub struct SandboxBuilder {
     listen: SocketAddr,
-    api_key: Option<String>,
+    admin_listen: Option<SocketAddr>,
+    api_keys: Vec<String>,
+    seed: Option<u64>,
+    choose: Vec<Choose>,
+    ignores_unfired_faults: bool,
     gateway: Option<FakeGateway>,
-    certificate: Option<Certificate>,
+    data: Option<PathBuf>,
+    fixtures: Fixtures,
+    encryption: Encryption,
     max_connections: usize,
+    control_headers: bool,
+    on_exchange: Option<OnExchange>,
 }
 
-/// A certificate chain and its key, in PEM.
-struct Certificate {
-    chain: String,
-    private_key: String,
+type Choose = Box<dyn FnOnce(&mut Choices) + Send>;
+
+enum Encryption {
+    None,
+    Given(Certificate),
+    SelfMade,
 }
 
 impl SandboxBuilder {
     pub(crate) fn new() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            api_key: None,
+            admin_listen: None,
+            api_keys: Vec::new(),
+            seed: None,
+            choose: Vec::new(),
+            ignores_unfired_faults: false,
             gateway: None,
-            certificate: None,
+            data: None,
+            fixtures: Fixtures::default(),
+            encryption: Encryption::None,
             max_connections: 1024,
+            control_headers: true,
+            on_exchange: None,
         }
     }
 
@@ -43,16 +68,58 @@ impl SandboxBuilder {
         self
     }
 
-    /// The key that the fresh gateway accepts. A gateway that is [given](Self::gateway) has a key of its own, and this
-    /// one is not looked at.
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.api_key = Some(key.into());
+    /// A port of its own for the admin interface, which is then not on the service's: whoever may call the service need
+    /// not be able to steer it.
+    pub fn admin_listen(mut self, address: SocketAddr) -> Self {
+        self.admin_listen = Some(address);
         self
     }
 
-    /// The gateway to serve, instead of a fresh one.
+    /// A key to accept, instead of [`FakeGateway::API_KEY`]. Each further call adds a key with a ledger, tokens and
+    /// customers of its own.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.api_keys.push(key.into());
+        self
+    }
+
+    /// Where identifiers come from; another number at each start by default. One seed and the same requests in the same
+    /// order give the same identifiers; with [`data`](Self::data) only on the first start with a file.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Changes what the service does where the interface says nothing; see [`Choices`].
+    pub fn choices(mut self, change: impl FnOnce(&mut Choices) + Send + 'static) -> Self {
+        self.choose.push(Box::new(change));
+        self
+    }
+
+    /// Does not panic at the end if an armed fault never fired: for a sandbox whose faults are not armed by the test that
+    /// drops it.
+    pub fn ignore_unfired_faults(mut self) -> Self {
+        self.ignores_unfired_faults = true;
+        self
+    }
+
+    /// The gateway to serve, instead of a fresh one. It has keys, a seed, choices and a clock of its own, and keeps what
+    /// it knows in memory: [`api_key`](Self::api_key), [`seed`](Self::seed), [`choices`](Self::choices) and
+    /// [`data`](Self::data) are not looked at.
     pub fn gateway(mut self, gateway: FakeGateway) -> Self {
         self.gateway = Some(gateway);
+        self
+    }
+
+    /// Keeps everything in this file, which is made if it is not there: a payment that was answered is there at the next
+    /// start, whatever ends the process. Only one sandbox at a time can use a file.
+    pub fn data(mut self, path: impl Into<PathBuf>) -> Self {
+        self.data = Some(path.into());
+        self
+    }
+
+    /// What every key has at the start, as far as it does not have a record of the same id.
+    pub fn fixtures(mut self, fixtures: Fixtures) -> Self {
+        self.fixtures = fixtures;
         self
     }
 
@@ -65,8 +132,29 @@ impl SandboxBuilder {
     /// Serves over https with this certificate chain and private key, both in PEM. For a base address that clients
     /// accept, the certificate must be for the address that is listened on.
     pub fn tls_pem(mut self, certificate_chain: impl Into<String>, private_key: impl Into<String>) -> Self {
-        self.certificate =
-            Some(Certificate { chain: certificate_chain.into(), private_key: private_key.into() });
+        self.encryption = Encryption::Given(Certificate {
+            chain: certificate_chain.into(),
+            private_key: private_key.into(),
+        });
+        self
+    }
+
+    /// Serves over https with a certificate of its own for `localhost`, the loopback addresses and the address that is
+    /// listened on. Clients must trust [`Sandbox::ca_certificate_pem`], which is another at each start.
+    pub fn tls(mut self) -> Self {
+        self.encryption = Encryption::SelfMade;
+        self
+    }
+
+    /// Whether a request may ask for its own fault with the header `Sandbox-Fault`; it may by default.
+    pub fn control_headers(mut self, allowed: bool) -> Self {
+        self.control_headers = allowed;
+        self
+    }
+
+    /// Told of every request to the service, before the client is shown anything.
+    pub fn on_exchange(mut self, tell: impl Fn(&Exchange) + Send + Sync + 'static) -> Self {
+        self.on_exchange = Some(Arc::new(tell));
         self
     }
 
@@ -74,22 +162,75 @@ impl SandboxBuilder {
     ///
     /// # Errors
     ///
-    /// If the address cannot be listened on, or the certificate and key are not a pair in PEM.
+    /// If an address cannot be listened on, if the certificate and key are not a pair in PEM, or if the data file cannot
+    /// be used: the error says why.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime, or with an API key that no client could send.
     pub async fn start(self) -> io::Result<Sandbox> {
-        let tls = self.certificate.map(|pem| Tls::new(&pem.chain, &pem.private_key)).transpose()?;
-        let gateway = self.gateway.unwrap_or_else(|| {
-            let builder = FakeGateway::builder().wall_clock(SystemTime::now);
-            match self.api_key {
-                Some(key) => builder.api_key(key).build(),
-                None => builder.build(),
+        let Self {
+            listen,
+            admin_listen,
+            api_keys,
+            seed,
+            choose,
+            ignores_unfired_faults,
+            gateway,
+            data: _,
+            fixtures,
+            encryption,
+            max_connections,
+            control_headers,
+            on_exchange,
+        } = self;
+        let (certificate, ca_certificate) = match encryption {
+            Encryption::None => (None, None),
+            Encryption::Given(certificate) => (Some(certificate), None),
+            Encryption::SelfMade => {
+                let (certificate, authority) = Certificate::self_made(listen.ip())?;
+                (Some(certificate), Some(authority))
             }
-        });
-        let listener = TcpListener::bind(self.listen).await?;
-        Sandbox::serve(listener, tls, gateway, self.max_connections)
+        };
+        let tls = certificate.map(|pem| Tls::new(&pem.chain, &pem.private_key)).transpose()?;
+        let ports = Ports::bind(listen, admin_listen).await?;
+
+        let any_number = RandomState::new().hash_one("any number");
+        let (gateway, seed, clock) = if let Some(gateway) = gateway {
+            (gateway, None, None)
+        } else {
+            let seed = seed.unwrap_or(any_number);
+            let clock = WallClock::default();
+            let told = clock.clone();
+            let mut builder = FakeGateway::builder()
+                .seed(seed)
+                .wall_clock(move || told.now())
+                .choices(|choices| choose.into_iter().for_each(|change| change(choices)));
+            if ignores_unfired_faults {
+                builder = builder.ignore_unfired_faults();
+            }
+            let mut keys = api_keys.into_iter();
+            if let Some(first) = keys.next() {
+                builder = keys.fold(builder.api_key(first), FakeGatewayBuilder::another_api_key);
+            }
+            (builder.build(), Some(seed), Some(clock))
+        };
+        gateway.load(&fixtures);
+
+        let admin = Arc::new(Admin { gateway: gateway.uncounted(), clock, fixtures, seed });
+        let request_ids = Arc::new(RequestIds::new(any_number));
+        let site = |serves: bool, administers: bool| Site {
+            service: serves.then(|| gateway.responder()),
+            admin: administers.then(|| Arc::clone(&admin)),
+            control_headers,
+            on_exchange: on_exchange.clone(),
+            request_ids: Arc::clone(&request_ids),
+        };
+        let sites = match admin_listen {
+            None => Sites { service: site(true, true), admin: None },
+            Some(_) => Sites { service: site(true, false), admin: Some(site(false, true)) },
+        };
+        Ok(Sandbox::serve(ports, sites, Facts { gateway, seed, tls, ca_certificate, max_connections }))
     }
 }
 
@@ -97,7 +238,9 @@ impl fmt::Debug for SandboxBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SandboxBuilder")
             .field("listen", &self.listen)
+            .field("admin_listen", &self.admin_listen)
             .field("gateway", &self.gateway)
+            .field("data", &self.data)
             .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use payments_fake::Responder;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -9,13 +8,14 @@ use tokio::time::sleep;
 
 use crate::connection::serve;
 use crate::shutdown::Shutdown;
+use crate::site::Site;
 use crate::tls::Tls;
 
 /// What accepts connections and serves each on a task of its own.
 pub(crate) struct Server {
     pub(crate) listener: TcpListener,
     pub(crate) tls: Option<Tls>,
-    pub(crate) responder: Responder,
+    pub(crate) site: Arc<Site>,
     /// How many connections may be open at once.
     pub(crate) places: usize,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Server {
 impl Server {
     /// Serves until the shutdown begins, then finishes the connections that are open. Dropping the future drops them.
     pub(crate) async fn run(self, mut shutdown: Shutdown) {
-        let Self { listener, tls, responder, places } = self;
+        let Self { listener, tls, site, places } = self;
         let places = Arc::new(Semaphore::new(places));
         let mut connections = JoinSet::new();
         loop {
@@ -33,14 +33,14 @@ impl Server {
                 Some(_) = connections.join_next() => continue,
                 () = shutdown.begun() => break,
             };
-            let (tls, responder, shutdown) = (tls.clone(), responder.clone(), shutdown.clone());
+            let (tls, site, shutdown) = (tls.clone(), Arc::clone(&site), shutdown.clone());
             connections.spawn(async move {
                 let _place = place;
                 match tls {
-                    None => serve(socket, responder, shutdown).await,
+                    None => serve(socket, site, shutdown).await,
                     Some(tls) => {
                         if let Some(socket) = tls.accept(socket).await {
-                            serve(socket, responder, shutdown).await;
+                            serve(socket, site, shutdown).await;
                         }
                     }
                 }

@@ -128,7 +128,7 @@ fn html_is_a_page_with_the_status_of_a_proxy() {
         assert_eq!((answer.status(), answer.header("content-type")), (502, Some("text/html; charset=utf-8")));
         assert!(answer.body.starts_with(b"<!DOCTYPE html>"));
         assert_eq!(answer.header("x-request-id"), None, "it is not the service that speaks");
-    });
+        assert!(answer.header("x-request-id").unwrap().starts_with("sbx_"), "it is not the service that speaks");
 }
 
 #[test]

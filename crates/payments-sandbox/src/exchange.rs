@@ -1,0 +1,83 @@
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use payments_fake::Reply;
+use payments_model::scrub;
+
+/// One request and what became of it, for a log. It holds no secret and no personal data.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Exchange {
+    /// Who asked.
+    pub client: SocketAddr,
+    /// The HTTP method.
+    pub method: String,
+    /// The path without its query; a card number in it is masked.
+    pub path: String,
+    /// What the client was shown.
+    pub shown: Shown,
+    /// The answer's `x-request-id`, if there was an answer.
+    pub request_id: Option<String>,
+    /// From the end of the request to the beginning of what was shown.
+    pub took: Duration,
+}
+
+impl Exchange {
+    /// What is known of it before it is answered.
+    pub(crate) fn begin(client: SocketAddr, request: &Request<Bytes>) -> Self {
+        Self {
+            client,
+            method: request.method().to_string(),
+            path: scrub(request.uri().path(), &[]),
+            shown: Shown::Fault("nothing"),
+            request_id: None,
+            took: Duration::ZERO,
+        }
+    }
+}
+
+/// What a client was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shown {
+    /// A whole answer of this HTTP status.
+    Answer(u16),
+    /// What a fault did instead, by the name of its kind.
+    Fault(&'static str),
+}
+
+impl Shown {
+    pub(crate) fn by(reply: &Reply) -> Self {
+        match reply {
+            Reply::Answer(answer) | Reply::Delayed { answer, .. } => Self::Answer(answer.status().as_u16()),
+            Reply::Drip { .. } => Self::Fault("drip"),
+            Reply::Truncated { .. } => Self::Fault("truncate"),
+            Reply::Garbage(_) => Self::Fault("garbage"),
+            Reply::Refused => Self::Fault("refuse"),
+            Reply::Reset => Self::Fault("reset"),
+            Reply::Stalled => Self::Fault("stall"),
+            // `Closed`, and what is never shown because it was resumed before.
+            _ => Self::Fault("close"),
+        }
+    }
+}
+
+/// As a line of a log: `127.0.0.1:40123 POST /api/v1/public/void 200 in 1.2ms, req_…`.
+impl fmt::Display for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { client, method, path, shown, request_id, took } = self;
+        write!(f, "{client} {method} {path} ")?;
+        match shown {
+            Shown::Answer(status) => write!(f, "{status}")?,
+            Shown::Fault(kind) => write!(f, "{kind}")?,
+        }
+        write!(f, " in {took:.1?}")?;
+        match request_id {
+            Some(id) => write!(f, ", {id}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
+use payments_fake::{Fault, Reply, RequestedFault, Responder};
+use payments_model::ErrorEnvelope;
+
+use crate::admin::{self, Admin};
+use crate::exchange::{Exchange, Shown};
+use crate::real_time::RealTime;
+
+/// What is offered on one port.
+pub(crate) struct Site {
+    /// The service, unless the port is the admin interface's alone.
+    pub(crate) service: Option<Responder>,
+    /// The admin interface, unless it has a port of its own.
+    pub(crate) admin: Option<Arc<Admin>>,
+    /// Whether a request may ask for its own fault.
+    pub(crate) control_headers: bool,
+    pub(crate) on_exchange: Option<OnExchange>,
+    pub(crate) request_ids: Arc<RequestIds>,
+}
+
+/// Who is told of every request to the service.
+pub(crate) type OnExchange = Arc<dyn Fn(&Exchange) + Send + Sync>;
+
+impl Site {
+    /// How much of a request's body is wanted: a byte more than is taken, so that the rest can be refused.
+    pub(crate) fn wanted_body(&self, path: &str) -> usize {
+        const SERVICE: usize = 64 * 1024;
+        const ADMIN: usize = 1024 * 1024;
+        if self.admin_for(path).is_some() { ADMIN + 1 } else { SERVICE + 1 }
+    }
+
+    /// What the client is to be shown.
+    pub(crate) async fn answer(&self, request: Request<Bytes>, client: Option<SocketAddr>) -> Reply {
+        if let Some(admin) = self.admin_for(request.uri().path()) {
+            let mut answer = if request.body().len() < self.wanted_body(request.uri().path()) {
+                admin.answer(&request).await
+            } else {
+                error(StatusCode::PAYLOAD_TOO_LARGE, "Request body is larger than 1 MiB")
+            };
+            self.stamp(&mut answer);
+            return Reply::Answer(answer);
+        }
+        let exchange = self.on_exchange.as_ref().zip(client).map(|(tell, client)| {
+            let begun = Instant::now();
+            (tell, Exchange::begin(client, &request), begun)
+        });
+        let mut reply = self.serve(request).await;
+        if let Some(answer) = reply.answer_mut() {
+            self.stamp(answer);
+        }
+        if let Some((tell, mut exchange, begun)) = exchange {
+            exchange.took = begun.elapsed();
+            exchange.shown = Shown::by(&reply);
+            exchange.request_id = reply
+                .answer_mut()
+                .and_then(|answer| Some(answer.headers().get(REQUEST_ID)?.to_str().ok()?.to_owned()));
+            tell(&exchange);
+        }
+        reply
+    }
+
+    /// To a client whose body did not come in time.
+    pub(crate) fn too_slow(&self) -> Response<Bytes> {
+        let mut answer = error(StatusCode::REQUEST_TIMEOUT, "Request body came too slowly");
+        answer.headers_mut().insert(http::header::CONNECTION, HeaderValue::from_static("close"));
+        self.stamp(&mut answer);
+        answer
+    }
+
+    async fn serve(&self, mut request: Request<Bytes>) -> Reply {
+        let Some(service) = &self.service else {
+            return Reply::Answer(error(
+                StatusCode::NOT_FOUND,
+                "Path not found: this port is for /_sandbox alone",
+            ));
+        };
+        if self.control_headers
+            && let Some(header) = request.headers().get(CONTROL_HEADER)
+        {
+            match header.to_str().map(Fault::from_header) {
+                Ok(Ok(fault)) => {
+                    request.extensions_mut().insert(RequestedFault(fault));
+                }
+                Ok(Err(problem)) => return Reply::Answer(bad_control_header(&problem.to_string())),
+                Err(_) => return Reply::Answer(bad_control_header("it must be visible ASCII")),
+            }
+        }
+        service.respond(request, &RealTime).await
+    }
+
+    fn admin_for(&self, path: &str) -> Option<&Admin> {
+        let rest = path.strip_prefix(admin::PREFIX)?;
+        self.admin.as_deref().filter(|_| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Every answer says which sandbox gave it, and has an id of its own, even a proxy's page.
+    fn stamp(&self, answer: &mut Response<Bytes>) {
+        answer.headers_mut().insert(VERSION_HEADER, HeaderValue::from_static(crate::VERSION));
+        answer.headers_mut().entry(REQUEST_ID).or_insert_with(|| self.request_ids.next());
+    }
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { service, admin, control_headers, on_exchange: _, request_ids: _ } = self;
+        f.debug_struct("Site")
+            .field("service", service)
+            .field("has_admin", &admin.is_some())
+            .field("control_headers", control_headers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The ids of answers that the gateway did not give.
+#[derive(Debug)]
+pub(crate) struct RequestIds(AtomicU64);
+
+impl RequestIds {
+    /// Counts from a number that another start does not have.
+    pub(crate) fn new(first: u64) -> Self {
+        Self(AtomicU64::new(first))
+    }
+
+    fn next(&self) -> HeaderValue {
+        let number = self.0.fetch_add(1, Ordering::Relaxed);
+        HeaderValue::try_from(format!("sbx_{number:016x}")).expect("digits and letters are visible ASCII")
+    }
+}
+
+fn error(status: StatusCode, msg: &str) -> Response<Bytes> {
+    with_body(status, ErrorEnvelope::new(status.as_u16(), msg).encode())
+}
+
+fn bad_control_header(problem: &str) -> Response<Bytes> {
+    let reason = format!("Sandbox-Fault: {problem}");
+    with_body(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(&reason).encode())
+}
+
+fn with_body(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {
+    let mut answer = Response::new(Bytes::from(body));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+const CONTROL_HEADER: HeaderName = HeaderName::from_static("sandbox-fault");
+const VERSION_HEADER: HeaderName = HeaderName::from_static("sandbox-version");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
