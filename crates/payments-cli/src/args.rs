@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use payments_fake::FakeGateway;
 
-use crate::help;
+use crate::{help, timeout};
 
 /// Pays, voids and looks up through the payment service, and always says whether the money can have moved.
 ///
@@ -57,12 +58,28 @@ pub(crate) struct ClientOptions {
 
     /// Deadline of the whole call in seconds, decimals allowed [default: 60]
     // Negative numbers are taken, so that they are refused by the rule.
-    #[arg(long, global = true, value_name = "SECONDS", value_parser = timeout, allow_negative_numbers = true)]
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = timeout::timeout, allow_negative_numbers = true)]
     pub(crate) timeout: Option<Duration>,
 
     /// PEM file with a certificate authority to trust as well
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) ca_cert: Option<PathBuf>,
+
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        help = "Profile with what is set by neither option nor variable [env: PAYMENTS_PROFILE]"
+    )]
+    pub(crate) profile: Option<String>,
+
+    /// Show the request, redacted, and send nothing
+    #[arg(long, global = true)]
+    pub(crate) dry_run: bool,
+
+    /// Tell on stderr where the settings came from and how each attempt went
+    #[arg(long, global = true)]
+    pub(crate) verbose: bool,
 }
 
 /// The two shapes of a result.
@@ -106,6 +123,18 @@ pub(crate) enum Command {
     /// Look a customer up
     #[command(subcommand)]
     Customer(CustomerCommand),
+
+    /// Check address, TLS and key without moving money
+    #[command(long_about = help::CHECK, after_long_help = help::CHECK_CODES)]
+    Check,
+
+    /// Print the completions for a shell
+    #[command(
+        long_about = help::COMPLETIONS,
+        after_long_help = help::COMPLETIONS_CODES,
+        args = help::hidden_client_options()
+    )]
+    Completions(ShellToComplete),
 }
 
 #[derive(Args)]
@@ -164,6 +193,13 @@ pub(crate) struct CustomerToFind {
 }
 
 #[derive(Args)]
+pub(crate) struct ShellToComplete {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Args)]
 pub(crate) struct VoidArguments {
     #[arg(value_name = "ID", help = "TransactionId of the authorisation to void")]
     pub(crate) id: String,
@@ -171,18 +207,6 @@ pub(crate) struct VoidArguments {
     /// Why, as free text for the service's records
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-}
-
-/// No charge is worth waiting for longer, and a larger number is nearly always milliseconds by mistake.
-const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
-
-fn timeout(text: &str) -> Result<Duration, &'static str> {
-    const RULE: &str = "must be a number of seconds above 0 and at most 86400, such as 30 or 2.5";
-    let seconds: f64 = text.parse().map_err(|_| RULE)?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(timeout) if !timeout.is_zero() && timeout <= LONGEST_TIMEOUT => Ok(timeout),
-        _ => Err(RULE),
-    }
 }
 
 #[cfg(test)]
@@ -194,15 +218,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn a_timeout_is_a_positive_number_of_seconds_within_a_day() {
-        assert_eq!(timeout("30"), Ok(Duration::from_secs(30)));
-        assert_eq!(timeout("0.25"), Ok(Duration::from_millis(250)));
-        assert_eq!(timeout("86400"), Ok(LONGEST_TIMEOUT));
-        for bad in ["", "0", "-1", "0.0000000000001", "86400.1", "1e300", "inf", "NaN", "30s", "1,5"] {
-            assert!(timeout(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -1,17 +1,17 @@
 //! One call of the service, from its input to its report.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-use payments_core::{Client, Error};
+use payments_core::{Client, ClientBuilder, Error};
 use payments_model::TransactionId;
 use tokio::runtime;
 use tokio::task::spawn_blocking;
 
-use crate::args::GlobalOptions;
+use crate::args::{ClientOptions, GlobalOptions};
 use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, Failure};
 use crate::interrupt::Interrupt;
@@ -19,8 +19,10 @@ use crate::next_step;
 use crate::output::Output;
 use crate::processed::Processed;
 use crate::purpose::Purpose;
+use crate::rehearsal::Rehearsal;
 use crate::report::Report;
-use crate::settings::Settings;
+use crate::settings::{Settings, Source};
+use crate::trace::Trace;
 
 /// A checked request that only needs a client.
 pub(crate) trait Call: Send + 'static {
@@ -41,49 +43,82 @@ pub(crate) fn run<C: Call>(
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
     let output = Output::choose(options.output);
-    let ended = match runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => {
-            let ended = runtime.block_on(end(options, read));
-            // A thread that still waits for stdin must not keep an interrupted command alive.
-            runtime.shutdown_background();
-            ended
+    let ended = block_on(end(options.client, output, read)).and_then(|ended| ended);
+    output.write(&ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
+}
+
+/// Runs a future of this command to its end, on this thread.
+pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
+    let runtime =
+        runtime::Builder::new_current_thread().enable_all().build().map_err(|error| cannot_start(&error))?;
+    let ended = runtime.block_on(future);
+    // A thread that still waits for stdin must not keep an interrupted command alive.
+    runtime.shutdown_background();
+    Ok(ended)
+}
+
+/// Everything that is needed to send a call, and nothing sent yet.
+pub(crate) struct Prepared<C> {
+    pub(crate) settings: Settings,
+    pub(crate) client: Client,
+    pub(crate) call: C,
+    pub(crate) interrupt: Interrupt,
+}
+
+impl<C: Send + 'static> Prepared<C> {
+    /// Resolves the settings and reads the request; `configure` has the last word on the client.
+    pub(crate) async fn new(
+        options: ClientOptions,
+        output: Output,
+        configure: impl FnOnce(ClientBuilder, &Settings) -> ClientBuilder,
+        read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
+    ) -> Result<Self, Failure> {
+        let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
+        let trace = options.verbose.then(Trace::to_stderr);
+        // Files and stdin may block for as long as they like, so a thread reads them and the signals stay heard.
+        let prepared = spawn_blocking(move || {
+            let settings = Settings::resolve(&options)?;
+            output.warn(settings.warnings());
+            if let Some(trace) = trace {
+                trace.settings(&settings);
+            }
+            let call = read()?;
+            Ok::<_, Failure>((settings.client()?, settings, call))
+        });
+        let (client, settings, call) = tokio::select! {
+            biased;
+            prepared = prepared => prepared.unwrap_or_else(|_| {
+                Err(Failure::not_processed("internal", "internal error; nothing was sent"))
+            })?,
+            signal = interrupt.arrived() => return Err(before_sending(signal)),
+        };
+        if let Some(signal) = interrupt.has_arrived().await {
+            return Err(before_sending(signal));
         }
-        Err(error) => Err(cannot_start(&error)),
-    };
-    output.write(&match ended {
-        Ok(processed) => Report::Processed(processed),
-        Err(failure) => failure.of_a(C::PURPOSE).into(),
-    })
+        let mut client = configure(client, &settings);
+        if let Some(trace) = trace {
+            client = client.observer(trace);
+        }
+        Ok(Self { client: client.build(), settings, call, interrupt })
+    }
 }
 
 async fn end<C: Call>(
-    options: GlobalOptions,
+    options: ClientOptions,
+    output: Output,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
-) -> Result<Processed, Failure> {
-    let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
-    // Files and stdin may block for as long as they like, so a thread reads them and the signals stay heard.
-    let prepared = spawn_blocking(move || {
-        let settings = Settings::resolve(&options.client)?;
-        let call = read()?;
-        let key_source = settings.key_source();
-        Ok::<_, Failure>((settings.client()?, call, key_source))
-    });
-    let (client, call, key_source) = tokio::select! {
-        biased;
-        prepared = prepared => prepared.unwrap_or_else(|_| {
-            Err(Failure::not_processed("internal", "internal error; nothing was sent"))
-        })?,
-        signal = interrupt.arrived() => return Err(before_sending(signal)),
-    };
-    if let Some(signal) = interrupt.has_arrived().await {
-        return Err(before_sending(signal));
+) -> Result<Report, Failure> {
+    let dry_run = options.dry_run;
+    let prepared = Prepared::new(options, output, |client, _| client, read).await?;
+    let Prepared { settings, client, call, mut interrupt } = prepared;
+    if dry_run {
+        return Ok(Report::Rehearsed(Rehearsal::of(&call, &settings).await?));
     }
     let failure = tokio::select! {
         biased;
         ended = contained(call.send(&client)) => match ended {
-            Some(Ok(processed)) => return Ok(processed),
-            Some(Err(error)) if error.is_unauthorized() => Failure::from(error).hint(key_source.hint()),
-            Some(Err(error)) => Failure::from(error),
+            Some(Ok(processed)) => return Ok(Report::Processed(processed)),
+            Some(Err(error)) => refused(error, &settings),
             None => after_sending(&call, "internal", "internal error"),
         },
         signal = interrupt.arrived() => after_sending(&call, "interrupted", &format!("interrupted by {signal}")),
@@ -94,8 +129,21 @@ async fn end<C: Call>(
     })
 }
 
+/// The failure, with the setting that may be to blame.
+fn refused(error: Error, settings: &Settings) -> Failure {
+    let key = error.is_unauthorized().then(|| settings.key_source().hint());
+    let address = match settings.base_url_source() {
+        // The hints for the others are the error's own.
+        source @ Source::Profile(_) if error.is_connect() => {
+            Some(format!("the base address came from {source}"))
+        }
+        _ => None,
+    };
+    key.into_iter().chain(address).fold(Failure::from(error), Failure::hint)
+}
+
 /// `None` if the future panics: even then the caller must say that the request may have been sent.
-async fn contained<T>(future: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn contained<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
         Ok(poll) => poll.map(Some),

@@ -1,5 +1,7 @@
 //! The commands, one file for each noun of the command line.
 
+mod check;
+mod completions;
 mod customer;
 mod demo;
 mod sandbox;
@@ -34,20 +36,29 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         }
         Command::Void(void) => call::run(global, move || void::void(void)),
         Command::Customer(CustomerCommand::Get(id)) => call::run(global, move || customer::look_up(&id)),
+        Command::Check => check::run(global),
+        Command::Completions(shell) => completions::run(&global, &shell),
     }
 }
 
 /// The settings of client commands, refused where they would be ignored: whoever gives them means a real service.
 fn refuse_client_settings(options: &GlobalOptions) -> Option<ExitCode> {
-    let ClientOptions { base_url, api_key_file, timeout, ca_cert } = &options.client;
+    refuse_settings(options, "talks to no service but its own sandbox")
+}
+
+fn refuse_settings(options: &GlobalOptions, because: &str) -> Option<ExitCode> {
+    let ClientOptions { base_url, api_key_file, timeout, ca_cert, profile, dry_run, verbose } =
+        &options.client;
     let given = [
         ("--base-url", base_url.is_some()),
         ("--api-key-file", api_key_file.is_some()),
         ("--timeout", timeout.is_some()),
         ("--ca-cert", ca_cert.is_some()),
+        ("--profile", profile.is_some()),
+        ("--dry-run", *dry_run),
+        ("--verbose", *verbose),
     ];
     let (name, _) = given.into_iter().find(|(_, is_given)| *is_given)?;
-    let message =
-        format!("this command talks to no service but its own sandbox and takes no {name}; nothing was sent");
+    let message = format!("this command {because} and takes no {name}; nothing was sent");
     Some(Output::choose(options.output).write(&Report::from(Failure::invalid("usage", message))))
 }

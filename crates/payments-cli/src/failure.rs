@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::time::SystemTime;
 
-use payments_core::{Delivery, Error, Outcome, RetryAfter, TransportError, TransportErrorKind};
+use payments_core::{Delivery, Error, Outcome, RetryAfter, Success, TransportError, TransportErrorKind};
 use payments_model::{TransactionId, ValidationError, Violation};
 
 use crate::exit_code::ExitCode;
@@ -105,6 +105,19 @@ impl Failure {
     /// The same failure with the text of what lies beneath.
     pub(crate) fn because(mut self, cause: &dyn StdError) -> Self {
         self.cause = chain(Some(cause));
+        self
+    }
+
+    /// The same failure, of an answer that says success and cannot be taken for one.
+    pub(crate) fn answered<T>(mut self, answer: &Success<T>) -> Self {
+        self.answer = Some(Box::new(FailedAnswer {
+            http_status: answer.http_status().as_u16(),
+            status_code: answer.status_code().map(str::to_owned),
+            transaction_id: None,
+            reason: answer.message().map(str::to_owned),
+            request_id: answer.request_id().map(str::to_owned),
+            retry_after_seconds: answer.retry_after().and_then(seconds),
+        }));
         self
     }
 

@@ -8,16 +8,36 @@ use crate::args::ClientOptions;
 /// The end of `payments --help`: what holds for every command that talks to a service.
 pub(crate) const SETTINGS: &str = "\
 Settings:
-  base address   --base-url, else PAYMENTS_BASE_URL; https, or plain http for a
-                 loopback address or localhost alone
+  base address   --base-url, else PAYMENTS_BASE_URL, else the profile's base_url;
+                 https, or plain http for a loopback address or localhost alone
   API key        --api-key-file, else PAYMENTS_API_KEY (the key itself), else
-                 PAYMENTS_API_KEY_FILE; one newline at a file's end is ignored
+                 PAYMENTS_API_KEY_FILE, else the profile's api_key or
+                 api_key_file; one newline at a file's end is ignored
+  deadline       --timeout, else the profile's timeout, else 60 seconds
+  authority      --ca-cert, else the profile's ca_cert
   An empty variable counts as unset. The key and card data are never arguments,
   because every user of a machine can read the arguments of its processes.
-  A charge whose answer comes after --timeout has an unknown outcome.
+  A charge whose answer comes after the deadline has an unknown outcome.
+  `payments check` shows which setting came from where.
+
+Profiles stand in $XDG_CONFIG_HOME/payments/config.toml, or in
+$HOME/.config/payments/config.toml, and --profile or PAYMENTS_PROFILE chooses one:
+  [profiles.sandbox]
+  base_url = \"http://127.0.0.1:8080/api/v1/public\"
+  api_key = \"test_key_of_the_fake_gateway\"
+
+  [profiles.production]
+  base_url = \"https://pay.example.com/api/v1/public\"
+  api_key_file = \"production.key\"
+  timeout = 90
+  ca_cert = \"authority.pem\"
+  All five are optional. Paths begin at the file's folder. No profile is chosen
+  by itself, so that no charge goes to production unasked, and a variable that
+  is set goes before the profile. The file must be yours or root's, nobody else
+  may write to it, and if it holds an api_key nobody else may read it: chmod 600.
 
 Exit codes:
-  0  processed, or found
+  0  processed, or found; or with --dry-run, shown and not sent
   1  anything else, such as a result that could not be written: see stderr
   2  invalid use or input; nothing was sent
   3  not processed; it is safe to run the same command again
@@ -29,7 +49,9 @@ Exit codes:
 
 With --output json, stdout is exactly one JSON document in every case:
   {\"outcome\":\"processed\",\"http_status\":200,\"data\":{…}}
-  {\"outcome\":\"invalid|not_processed|rejected|unknown\",\"error\":{\"kind\":…,\"message\":…,…}}";
+  {\"outcome\":\"invalid|not_processed|rejected|unknown\",\"error\":{\"kind\":…,\"message\":…,…}}
+With --dry-run, which reads and checks everything and contacts nobody:
+  {\"outcome\":\"dry_run\",\"request\":{\"method\":…,\"url\":…,\"headers\":{…},\"body\":{…}}}";
 
 /// The exit codes of what moves money.
 pub(crate) const CHARGE_CODES: &str = "\
@@ -120,6 +142,47 @@ pub(crate) const CUSTOMER_GET: &str = "\
 Look one customer up (GET /customer/{id})
 
   payments customer get cus_1";
+
+pub(crate) const CHECK: &str = "\
+Check address, TLS and key without moving money
+
+  payments check --profile sandbox
+
+  settings    they are there and readable, and which came from where
+  connection  the name resolves, and a TCP connection can be made
+  tls         the certificate is good; skipped for plain http
+  key         a look-up of an id that nobody has is answered with 404
+
+The look-up is the only request that is sent. With --output json, `data` of the
+document has the settings and the steps, after a failure too.";
+
+/// The exit codes of the check.
+pub(crate) const CHECK_CODES: &str = "\
+Exit codes (settings and JSON: payments --help):
+  0  every step passed
+  1  anything else: see stderr
+  2  invalid use or settings; nothing was sent
+  3  not reached, no good TLS, or no answer of the service; see the failed step
+  4  refused in another way than by 401 or 404
+  6  HTTP 401: the API key was refused
+  7  HTTP 404, but not for the id: the base address is likely wrong";
+
+pub(crate) const COMPLETIONS: &str = "\
+Print the completions for a shell
+
+  bash  payments completions bash > ~/.local/share/bash-completion/completions/payments
+  zsh   payments completions zsh > ~/.zfunc/_payments     (a folder of $fpath)
+  fish  payments completions fish > ~/.config/fish/completions/payments.fish
+
+The script is the same at every call of one version; print it again after an
+update.";
+
+/// The exit codes of completions.
+pub(crate) const COMPLETIONS_CODES: &str = "\
+Exit codes:
+  0  printed
+  1  it could not be written
+  2  invalid use";
 
 /// The test values come from the sandbox's own table.
 pub(crate) fn sandbox() -> String {

@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal as _, Write};
 use crate::args::OutputShape;
 use crate::escape;
 use crate::exit_code::ExitCode;
-use crate::processed::Effect;
+use crate::processed::{Effect, Processed};
 use crate::report::Report;
-use crate::style::Style;
+use crate::style::{Style, Tone};
 use crate::text;
 
 /// How this process shows its result.
@@ -39,46 +39,82 @@ impl Output {
         self.write_to(report, &mut io::stdout().lock(), &mut io::stderr().lock())
     }
 
+    /// Tells a person of settings that may not be what they mean; a program reads its one document alone.
+    pub(crate) fn warn(self, warnings: &[String]) {
+        if self.shape == OutputShape::Json && !io::stderr().is_terminal() {
+            return;
+        }
+        let warning = self.stderr.paint(Tone::Doubtful, "WARNING");
+        for text in warnings {
+            // What is warned of happens whether it can be read or not.
+            let _ = write_all(&mut io::stderr(), &format!("{warning}: {}\n", escape::for_terminal(text)));
+        }
+    }
+
     /// JSON, and a text for people's eyes; text, with failures on stderr.
     ///
     /// A success that cannot be written is [`ExitCode::Other`]: the caller lacks the id, and stderr has it. A failure
     /// that cannot be written keeps its exit code, which says what matters most.
     fn write_to(self, report: &Report, stdout: &mut dyn Write, stderr: &mut dyn Write) -> ExitCode {
-        let written = match (self.shape, report) {
-            (OutputShape::Json, _) => json(report).and_then(|document| write_all(stdout, &document)),
-            (OutputShape::Text, Report::Processed(processed)) => {
-                if let Some(warning) = text::warning(processed, self.stderr) {
-                    // The record on stdout shows the other id as well.
-                    let _ = write_all(stderr, &warning);
-                }
-                write_all(stdout, &text::processed(processed, self.stdout))
-            }
-            (OutputShape::Text, Report::Failed(_)) => Ok(()),
-        };
-        if let Report::Failed(failure) = report
-            && (self.shape == OutputShape::Text || self.is_watched || failure.kind == "interrupted")
-        {
-            // The exit code still carries the outcome if stderr is gone.
-            let _ = write_all(stderr, &text::failed(failure, self.stderr));
-        }
-        match (report, written) {
-            (Report::Processed(processed), Err(error)) => {
-                let message = match &processed.effect {
-                    Effect::Moved { transaction_id } => format!(
-                        "PROCESSED, but the result could not be written to stdout ({error}).\n  \
-                         The money moved: do not run it again. TransactionId {}\n",
-                        escape::for_terminal(transaction_id)
-                    ),
-                    Effect::FoundTransaction { .. } | Effect::FoundCustomer => {
-                        format!("found, but the result could not be written to stdout ({error})\n")
+        let written = match self.shape {
+            OutputShape::Json => json(report).and_then(|document| write_all(stdout, &document)),
+            OutputShape::Text => match report {
+                Report::Processed(processed) => {
+                    if let Some(warning) = text::warning(processed, self.stderr) {
+                        // The record on stdout shows the other id as well.
+                        let _ = write_all(stderr, &warning);
                     }
-                };
+                    write_all(stdout, &text::processed(processed, self.stdout))
+                }
+                Report::Rehearsed(request) => write_all(stdout, &text::rehearsed(request, self.stdout)),
+                Report::Checked(checked) => write_all(stdout, &checked.lines(self.stdout)),
+                Report::Failed(_) => Ok(()),
+            },
+        };
+        let for_people = match report {
+            Report::Failed(failure)
+                if self.shape == OutputShape::Text || self.is_watched || failure.kind == "interrupted" =>
+            {
+                Some(text::failed(failure, self.stderr))
+            }
+            Report::Checked(checked) if self.shape == OutputShape::Json && self.is_watched => {
+                Some(checked.lines(self.stderr))
+            }
+            _ => None,
+        };
+        if let Some(text) = for_people {
+            // The exit code still carries the outcome if stderr is gone.
+            let _ = write_all(stderr, &text);
+        }
+        match written.err().and_then(|error| unwritten(report, &error)) {
+            Some(message) => {
                 let _ = write_all(stderr, &message);
                 ExitCode::Other
             }
-            _ => report.exit_code(),
+            None => report.exit_code(),
         }
     }
+}
+
+/// What to say of a success that stdout did not take.
+fn unwritten(report: &Report, error: &io::Error) -> Option<String> {
+    let what = match report {
+        Report::Processed(Processed { effect: Effect::Moved { transaction_id }, .. }) => {
+            return Some(format!(
+                "PROCESSED, but the result could not be written to stdout ({error}).\n  \
+                 The money moved: do not run it again. TransactionId {}\n",
+                escape::for_terminal(transaction_id)
+            ));
+        }
+        Report::Processed(Processed {
+            effect: Effect::FoundTransaction { .. } | Effect::FoundCustomer,
+            ..
+        }) => "found",
+        Report::Rehearsed(_) => "nothing was sent, as asked",
+        Report::Checked(checked) if checked.ended.is_ok() => "all is well",
+        Report::Checked(_) | Report::Failed(_) => return None,
+    };
+    Some(format!("{what}, but the result could not be written to stdout ({error})\n"))
 }
 
 fn json(report: &Report) -> io::Result<String> {

@@ -4,8 +4,13 @@ use std::path::{Component, Path};
 
 /// ` (PATH)` for a message, or nothing if the path may hold a card number or a whole request.
 pub(crate) fn in_brackets(path: &Path) -> String {
+    shown(path).map_or_else(String::new, |text| format!(" ({text})"))
+}
+
+/// The path, unless it may hold a card number or a whole request.
+pub(crate) fn shown(path: &Path) -> Option<String> {
     let text = path.to_string_lossy();
-    if may_be_a_request(&text) { String::new() } else { format!(" ({text})") }
+    (!may_be_a_request(&text)).then(|| text.into_owned())
 }
 
 /// The same for a key's file: a key in its place has neither digits enough nor braces to be told by, so only what

@@ -3,15 +3,21 @@
 use payments_model::Violation;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 
+use crate::checked::Checked;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::processed::Processed;
+use crate::rehearsal::Rehearsal;
 
 /// How a client command ended.
 #[derive(Clone, Debug)]
 pub(crate) enum Report {
     /// `"outcome":"processed"`
     Processed(Processed),
+    /// `"outcome":"dry_run"`
+    Rehearsed(Rehearsal),
+    /// The steps of a check, with any outcome.
+    Checked(Box<Checked>),
     /// Any other outcome.
     Failed(Box<Failure>),
 }
@@ -19,7 +25,8 @@ pub(crate) enum Report {
 impl Report {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Processed(_) => ExitCode::Processed,
+            Self::Processed(_) | Self::Rehearsed(_) => ExitCode::Processed,
+            Self::Checked(checked) => checked.exit_code(),
             Self::Failed(failure) => failure.exit_code(),
         }
     }
@@ -42,6 +49,13 @@ impl Serialize for Report {
                 document.serialize_field("data", &processed.data)?;
                 document.end()
             }
+            Self::Rehearsed(request) => {
+                let mut document = serializer.serialize_struct("Report", 2)?;
+                document.serialize_field("outcome", "dry_run")?;
+                document.serialize_field("request", request)?;
+                document.end()
+            }
+            Self::Checked(checked) => checked.serialize(serializer),
             Self::Failed(failure) => {
                 let mut document = serializer.serialize_struct("Report", 2)?;
                 document.serialize_field("outcome", failure.outcome.as_str())?;
@@ -53,7 +67,7 @@ impl Serialize for Report {
 }
 
 /// `error` of a failed command: the documented members always, the further ones where known.
-struct ErrorObject<'a>(&'a Failure);
+pub(crate) struct ErrorObject<'a>(pub(crate) &'a Failure);
 
 impl Serialize for ErrorObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -18,7 +18,8 @@ pub(crate) fn read_stdin(limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>>
     read_up_to(unbuffered_stdin()?, limit)
 }
 
-fn read_up_to(source: impl Read, limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+/// The rest of `source`, or `None` if there is more than `limit`.
+pub(crate) fn read_up_to(source: impl Read, limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     // All the room at once: a vector that grows leaves its earlier copies behind, unwiped.
     let mut bytes = Zeroizing::new(Vec::with_capacity(limit + 2));
     source.take(limit as u64 + 1).read_to_end(&mut bytes)?;

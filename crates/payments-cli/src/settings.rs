@@ -1,27 +1,52 @@
-//! Where the service is, the key that opens it and how long to wait: each from its flag, else from the environment.
+//! Where the service is, the key that opens it and how long to wait: each from its option, else from the environment,
+//! else from the chosen profile.
+
+mod access;
+mod environment;
+mod key_source;
+mod profile;
+mod profile_file;
+mod source;
 
 use std::env;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use payments_core::{ApiKey, Client, Endpoint};
+use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transport};
 use payments_hyper::{HyperTransport, TokioTimer};
+use payments_model::scrub;
 use zeroize::Zeroizing;
 
+use self::environment::{API_KEY, API_KEY_FILE, BASE_URL, Environment, text_variable, variable};
+pub(crate) use self::key_source::KeySource;
+use self::profile::{Profile, ProfileKey};
+pub(crate) use self::source::Source;
 use crate::args::ClientOptions;
 use crate::failure::Failure;
-use crate::key_source::KeySource;
 use crate::path_name;
 use crate::secret_file;
 
 /// The settings of one call, resolved and checked.
+#[derive(Debug)]
 pub(crate) struct Settings {
     endpoint: Endpoint,
+    /// The base address without the key, which somebody may have put there.
+    shown_base_url: String,
+    base_url_source: Source,
     key_source: KeySource,
     timeout: Option<Duration>,
-    /// PEM.
-    extra_ca: Option<Vec<u8>>,
+    timeout_source: Source,
+    extra_ca: Option<Authority>,
+    warnings: Vec<String>,
+}
+
+/// A certificate authority to trust as well.
+#[derive(Debug)]
+struct Authority {
+    pem: Vec<u8>,
+    /// The file, where it may be shown.
+    name: Option<String>,
+    source: Source,
 }
 
 impl Settings {
@@ -30,38 +55,90 @@ impl Settings {
         Self::from_sources(options, &|name| env::var_os(name))
     }
 
-    /// The client that these settings describe. Nothing is sent yet.
-    pub(crate) fn client(self) -> Result<Client, Failure> {
+    /// A client that these settings describe, over a real network. Nothing is sent yet.
+    pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
         let mut transport = HyperTransport::builder();
-        if let Some(pem) = self.extra_ca {
-            transport = transport.root_certificates_pem(&pem);
+        if let Some(authority) = &self.extra_ca {
+            transport = transport.root_certificates_pem(&authority.pem);
         }
         let transport = transport.build().map_err(|error| {
-            Failure::invalid(
+            let failure = Failure::invalid(
                 "configuration",
                 "HTTPS cannot be set up; nothing was sent: check the file of --ca-cert",
-            )
+            );
+            match &self.extra_ca {
+                Some(Authority { source: source @ Source::Profile(_), .. }) => {
+                    failure.hint(format!("ca_cert came from {source}"))
+                }
+                _ => failure,
+            }
             .because(&error)
         })?;
-        let mut client = Client::builder(self.endpoint, transport, TokioTimer::new());
-        if let Some(timeout) = self.timeout {
-            client = client.total_timeout(timeout);
-        }
-        Ok(client.build())
+        Ok(self.client_over(transport))
+    }
+
+    /// The same over any transport.
+    pub(crate) fn client_over(&self, transport: impl Transport) -> ClientBuilder {
+        Client::builder(self.endpoint.clone(), transport, TokioTimer::new()).total_timeout(self.timeout())
+    }
+
+    pub(crate) fn base_url(&self) -> &str {
+        self.endpoint.base_url()
+    }
+
+    /// The same for messages.
+    pub(crate) fn shown_base_url(&self) -> &str {
+        &self.shown_base_url
+    }
+
+    pub(crate) fn base_url_source(&self) -> &Source {
+        &self.base_url_source
     }
 
     /// What to name when the service refuses the key.
-    pub(crate) fn key_source(&self) -> KeySource {
-        self.key_source
+    pub(crate) fn key_source(&self) -> &KeySource {
+        &self.key_source
+    }
+
+    /// How long the whole call may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout.unwrap_or(Deadlines::DEFAULT_TOTAL)
+    }
+
+    pub(crate) fn timeout_source(&self) -> &Source {
+        &self.timeout_source
+    }
+
+    /// The file of an additional authority, where it may be shown, and what set it.
+    pub(crate) fn ca_cert(&self) -> Option<(Option<&str>, &Source)> {
+        self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), &authority.source))
+    }
+
+    /// What a person should know before money moves.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Every problem is told at once.
     fn from_sources(options: &ClientOptions, environment: Environment<'_>) -> Result<Self, Failure> {
-        let extra_ca = options.ca_cert.as_deref().map(certificate).transpose();
-        match (base_url(options, environment), api_key(options, environment), extra_ca) {
-            (Ok(base_url), Ok((key, key_source)), Ok(extra_ca)) => {
-                let endpoint = Endpoint::new(&base_url, key)?;
-                Ok(Self { endpoint, key_source, timeout: options.timeout, extra_ca })
+        // A profile that cannot be had would make everything it sets seem to be missing, so it is told alone.
+        let profile = profile_file::chosen(options, environment)?;
+        let profile = profile.as_ref();
+        let extra_ca = authority(options, profile).transpose();
+        match (base_url(options, environment, profile), api_key(options, environment, profile), extra_ca) {
+            (Ok((base_url, base_url_source)), Ok((key, key_source)), Ok(extra_ca)) => {
+                let endpoint = Endpoint::new(&base_url, ApiKey::new(&key)?)?;
+                let (timeout, timeout_source) = timeout(options, profile);
+                Ok(Self {
+                    warnings: warnings(profile, &base_url_source, &key_source),
+                    shown_base_url: scrub(endpoint.base_url(), &[&*key]),
+                    endpoint,
+                    base_url_source,
+                    key_source,
+                    timeout,
+                    timeout_source,
+                    extra_ca,
+                })
             }
             (base_url, key, extra_ca) => {
                 let problems = [base_url.err(), key.err(), extra_ca.err()].into_iter().flatten();
@@ -71,59 +148,94 @@ impl Settings {
     }
 }
 
-/// Looks a variable up.
-type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
-
-const BASE_URL: &str = "PAYMENTS_BASE_URL";
-const API_KEY: &str = "PAYMENTS_API_KEY";
-const API_KEY_FILE: &str = "PAYMENTS_API_KEY_FILE";
-
-fn base_url(options: &ClientOptions, environment: Environment<'_>) -> Result<String, Failure> {
-    let base_url = match &options.base_url {
-        Some(url) => url.clone(),
-        None => text_variable(BASE_URL, environment)?.ok_or_else(|| {
-            Failure::invalid(
-                "configuration",
-                "no base address is set; nothing was sent: give --base-url or set PAYMENTS_BASE_URL",
-            )
-        })?,
+fn base_url(
+    options: &ClientOptions,
+    environment: Environment<'_>,
+    profile: Option<&Profile>,
+) -> Result<(String, Source), Failure> {
+    let (base_url, source) = if let Some(url) = &options.base_url {
+        (url.clone(), Source::Flag("--base-url"))
+    } else if let Some(url) = text_variable(BASE_URL, environment)? {
+        (url, Source::Variable(BASE_URL))
+    } else {
+        match profile {
+            Some(Profile { base_url: Some(url), name, .. }) => (url.clone(), Source::Profile(name.clone())),
+            Some(Profile { name, .. }) => {
+                return Err(Failure::invalid(
+                    "configuration",
+                    format!(
+                        "no base address is set; nothing was sent: give {name} a base_url, \
+                         or give --base-url or set PAYMENTS_BASE_URL"
+                    ),
+                ));
+            }
+            None => {
+                return Err(Failure::invalid(
+                    "configuration",
+                    "no base address is set; nothing was sent: choose a --profile, \
+                     give --base-url or set PAYMENTS_BASE_URL",
+                ));
+            }
+        }
     };
     // With any key, so that a wrong address and a missing key are told at once.
-    Endpoint::new(&base_url, ApiKey::new("any")?)?;
-    Ok(base_url)
+    if let Err(error) = Endpoint::new(&base_url, ApiKey::new("any")?) {
+        return Err(Failure::from(error).hint(format!("the base address came from {source}")));
+    }
+    Ok((base_url, source))
 }
 
-/// The flag's file, else the key in the environment, else the file that the environment names.
-fn api_key(options: &ClientOptions, environment: Environment<'_>) -> Result<(ApiKey, KeySource), Failure> {
+/// A checked key: the option's file, else the key in the environment, else the file that the environment names, else the profile's.
+fn api_key(
+    options: &ClientOptions,
+    environment: Environment<'_>,
+    profile: Option<&Profile>,
+) -> Result<(Zeroizing<String>, KeySource), Failure> {
     let (key, source) = if let Some(path) = &options.api_key_file {
-        (key_file(path, KeySource::Flag)?, KeySource::Flag)
+        key_file(path, path, KeySource::File(Source::Flag("--api-key-file")))?
     } else if let Some(key) = text_variable(API_KEY, environment)? {
-        (Zeroizing::new(key), KeySource::Variable)
-    } else if let Some(path) = variable(API_KEY_FILE, environment) {
-        (key_file(&PathBuf::from(path), KeySource::FileVariable)?, KeySource::FileVariable)
+        (Zeroizing::new(key), KeySource::Key(Source::Variable(API_KEY)))
+    } else if let Some(path) = variable(API_KEY_FILE, environment).map(PathBuf::from) {
+        key_file(&path, &path, KeySource::File(Source::Variable(API_KEY_FILE)))?
     } else {
-        return Err(Failure::invalid(
-            "configuration",
-            "no API key is set; nothing was sent: \
-             set PAYMENTS_API_KEY, or give --api-key-file or PAYMENTS_API_KEY_FILE",
-        ));
+        match profile {
+            Some(Profile { key: Some(ProfileKey::Key(key)), name, .. }) => {
+                (key.clone(), KeySource::Key(Source::Profile(name.clone())))
+            }
+            Some(Profile { key: Some(ProfileKey::File(path)), name, folder, .. }) => {
+                let source = KeySource::File(Source::Profile(name.clone()));
+                key_file(&folder.join(path), path, source)?
+            }
+            Some(Profile { key: None, .. }) | None => {
+                return Err(Failure::invalid(
+                    "configuration",
+                    "no API key is set; nothing was sent: choose a --profile with one, \
+                     set PAYMENTS_API_KEY, or give --api-key-file or PAYMENTS_API_KEY_FILE",
+                ));
+            }
+        }
     };
     match ApiKey::new(&key) {
-        Ok(key) => Ok((key, source)),
+        Ok(_) => Ok((key, source)),
         Err(error) => Err(Failure::from(error).hint(source.hint())),
     }
 }
 
-fn key_file(path: &Path, source: KeySource) -> Result<Zeroizing<String>, Failure> {
+/// The key in the file at `path`; `written` is what a message may name, for it can be judged whether that is a key.
+fn key_file(
+    path: &Path,
+    written: &Path,
+    source: KeySource,
+) -> Result<(Zeroizing<String>, KeySource), Failure> {
     let refused = |why: &str| {
-        let name = path_name::of_key_in_brackets(path);
+        let name = path_name::of_key_in_brackets(written);
         Failure::invalid("configuration", format!("{source}{name} {why}; nothing was sent"))
     };
     let bytes = secret_file::read(path, LARGEST_KEY_FILE)
         .map_err(|error| refused("cannot be read").because(&error))?
         .ok_or_else(|| refused("is too large to hold a key"))?;
     let key = std::str::from_utf8(&bytes).map_err(|_| refused("is not text"))?;
-    Ok(Zeroizing::new(without_final_newline(key).to_owned()))
+    Ok((Zeroizing::new(without_final_newline(key).to_owned()), source))
 }
 
 /// One newline, which editors and `echo` add; a second one is no accident of theirs and makes the key invalid.
@@ -132,15 +244,57 @@ fn without_final_newline(text: &str) -> &str {
     text.strip_suffix('\r').unwrap_or(text)
 }
 
-fn certificate(path: &Path) -> Result<Vec<u8>, Failure> {
+fn timeout(options: &ClientOptions, profile: Option<&Profile>) -> (Option<Duration>, Source) {
+    match (options.timeout, profile) {
+        (Some(timeout), _) => (Some(timeout), Source::Flag("--timeout")),
+        (None, Some(Profile { timeout: Some(timeout), name, .. })) => {
+            (Some(*timeout), Source::Profile(name.clone()))
+        }
+        (None, _) => (None, Source::Default),
+    }
+}
+
+fn authority(options: &ClientOptions, profile: Option<&Profile>) -> Option<Result<Authority, Failure>> {
+    match (&options.ca_cert, profile) {
+        (Some(path), _) => Some(certificate(path, Source::Flag("--ca-cert"))),
+        (None, Some(Profile { ca_cert: Some(path), folder, name, .. })) => {
+            Some(certificate(&folder.join(path), Source::Profile(name.clone())))
+        }
+        (None, _) => None,
+    }
+}
+
+fn certificate(path: &Path, source: Source) -> Result<Authority, Failure> {
     let refused = |why: &str| {
         let name = path_name::in_brackets(path);
-        Failure::invalid("configuration", format!("the file of --ca-cert{name} {why}; nothing was sent"))
+        let of = match &source {
+            Source::Profile(_) => format!("ca_cert in {source}"),
+            _ => source.to_string(),
+        };
+        Failure::invalid("configuration", format!("the file of {of}{name} {why}; nothing was sent"))
     };
     let bytes = secret_file::read(path, LARGEST_CERTIFICATE_FILE)
         .map_err(|error| refused("cannot be read").because(&error))?
         .ok_or_else(|| refused("is larger than 1 MiB"))?;
-    Ok(bytes.to_vec())
+    Ok(Authority { pem: bytes.to_vec(), name: path_name::shown(path), source })
+}
+
+/// Whoever chooses a profile means its address and its key, and a variable that is left over in the shell goes before
+/// both: a charge meant for a test may be real.
+fn warnings(profile: Option<&Profile>, base_url: &Source, key: &KeySource) -> Vec<String> {
+    let Some(Profile { name, base_url: own_url, key: own_key, .. }) = profile else { return Vec::new() };
+    let mut warnings = Vec::new();
+    if let (Some(_), Source::Variable(variable)) = (own_url, base_url) {
+        warnings.push(format!("{variable} is set and goes before the base address of {name}"));
+    }
+    if let (
+        Some(_),
+        KeySource::Key(Source::Variable(variable)) | KeySource::File(Source::Variable(variable)),
+    ) = (own_key, key)
+    {
+        warnings.push(format!("{variable} is set and goes before the key of {name}"));
+    }
+    warnings
 }
 
 /// Larger than any key that is sent in a header, small enough for a wrong file to be refused at once.
@@ -148,18 +302,3 @@ const LARGEST_KEY_FILE: usize = 16 * 1024;
 
 /// A whole system's bundle of authorities is about a quarter of this.
 const LARGEST_CERTIFICATE_FILE: usize = 1024 * 1024;
-
-/// A variable's value; an empty one counts as unset.
-fn variable(name: &str, environment: Environment<'_>) -> Option<OsString> {
-    environment(name).filter(|value| !value.is_empty())
-}
-
-fn text_variable(name: &str, environment: Environment<'_>) -> Result<Option<String>, Failure> {
-    let Some(value) = variable(name, environment) else { return Ok(None) };
-    value.into_string().map(Some).map_err(|_| {
-        Failure::invalid(
-            "configuration",
-            format!("the environment variable {name} is not valid UTF-8; nothing was sent"),
-        )
-    })
-}

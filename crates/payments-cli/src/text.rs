@@ -11,6 +11,7 @@ use crate::failure::{FailedOutcome, Failure};
 use crate::next_step;
 use crate::processed::{Effect, Processed};
 use crate::purpose::Purpose;
+use crate::rehearsal::Rehearsal;
 use crate::style::{Style, Tone};
 
 /// The lines of a success.
@@ -33,6 +34,19 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
             write_rows(&mut text, members.iter().map(|(name, value)| (&**name, readable(value))));
         }
         Err(_) => write_rows(&mut text, [("data", processed.data.get().to_owned())]),
+    }
+    text
+}
+
+/// The lines of a request that was not sent.
+pub(crate) fn rehearsed(request: &Rehearsal, style: Style) -> String {
+    let Rehearsal { method, url, headers, body } = request;
+    let heading = style.paint(Tone::Heading, "DRY RUN, nothing was sent");
+    let mut text = format!("{heading}\n  {} {}\n", for_terminal(method), for_terminal(url));
+    write_rows(&mut text, headers.0.iter().map(|(name, value)| (&**name, value.clone())));
+    if let Some(fields) = body {
+        text.push('\n');
+        write_rows(&mut text, fields.0.iter().map(|(name, value)| (&**name, readable(value))));
     }
     text
 }

@@ -26,13 +26,14 @@ fn the_help_of_what_calls_the_service_explains_the_exit_codes() {
         has_exit_codes(&text, &all[..6]);
         assert!(text.contains("rejected; 6 with HTTP 401, 7 with HTTP 404"), "{text}");
     }
+    has_exit_codes(&help(&["check"]), &["0  ", "1  ", "2  ", "3  ", "4  ", "6  ", "7  "]);
     for command in [["transaction", "get"], ["customer", "get"]] {
         let text = help(&command);
         has_exit_codes(&text, &all[..5]);
         assert!(text.contains("rejected; 6 with HTTP 401, 7 with HTTP 404"), "{text}");
         assert!(!text.contains("OUTCOME UNKNOWN"), "a look-up has no such end: {text}");
     }
-    for command in ["demo", "sandbox"] {
+    for command in ["demo", "sandbox", "completions"] {
         has_exit_codes(&help(&[command]), &["0  ", "1  ", "2  "]);
     }
 }
@@ -47,9 +48,11 @@ fn the_settings_are_explained_once() {
 
 #[test]
 fn a_command_does_not_offer_what_it_refuses() {
-    for command in ["demo", "sandbox"] {
+    for command in ["demo", "sandbox", "completions"] {
         let text = help(&[command]);
-        for option in ["--base-url", "--api-key-file", "--timeout", "--ca-cert"] {
+        for option in
+            ["--base-url", "--api-key-file", "--timeout", "--ca-cert", "--profile", "--dry-run", "--verbose"]
+        {
             assert!(!text.contains(option), "{command} {option}: {text}");
         }
         assert!(text.contains("--output"), "{command}: {text}");

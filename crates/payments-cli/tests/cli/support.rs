@@ -53,7 +53,9 @@ pub(crate) struct Ended {
 pub(crate) fn payments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
     command.args(arguments);
-    for name in ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY", "PAYMENTS_API_KEY_FILE", "NO_COLOR"] {
+    for name in
+        ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY", "PAYMENTS_API_KEY_FILE", "PAYMENTS_PROFILE", "NO_COLOR"]
+    {
         command.env_remove(name);
     }
     Run { command, stdin: None }

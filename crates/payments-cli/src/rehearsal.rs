@@ -1,0 +1,131 @@
+//! `--dry-run`: the request that would be sent, without its secrets.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::Request;
+use http::header::AUTHORIZATION;
+use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+use payments_model::{redacted_members, scrub};
+use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
+use serde_json::value::RawValue;
+
+use crate::call::Call;
+use crate::failure::Failure;
+use crate::settings::Settings;
+
+/// A request as it would be sent, but for `Host` and `Content-Length`, which belong to the connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Rehearsal {
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) headers: Members<String>,
+    /// Of a POST.
+    pub(crate) body: Option<Members<Box<RawValue>>>,
+}
+
+/// Names and values in their order.
+#[derive(Clone, Debug)]
+pub(crate) struct Members<T>(pub(crate) Vec<(String, T)>);
+
+impl Rehearsal {
+    /// Lets the client make the request, as it would, for a transport that keeps it.
+    pub(crate) async fn of<C: Call>(call: &C, settings: &Settings) -> Result<Self, Failure> {
+        let kept = Kept::default();
+        let client = settings.client_over(kept.clone()).lookup_retries(0).build();
+        let ended = call.send(&client).await;
+        let kept = kept.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match (kept, ended) {
+            (Some(request), _) => Ok(Self::redacted(&request)),
+            (None, Err(error)) => Err(error.into()),
+            (None, Ok(_)) => Err(Failure::not_processed("internal", "internal error; nothing was sent")),
+        }
+    }
+
+    fn redacted(request: &Request<Bytes>) -> Self {
+        // The key is known here, and may stand where it does not belong: in the address, or in a free text.
+        let key = request.headers().get(AUTHORIZATION).and_then(|key| key.to_str().ok()).unwrap_or_default();
+        let shown = |text: &str| scrub(text, &[key]);
+        let headers = request.headers().iter().map(|(name, value)| {
+            let value = if value.is_sensitive() {
+                "[redacted]".to_owned()
+            } else {
+                shown(&String::from_utf8_lossy(value.as_bytes()))
+            };
+            (name.as_str().to_owned(), value)
+        });
+        let body = (!request.body().is_empty()).then(|| {
+            let members = redacted_members(request.body()).unwrap_or_default();
+            Members(with_unlike_names(members.into_iter().map(|(name, value)| {
+                let value = RawValue::from_string(shown(value.text()));
+                (name, value.unwrap_or_else(|_| RawValue::NULL.to_owned()))
+            })))
+        });
+        Self {
+            method: request.method().to_string(),
+            // An id in its path may be a card number in the wrong place.
+            url: shown(&request.uri().to_string()),
+            headers: Members(headers.collect()),
+            body,
+        }
+    }
+}
+
+/// Two names that cannot be shown would be alike, and one of them lost to most readers of JSON. A name that can be shown
+/// has no space, so that a number behind one makes no third alike.
+fn with_unlike_names<T>(members: impl Iterator<Item = (String, T)>) -> Vec<(String, T)> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let unlike = members.map(|(name, value)| {
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        if *count == 1 { (name, value) } else { (format!("{name} {count}"), value) }
+    });
+    unlike.collect()
+}
+
+/// A transport that keeps what it is to send.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Option<Request<Bytes>>>>);
+
+impl Transport for Kept {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.into_http());
+        Err(TransportError::not_processed(TransportErrorKind::Cancelled))
+    }
+}
+
+impl Serialize for Rehearsal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { method, url, headers, body } = self;
+        let mut request = serializer.serialize_struct("Rehearsal", 4)?;
+        request.serialize_field("method", method)?;
+        request.serialize_field("url", url)?;
+        request.serialize_field("headers", headers)?;
+        request.serialize_field("body", body)?;
+        request.end()
+    }
+}
+
+impl<T: Serialize> Serialize for Members<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_cannot_be_shown_stay_apart() {
+        let members = ["a", "b", "a", "a"].map(|name| (name.to_owned(), ()));
+        let names: Vec<_> =
+            with_unlike_names(members.into_iter()).into_iter().map(|(name, ())| name).collect();
+        assert_eq!(names, ["a", "b", "a 2", "a 3"]);
+    }
+}

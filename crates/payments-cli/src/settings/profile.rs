@@ -1,0 +1,102 @@
+//! One profile: settings under a name.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use zeroize::Zeroizing;
+
+use super::source::ProfileName;
+use crate::timeout;
+
+/// What a profile sets.
+pub(super) struct Profile {
+    pub(super) name: ProfileName,
+    /// What its relative paths begin at: a charge must not depend on the folder that a shell happens to be in.
+    pub(super) folder: PathBuf,
+    pub(super) base_url: Option<String>,
+    pub(super) key: Option<ProfileKey>,
+    pub(super) timeout: Option<Duration>,
+    /// As it is written.
+    pub(super) ca_cert: Option<PathBuf>,
+}
+
+/// The key of a profile, or where it is.
+pub(super) enum ProfileKey {
+    Key(Zeroizing<String>),
+    /// As it is written.
+    File(PathBuf),
+}
+
+/// The settings of one table, before they belong to a profile.
+#[derive(Default)]
+pub(super) struct Entries {
+    pub(super) base_url: Option<String>,
+    pub(super) api_key: Option<Zeroizing<String>>,
+    pub(super) api_key_file: Option<PathBuf>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) ca_cert: Option<PathBuf>,
+}
+
+impl Entries {
+    /// Reads a table; `problem` is told of each entry that cannot be taken, and never of a value.
+    pub(super) fn read(table: &DeTable<'_>, mut problem: impl FnMut(usize, String)) -> Self {
+        let mut entries = Self::default();
+        for (name, value) in table {
+            let at = name.span().start;
+            match &**name.get_ref() {
+                "base_url" => entries.base_url = text(value).map(str::to_owned),
+                "api_key" => {
+                    entries.api_key = text(value).map(|key| Zeroizing::new(key.to_owned()));
+                    if entries.api_key_file.is_some() {
+                        problem(at, "api_key and api_key_file exclude each other".to_owned());
+                    }
+                }
+                "api_key_file" => {
+                    entries.api_key_file = text(value).map(PathBuf::from);
+                    if entries.api_key.is_some() {
+                        problem(at, "api_key and api_key_file exclude each other".to_owned());
+                    }
+                }
+                "ca_cert" => entries.ca_cert = text(value).map(PathBuf::from),
+                "timeout" => match number(value).map(timeout::timeout) {
+                    Some(Ok(timeout)) => entries.timeout = Some(timeout),
+                    Some(Err(rule)) => problem(at, format!("timeout {rule}")),
+                    None => problem(at, "timeout must be a number, without quotes".to_owned()),
+                },
+                unknown => {
+                    let unknown = payments_model::printable_field_name(unknown);
+                    problem(at, format!("{unknown} is no setting; a profile may hold {SETTINGS}"));
+                }
+            }
+            if ["base_url", "api_key", "api_key_file", "ca_cert"].contains(&&**name.get_ref())
+                && text(value).is_none()
+            {
+                problem(at, format!("{} must be a text in quotes", name.get_ref()));
+            }
+        }
+        entries
+    }
+}
+
+const SETTINGS: &str = "base_url, api_key, api_key_file, timeout and ca_cert";
+
+fn text<'a>(value: &'a Spanned<DeValue<'_>>) -> Option<&'a str> {
+    value.get_ref().as_str()
+}
+
+fn number<'a>(value: &'a Spanned<DeValue<'_>>) -> Option<&'a str> {
+    match value.get_ref() {
+        DeValue::Integer(integer) if integer.radix() == 10 => Some(integer.as_str()),
+        DeValue::Float(float) => Some(float.as_str()),
+        _ => None,
+    }
+}
+
+impl fmt::Debug for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Profile").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,140 @@
+//! The file of profiles: found, guarded and read as a whole. No message shows a value that stands in it.
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
+use std::path::{Path, PathBuf};
+
+use payments_model::printable_field_name;
+use toml::de::DeTable;
+
+use super::access;
+use super::environment::{Environment, PROFILE, text_variable, variable};
+use super::profile::{Entries, Profile, ProfileKey};
+use super::source::ProfileName;
+use crate::args::ClientOptions;
+use crate::failure::Failure;
+use crate::path_name;
+use crate::secret_file;
+
+/// The profile that the option or the variable names.
+///
+/// Chosen by this command: without either there is none, not even one called `default`, and no file is read. A charge
+/// against production must have been asked for by name.
+pub(super) fn chosen(
+    options: &ClientOptions,
+    environment: Environment<'_>,
+) -> Result<Option<Profile>, Failure> {
+    let name = match &options.profile {
+        Some(name) => name.clone(),
+        None => match text_variable(PROFILE, environment)? {
+            Some(name) => name,
+            None => return Ok(None),
+        },
+    };
+    let path = location(environment)?;
+    let refused = |why: &str| {
+        let path = path_name::in_brackets(&path);
+        Failure::invalid("configuration", format!("the file of profiles{path} {why}; nothing was sent"))
+    };
+    let cannot_be_read = |error: std::io::Error| {
+        refused("cannot be read: write it, or choose no profile (payments --help shows one)").because(&error)
+    };
+    let file = File::open(&path).map_err(cannot_be_read)?;
+    let metadata = file.metadata().map_err(cannot_be_read)?;
+    if let Some(why) = access::refusal(&metadata) {
+        return Err(refused(why));
+    }
+    let bytes = secret_file::read_up_to(file, LARGEST_FILE)
+        .map_err(cannot_be_read)?
+        .ok_or_else(|| refused("is larger than 64 KiB"))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| refused("is not UTF-8"))?;
+    profile(text, &metadata, &name, &path).map(Some).map_err(|why| refused(&why))
+}
+
+/// `$XDG_CONFIG_HOME/payments/config.toml`, with `$HOME/.config` where that is not set or, as its standard has it, not
+/// absolute.
+fn location(environment: Environment<'_>) -> Result<PathBuf, Failure> {
+    let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
+    let folder = variable("XDG_CONFIG_HOME", environment)
+        .and_then(absolute)
+        .or_else(|| variable("HOME", environment).map(|home| PathBuf::from(home).join(".config")));
+    folder.map(|folder| folder.join("payments").join("config.toml")).ok_or_else(|| {
+        Failure::invalid(
+            "configuration",
+            "a profile is chosen, but no folder for its file is known; nothing was sent: \
+             set XDG_CONFIG_HOME or HOME, or choose no profile",
+        )
+    })
+}
+
+/// The profile `name`; the whole file must be right, and every error is told at once.
+fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<Profile, String> {
+    // Of the parser's error only the place survives: its text quotes the file.
+    let root = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line(text, span.start));
+        format!("is no TOML at line {line}")
+    })?;
+    let mut problems = Vec::new();
+    let mut names = Vec::new();
+    let mut found = None;
+    let mut holds_key = false;
+    for (heading, value) in root.get_ref() {
+        let profiles = value.get_ref().as_table().filter(|_| heading.get_ref() == "profiles");
+        let Some(profiles) = profiles else {
+            let place = line(text, heading.span().start);
+            let heading = printable_field_name(heading.get_ref());
+            problems
+                .push(format!("line {place}: {heading} stands alone: write [profiles.NAME] above settings"));
+            continue;
+        };
+        for (own, value) in profiles {
+            let place = line(text, own.span().start);
+            let own = own.get_ref();
+            if printable_field_name(own) != own {
+                problems.push(format!(
+                    "line {place}: a profile's name is of letters, digits, - and _, few of them digits"
+                ));
+                continue;
+            }
+            names.push(own.to_string());
+            let Some(table) = value.get_ref().as_table() else {
+                problems
+                    .push(format!("line {place}: {own} is no table: write [profiles.{own}] above settings"));
+                continue;
+            };
+            let entries = Entries::read(table, |at, problem| {
+                problems.push(format!("line {}: {problem}", line(text, at)));
+            });
+            holds_key |= entries.api_key.is_some();
+            if own == name {
+                found = Some(entries);
+            }
+        }
+    }
+    if let Some(why) = access::refusal_of_key(metadata).filter(|_| holds_key) {
+        return Err(why.to_owned());
+    }
+    if !problems.is_empty() {
+        return Err(format!("is refused ({})", problems.join("; ")));
+    }
+    let entries = found.ok_or_else(|| match &*names {
+        [] => "holds no profile: write one (payments --help shows how)".to_owned(),
+        names => format!("has no such profile, but {}", names.join(", ")),
+    })?;
+    Ok(Profile {
+        folder: path.parent().unwrap_or(path).to_owned(),
+        name: ProfileName::new(name.to_owned(), path.to_owned()),
+        base_url: entries.base_url,
+        key: entries.api_key.map(ProfileKey::Key).or_else(|| entries.api_key_file.map(ProfileKey::File)),
+        timeout: entries.timeout,
+        ca_cert: entries.ca_cert,
+    })
+}
+
+/// The line, from one, of a byte's place.
+fn line(text: &str, place: usize) -> usize {
+    1 + text.bytes().take(place).filter(|byte| *byte == b'\n').count()
+}
+
+/// As much as dozens of profiles need; a file that is larger is something else.
+const LARGEST_FILE: usize = 64 * 1024;

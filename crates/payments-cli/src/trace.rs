@@ -1,0 +1,69 @@
+//! `--verbose`: what a call does, as lines on stderr. Nothing in them is secret.
+
+use std::io::{self, Write as _};
+
+use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome};
+
+use crate::escape::for_terminal;
+use crate::settings::Settings;
+use crate::style::{Style, Tone};
+
+/// Writes the lines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trace {
+    style: Style,
+}
+
+impl Trace {
+    /// Lines for this process's stderr.
+    pub(crate) fn to_stderr() -> Self {
+        Self { style: Style::of(&io::stderr()) }
+    }
+
+    /// Where the settings came from.
+    pub(crate) fn settings(self, settings: &Settings) {
+        let base_url = settings.shown_base_url();
+        self.line(&format!("base address {base_url} ({})", settings.base_url_source()));
+        self.line(&format!("API key ({})", settings.key_source()));
+        self.line(&format!("deadline {:?} ({})", settings.timeout(), settings.timeout_source()));
+        if let Some((name, source)) = settings.ca_cert() {
+            self.line(&format!("authority {} ({source})", name.unwrap_or("in a file")));
+        }
+    }
+
+    fn line(self, text: &str) {
+        let text = self.style.paint(Tone::Faint, &for_terminal(&format!("payments: {text}")));
+        // A payment goes on if nobody can read of it.
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+}
+
+impl Observer for Trace {
+    fn attempt_started(&self, event: &AttemptStarted) {
+        self.line(&format!("{} attempt {} started", event.operation, event.attempt));
+    }
+
+    fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+        let AttemptFinished { operation, attempt, latency, .. } = event;
+        let how = match event.failure {
+            None => "succeeded".to_owned(),
+            Some(failure) => format!("{} ({})", failure.outcome.as_str(), failure.kind),
+        };
+        let status = event.http_status.map(|status| format!(", HTTP {}", status.as_u16()));
+        let request = event.request_id.map(|id| format!(", request id {id}"));
+        let transaction = event.transaction_id.map(|id| format!(", transaction {id}"));
+        let facts: String = [status, request, transaction].into_iter().flatten().collect();
+        self.line(&format!("{operation} attempt {attempt} finished after {latency:.1?}: {how}{facts}"));
+    }
+
+    fn attempt_abandoned(&self, event: &AttemptAbandoned) {
+        let outcome = if event.operation.moves_money() { Outcome::Unknown } else { Outcome::NotProcessed };
+        self.line(&format!(
+            "{} attempt {} abandoned after {:.1?}: {}",
+            event.operation,
+            event.attempt,
+            event.latency,
+            outcome.as_str()
+        ));
+    }
+}
