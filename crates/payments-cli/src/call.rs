@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-use payments_core::{Client, ClientBuilder, Error};
+use payments_core::{Client, ClientBuilder, Delivery, Error};
 use payments_model::TransactionId;
 use tokio::runtime;
 use tokio::task::spawn_blocking;
@@ -132,11 +132,10 @@ async fn end<C: Call>(
 /// The failure, with the setting that may be to blame.
 fn refused(error: Error, settings: &Settings) -> Failure {
     let key = error.is_unauthorized().then(|| settings.key_source().hint());
+    let was_not_sent = error.transport_error().is_some_and(|it| it.delivery() == Delivery::NotProcessed);
     let address = match settings.base_url_source() {
         // The hints for the others are the error's own.
-        source @ Source::Profile(_) if error.is_connect() => {
-            Some(format!("the base address came from {source}"))
-        }
+        source @ Source::Profile(_) if was_not_sent => Some(format!("the base address came from {source}")),
         _ => None,
     };
     key.into_iter().chain(address).fold(Failure::from(error), Failure::hint)

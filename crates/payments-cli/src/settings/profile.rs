@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use toml::Spanned;
+use payments_model::printable_field_name;
 use toml::de::{DeTable, DeValue};
 use zeroize::Zeroizing;
 
@@ -45,36 +45,33 @@ impl Entries {
     pub(super) fn read(table: &DeTable<'_>, mut problem: impl FnMut(usize, String)) -> Self {
         let mut entries = Self::default();
         for (name, value) in table {
-            let at = name.span().start;
-            match &**name.get_ref() {
-                "base_url" => entries.base_url = text(value).map(str::to_owned),
-                "api_key" => {
-                    entries.api_key = text(value).map(|key| Zeroizing::new(key.to_owned()));
-                    if entries.api_key_file.is_some() {
-                        problem(at, "api_key and api_key_file exclude each other".to_owned());
-                    }
-                }
-                "api_key_file" => {
-                    entries.api_key_file = text(value).map(PathBuf::from);
-                    if entries.api_key.is_some() {
-                        problem(at, "api_key and api_key_file exclude each other".to_owned());
-                    }
-                }
-                "ca_cert" => entries.ca_cert = text(value).map(PathBuf::from),
-                "timeout" => match number(value).map(timeout::timeout) {
+            let place = name.span().start;
+            let name = &**name.get_ref();
+            let text = value.get_ref().as_str();
+            match name {
+                "base_url" => entries.base_url = text.map(str::to_owned),
+                "api_key" => entries.api_key = text.map(|key| Zeroizing::new(key.to_owned())),
+                "api_key_file" => entries.api_key_file = text.map(PathBuf::from),
+                "ca_cert" => entries.ca_cert = text.map(PathBuf::from),
+                "timeout" => match number(value.get_ref()).map(timeout::timeout) {
                     Some(Ok(timeout)) => entries.timeout = Some(timeout),
-                    Some(Err(rule)) => problem(at, format!("timeout {rule}")),
-                    None => problem(at, "timeout must be a number, without quotes".to_owned()),
+                    Some(Err(rule)) => problem(place, format!("timeout {rule}")),
+                    None => problem(place, "timeout must be a number, without quotes".to_owned()),
                 },
-                unknown => {
-                    let unknown = payments_model::printable_field_name(unknown);
-                    problem(at, format!("{unknown} is no setting; a profile may hold {SETTINGS}"));
+                _ => {
+                    let name = printable_field_name(name);
+                    problem(place, format!("{name} is no setting; a profile may hold {SETTINGS}"));
+                    continue;
                 }
             }
-            if ["base_url", "api_key", "api_key_file", "ca_cert"].contains(&&**name.get_ref())
-                && text(value).is_none()
+            if text.is_none() && name != "timeout" {
+                problem(place, format!("{name} must be a text in quotes"));
+            }
+            if matches!(name, "api_key" | "api_key_file")
+                && entries.api_key.is_some()
+                && entries.api_key_file.is_some()
             {
-                problem(at, format!("{} must be a text in quotes", name.get_ref()));
+                problem(place, "api_key and api_key_file exclude each other".to_owned());
             }
         }
         entries
@@ -83,12 +80,8 @@ impl Entries {
 
 const SETTINGS: &str = "base_url, api_key, api_key_file, timeout and ca_cert";
 
-fn text<'a>(value: &'a Spanned<DeValue<'_>>) -> Option<&'a str> {
-    value.get_ref().as_str()
-}
-
-fn number<'a>(value: &'a Spanned<DeValue<'_>>) -> Option<&'a str> {
-    match value.get_ref() {
+fn number<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
+    match value {
         DeValue::Integer(integer) if integer.radix() == 10 => Some(integer.as_str()),
         DeValue::Float(float) => Some(float.as_str()),
         _ => None,

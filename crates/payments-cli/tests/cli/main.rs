@@ -6,6 +6,7 @@ mod input;
 mod interrupts;
 mod outcomes;
 mod output;
+mod profiles;
 mod sandbox;
 mod secrets;
 mod settings;
