@@ -7,7 +7,7 @@ pub(crate) struct Plan {
     /// How often a process is started to see how soon it is ready.
     pub(crate) starts: u32,
     /// How often two things are measured in turns.
-    pub(crate) rounds: u32,
+    pub(crate) turns: u32,
     /// How long one of these turns is.
     pub(crate) turn: Duration,
     /// Payments before memory is looked at for the first time: what is allocated once is there by then.
@@ -24,8 +24,8 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) const FULL: Self = Self {
         starts: 20,
-        rounds: 9,
-        turn: Duration::from_millis(500),
+        turns: 21,
+        turn: Duration::from_millis(200),
         warm_up: 5_000,
         few: 1_000,
         many: 100_000,
@@ -36,7 +36,7 @@ impl Plan {
     /// A build without optimisation gets through this within seconds.
     pub(crate) const SMOKE: Self = Self {
         starts: 2,
-        rounds: 2,
+        turns: 2,
         turn: Duration::from_millis(20),
         warm_up: 20,
         few: 10,
@@ -52,7 +52,7 @@ impl Plan {
         let caution = if self.means_something { "" } else { "; tiny counts, so the figures mean nothing" };
         format!(
             "{build}, {cores} processors shared by server and client; rates are medians of {} turns{caution}",
-            self.rounds
+            self.turns
         )
     }
 }

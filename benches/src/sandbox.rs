@@ -4,6 +4,7 @@ mod durable;
 mod look_up;
 mod memory;
 mod ready;
+mod spent;
 mod throughput;
 
 use std::path::{Path, PathBuf};
@@ -71,17 +72,17 @@ impl<'a> Rig<'a> {
         Ok(tempfile::Builder::new().prefix("bench-").tempdir_in(build)?)
     }
 
-    /// The rate of one turn, in answers per second.
-    fn turn(&self, server: &Server, connections: usize, requests: Rc<[Bytes]>) -> anyhow::Result<f64> {
+    /// As much as can be had in the time of one turn.
+    fn turn(&self, server: &Server, connections: usize, requests: Rc<[Bytes]>) -> anyhow::Result<Burst> {
         let time = self.plan.turn;
         let load = Load { connections, requests, time, count: u32::MAX, keep: None };
         let burst = self.client.run(server, &load)?;
         ensure!(burst.answers > 0, "{server} answered nothing within {time:?}");
-        Ok(burst.rate())
+        Ok(burst)
     }
 
-    /// The rate of card payments in one turn.
-    fn payments_turn(&self, server: &Server, connections: usize) -> anyhow::Result<f64> {
+    /// As many card payments as can be had in the time of one turn.
+    fn payments_turn(&self, server: &Server, connections: usize) -> anyhow::Result<Burst> {
         self.turn(server, connections, [requests::card_payment(server)].into())
     }
 

@@ -76,6 +76,16 @@ impl Server {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         resident_kib(&status)
     }
+
+    /// How long its threads have been running on a processor; only Linux tells.
+    pub(crate) fn processor_time(&self) -> Option<Duration> {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.process.id())).ok()?;
+        let times = threads.map(|thread| {
+            let statistics = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+            Some(Duration::from_nanos(statistics.split(' ').next()?.parse().ok()?))
+        });
+        times.sum()
+    }
 }
 
 impl fmt::Display for Server {

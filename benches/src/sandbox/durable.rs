@@ -12,11 +12,11 @@ pub(super) fn measure(rig: &Rig<'_>, report: &mut Report) -> anyhow::Result<()> 
     }
     let folder = rig.folder()?;
     let (durable, in_memory) = (rig.sandbox_with_data(&folder.path().join("data"))?, rig.sandbox()?);
-    let turns = (0..rig.plan.rounds).map(|_| {
+    let turns = (0..rig.plan.turns).map(|_| {
         Ok(Turn {
-            one: rig.payments_turn(&durable, 1)?,
-            many: rig.payments_turn(&durable, MANY_CONNECTIONS)?,
-            in_memory: rig.payments_turn(&in_memory, MANY_CONNECTIONS)?,
+            one: rig.payments_turn(&durable, 1)?.rate(),
+            many: rig.payments_turn(&durable, MANY_CONNECTIONS)?.rate(),
+            in_memory: rig.payments_turn(&in_memory, MANY_CONNECTIONS)?.rate(),
         })
     });
     let turns = turns.collect::<anyhow::Result<Vec<_>>>()?;
