@@ -1,13 +1,12 @@
-//! The command line as clap reads it. Nothing here is a secret, but for the key of one's own sandbox.
+//! The command line as clap reads it. Nothing here is a secret.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use payments_fake::FakeGateway;
 
+use crate::sandbox_arguments::SandboxArguments;
 use crate::{help, timeout};
 
 /// Pays, voids and looks up through the payment service, and always says whether the money can have moved.
@@ -135,17 +134,6 @@ pub(crate) enum Command {
         args = help::hidden_client_options()
     )]
     Completions(ShellToComplete),
-}
-
-#[derive(Args)]
-pub(crate) struct SandboxArguments {
-    /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
-    pub(crate) listen: SocketAddr,
-
-    /// The key to accept; it opens nothing but this sandbox
-    #[arg(long, value_name = "KEY", default_value = FakeGateway::API_KEY)]
-    pub(crate) api_key: String,
 }
 
 #[derive(Subcommand)]

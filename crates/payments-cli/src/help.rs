@@ -197,16 +197,22 @@ pub(crate) fn sandbox() -> String {
         "\
 Serve the payment service on this machine until SIGINT or SIGTERM
 
-The first line of stdout is one JSON object with base_url and api_key, written
-when the sandbox is ready; everything else goes to stderr. A signal lets what is
-in flight be finished.
+The first line of stdout is one JSON object with base_url, admin_url, api_key,
+version, seed and (with --tls) ca_cert, written when the sandbox is ready;
+everything else goes to stderr. A signal lets what is in flight be finished.
 
 Test values, among others:
 {rows}
 
-The whole table stands in the documentation of payments_fake::test_values.
-Faults on demand, such as a lost answer, are for Rust programs through
-payments-fake, for now."
+The whole table: payments sandbox magic
+
+Faults on demand, here an answer that is lost after the payment was made:
+
+  curl -d '{{\"operation\":\"transaction\",\"phase\":\"after_commit\",\"kind\":\"close\"}}' \\
+       ADMIN_URL/faults
+
+One request asks for its own with the header Sandbox-Fault: after_commit=close
+Under ADMIN_URL are also state, requests, reset, customers, tokens and clock."
     )
 }
 

@@ -23,6 +23,7 @@ mod processed;
 mod purpose;
 mod rehearsal;
 mod report;
+mod sandbox_arguments;
 mod secret_file;
 mod settings;
 mod style;

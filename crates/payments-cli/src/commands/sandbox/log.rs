@@ -1,0 +1,40 @@
+use std::io::{self, IsTerminal as _, Write as _};
+
+use payments_sandbox::{Exchange, Shown};
+use serde_json::json;
+
+use crate::escape;
+use crate::sandbox_arguments::LogShape;
+
+/// Writes a line to stderr for each request, in the shape that was asked for.
+pub(super) fn writer(asked_for: Option<LogShape>) -> Option<fn(&Exchange)> {
+    let default = if io::stderr().is_terminal() { LogShape::Text } else { LogShape::Off };
+    match asked_for.unwrap_or(default) {
+        LogShape::Off => None,
+        LogShape::Text => Some(|exchange| write(&escape::for_terminal(&exchange.to_string()))),
+        LogShape::Json => Some(|exchange| write(&as_json(exchange))),
+    }
+}
+
+fn as_json(exchange: &Exchange) -> String {
+    let (status, fault) = match exchange.shown {
+        Shown::Answer(status) => (Some(status), None),
+        Shown::Fault(kind) => (None, Some(kind)),
+        _ => (None, None),
+    };
+    json!({
+        "client": exchange.client.to_string(),
+        "method": exchange.method,
+        "path": exchange.path,
+        "status": status,
+        "fault": fault,
+        "request_id": exchange.request_id,
+        "took_us": u64::try_from(exchange.took.as_micros()).unwrap_or(u64::MAX),
+    })
+    .to_string()
+}
+
+/// A sandbox serves on if nobody can read its log.
+fn write(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}

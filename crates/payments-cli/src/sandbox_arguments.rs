@@ -1,0 +1,108 @@
+//! The command line of `payments sandbox`. Nothing here is a secret: its keys open nothing but the sandbox.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use payments_fake::{DeclineShape, FakeGateway};
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct SandboxArguments {
+    #[command(subcommand)]
+    pub(crate) show: Option<SandboxCommand>,
+
+    #[command(flatten)]
+    pub(crate) serve: ServeArguments,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SandboxCommand {
+    /// Print the table of test values: which card, token or postal code does what
+    Magic,
+    /// Print the OpenAPI document of the service
+    Openapi,
+}
+
+#[derive(Args)]
+pub(crate) struct ServeArguments {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+
+    /// Port of its own for the admin interface [default: the service's]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) admin_listen: Option<SocketAddr>,
+
+    /// A key to accept; given again, another one with books of its own
+    #[arg(long = "api-key", value_name = "KEY", default_value = FakeGateway::API_KEY)]
+    pub(crate) api_keys: Vec<String>,
+
+    /// File to keep everything in, made if it is not there [default: memory]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// JSON file of customers, tokens, transactions and faults to start with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fixtures: Option<PathBuf>,
+
+    /// Serve over https, with a certificate of its own
+    #[arg(long)]
+    pub(crate) tls: bool,
+
+    /// Where to write the certificate authority that clients must trust, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    pub(crate) tls_ca_out: Option<PathBuf>,
+
+    /// Where identifiers come from; the same number, the same identifiers
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// How a declined payment looks: ok-failed, ok-error, bad-request or payment-required
+    #[arg(long, value_name = "SHAPE", default_value_t = DeclineShape::default())]
+    pub(crate) decline_shape: DeclineShape,
+
+    /// What becomes of a card number outside the test values
+    #[arg(long, value_name = "WHAT", default_value = "approve")]
+    pub(crate) unlisted_cards: UnlistedCards,
+
+    /// Take no fault from the header Sandbox-Fault of a request
+    #[arg(long)]
+    pub(crate) no_control_headers: bool,
+
+    /// Log each request to stderr: off, text or json [default: text on a terminal, off otherwise]
+    #[arg(long, value_name = "SHAPE", hide_possible_values = true)]
+    pub(crate) log: Option<LogShape>,
+}
+
+/// What becomes of a card number outside the test values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UnlistedCards {
+    /// It is approved; only its last four digits are kept
+    Approve,
+    /// It is declined
+    Decline,
+    /// It is refused with HTTP 400, for who must never type a real card in
+    Refuse,
+}
+
+impl From<UnlistedCards> for payments_fake::UnlistedCards {
+    fn from(chosen: UnlistedCards) -> Self {
+        match chosen {
+            UnlistedCards::Approve => Self::Approved,
+            UnlistedCards::Decline => Self::Declined,
+            UnlistedCards::Refuse => Self::Refused,
+        }
+    }
+}
+
+/// How requests are logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogShape {
+    /// Not at all
+    Off,
+    /// A line each, for people
+    Text,
+    /// A JSON object each, for programs
+    Json,
+}
