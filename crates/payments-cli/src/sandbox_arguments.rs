@@ -66,6 +66,10 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "WHAT", default_value = "approve")]
     pub(crate) unlisted_cards: UnlistedCards,
 
+    /// Pass over fields that the interface does not have, instead of refusing them with HTTP 400
+    #[arg(long)]
+    pub(crate) allow_unknown_fields: bool,
+
     /// Take no fault from the header Sandbox-Fault of a request
     #[arg(long)]
     pub(crate) no_control_headers: bool,

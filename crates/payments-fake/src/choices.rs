@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use payments_model::{Amount, TransactionType};
+use payments_model::{Amount, TransactionType, UnknownFields};
 
 use crate::DeclineShape;
 
@@ -32,7 +32,8 @@ use crate::DeclineShape;
 /// | values of `SuggestedMode` | `ACH` in any case is ACH, anything else a card | – |
 /// | the fields of an ACH account | any fields, and every account is good | – |
 /// | a past `ExpiryDate` | accepted: the card number alone decides | – |
-/// | required fields of token payments and voids | as this SDK requires them; an unknown field is HTTP 400 | – |
+/// | required fields of token payments and voids | as this SDK requires them | – |
+/// | a field that the interface does not have | HTTP 400 | [`unknown_fields`](Self::unknown_fields) |
 /// | no `Authorization` header | as for a wrong key: HTTP 401 | – |
 /// | unknown path, wrong method, wrong or no content type, body over 64 KiB | 404, 405, 415, 413 with the error body | – |
 /// | a request id | every answer of the fake has a header `x-request-id` | – |
@@ -53,6 +54,8 @@ pub struct Choices {
     pub status_codes: StatusCodes,
     /// Which `TransactionId` a void answers.
     pub void_answer: VoidAnswer,
+    /// What becomes of fields that the interface does not have.
+    pub unknown_fields: UnknownFields,
     /// The name of a further field of the record that gives the new token's id after a payment with
     /// `PaymentTokenization`; with `None` the answer says nothing of the token.
     pub token_field: Option<Cow<'static, str>>,
@@ -68,6 +71,7 @@ impl Default for Choices {
             convenience_fee: None,
             status_codes: StatusCodes::default(),
             void_answer: VoidAnswer::SameTransactionId,
+            unknown_fields: UnknownFields::Refused,
             token_field: None,
         }
     }

@@ -97,10 +97,13 @@ impl Clerk<'_> {
             let msg = format!("Request body is larger than {MAX_BODY_BYTES} bytes");
             return answer::error(StatusCode::PAYLOAD_TOO_LARGE, msg).into();
         }
+        let unknown = self.choices.unknown_fields;
         let decision = match route {
-            Route::TokenTransaction => TokenTransaction::from_json(body).map(|payment| self.token(&payment)),
-            Route::Void => Void::from_json(body).map(|void| self.void(&void)),
-            _ => TransactionRequest::from_json(body).map(|payment| match payment {
+            Route::TokenTransaction => {
+                TokenTransaction::from_json_with(body, unknown).map(|payment| self.token(&payment))
+            }
+            Route::Void => Void::from_json_with(body, unknown).map(|void| self.void(&void)),
+            _ => TransactionRequest::from_json_with(body, unknown).map(|payment| match payment {
                 TransactionRequest::Card(payment) => self.card(&payment),
                 TransactionRequest::Ach(payment) => self.ach(&payment),
             }),

@@ -12,7 +12,7 @@ use crate::payment_draft::PaymentDraft;
 use crate::redact::Redacted;
 use crate::{
     Amount, Card, CardNumber, ConvenienceFee, Cvv, Expiry, Payer, SecretBytes, SuggestedMode,
-    TransactionType, ValidationError, Violation,
+    TransactionType, UnknownFields, ValidationError, Violation,
 };
 
 /// A checked request to charge, or to authorise, a card: the body of `POST /transaction`.
@@ -87,7 +87,16 @@ impl CardTransaction {
     /// unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON
     /// object. Nothing was sent.
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
-        document::parse::<CardDraft<'_>>(document)
+        Self::from_json_with(document, UnknownFields::Refused)
+    }
+
+    /// The same with another rule for fields that the interface does not have.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
+    pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
+        document::parse::<CardDraft<'_>>(document, unknown)
     }
 
     /// The request as JSON, in the order of the interface's table, without the fields that are not set.

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::check::Entry;
 use crate::json_object::{self, ObjectError, for_each_member};
-use crate::{Amount, ValidationError, Violation};
+use crate::{Amount, UnknownFields, ValidationError, Violation};
 
 /// A place for one field of the interface, by the JSON type that the interface names.
 pub(crate) enum Slot<'s, 'a> {
@@ -56,13 +56,16 @@ pub(crate) trait Draft<'a>: Default {
     fn check(self, unknown: Vec<Violation>) -> Result<Self::Request, ValidationError>;
 }
 
-/// The request that the document asks for. A field that the interface does not have is a violation: a misspelt optional
-/// one must not vanish silently.
-pub(crate) fn parse<'a, D: Draft<'a>>(document: &'a [u8]) -> Result<D::Request, ValidationError> {
+/// The request that the document asks for.
+pub(crate) fn parse<'a, D: Draft<'a>>(
+    document: &'a [u8],
+    unknown_fields: UnknownFields,
+) -> Result<D::Request, ValidationError> {
     let mut draft = D::default();
     let mut unknown = Vec::new();
     read(document, |name, raw| match draft.slot(&name) {
         Some(slot) => slot.put(raw),
+        None if unknown_fields == UnknownFields::Ignored => {}
         None => unknown.push(Violation::of_named(&name, "is not a field of this request")),
     })?;
     draft.check(unknown)

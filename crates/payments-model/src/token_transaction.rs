@@ -5,7 +5,10 @@ use crate::check::{Check, Entry, check_amount};
 use crate::document::{self, Draft, Slot};
 use crate::json_writer::{self, ObjectWriter};
 use crate::redact::Redacted;
-use crate::{Amount, ConvenienceFee, GatewayCustomerId, SecretBytes, TokenId, ValidationError, Violation};
+use crate::{
+    Amount, ConvenienceFee, GatewayCustomerId, SecretBytes, TokenId, UnknownFields, ValidationError,
+    Violation,
+};
 
 /// A checked request to charge a stored payment token: the body of `POST /token-transaction`.
 ///
@@ -62,7 +65,16 @@ impl TokenTransaction {
     /// unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON
     /// object. Nothing was sent.
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
-        document::parse::<TokenDraft<'_>>(document)
+        Self::from_json_with(document, UnknownFields::Refused)
+    }
+
+    /// The same with another rule for fields that the interface does not have.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
+    pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
+        document::parse::<TokenDraft<'_>>(document, unknown)
     }
 
     /// The request as JSON, in the order of the interface's table, without the fields that are not set.

@@ -1,5 +1,7 @@
 use crate::document;
-use crate::{AchTransaction, CardTransaction, SecretBytes, SuggestedMode, ValidationError, json_object};
+use crate::{
+    AchTransaction, CardTransaction, SecretBytes, SuggestedMode, UnknownFields, ValidationError, json_object,
+};
 
 /// A request to `POST /transaction` of either kind, for those who learn the kind from the document itself.
 ///
@@ -22,6 +24,15 @@ impl TransactionRequest {
     ///
     /// As [`CardTransaction::from_json`] or [`AchTransaction::from_json`].
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
+        Self::from_json_with(document, UnknownFields::Refused)
+    }
+
+    /// The same with another rule for fields that the interface does not have. An ACH payment has none of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
+    pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
         let mut is_ach = false;
         document::read(document, |name, raw| {
             if name == "SuggestedMode" {
@@ -32,7 +43,7 @@ impl TransactionRequest {
         if is_ach {
             AchTransaction::from_json(document).map(Self::Ach)
         } else {
-            CardTransaction::from_json(document).map(Self::Card)
+            CardTransaction::from_json_with(document, unknown).map(Self::Card)
         }
     }
 
@@ -43,6 +54,7 @@ impl TransactionRequest {
             Self::Ach(request) => request.encode(),
         }
     }
+
     /// Every secret of this request, for scrubbing an answer that may echo it with [`scrub`](crate::scrub).
     pub fn secrets(&self) -> Vec<&str> {
         match self {

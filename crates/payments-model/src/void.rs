@@ -5,7 +5,7 @@ use crate::check::{Check, Entry, not_blank};
 use crate::document::{self, Draft, Slot};
 use crate::json_writer::{self, ObjectWriter};
 use crate::redact::Redacted;
-use crate::{SecretBytes, TransactionId, ValidationError, Violation};
+use crate::{SecretBytes, TransactionId, UnknownFields, ValidationError, Violation};
 
 /// A request to void an authorised transaction: the body of `POST /void`.
 ///
@@ -48,7 +48,16 @@ impl Void {
     /// that is unknown, repeated, `null` or of another JSON type than the interface names. `body` if it is no
     /// JSON object or too large. Nothing was sent.
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
-        document::parse::<VoidDraft<'_>>(document)
+        Self::from_json_with(document, UnknownFields::Refused)
+    }
+
+    /// The same with another rule for fields that the interface does not have.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
+    pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
+        document::parse::<VoidDraft<'_>>(document, unknown)
     }
 
     /// The request as JSON, in the order of the interface's table.

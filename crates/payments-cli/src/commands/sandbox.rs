@@ -11,6 +11,7 @@ use std::path::Path;
 
 use payments_core::ApiKey;
 use payments_fake::Fixtures;
+use payments_model::UnknownFields;
 use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde_json::Value;
 use tokio::runtime;
@@ -88,6 +89,7 @@ async fn serve_until_told(arguments: ServeArguments, fixtures: Fixtures) -> io::
         seed,
         decline_shape,
         unlisted_cards,
+        allow_unknown_fields,
         no_control_headers,
         log,
     } = arguments;
@@ -101,6 +103,9 @@ async fn serve_until_told(arguments: ServeArguments, fixtures: Fixtures) -> io::
         .choices(move |choices| {
             choices.decline_shape = decline_shape;
             choices.unlisted_cards = unlisted_cards.into();
+            if allow_unknown_fields {
+                choices.unknown_fields = UnknownFields::Ignored;
+            }
         });
     builder = api_keys.into_iter().fold(builder, SandboxBuilder::api_key);
     if let Some(address) = admin_listen {

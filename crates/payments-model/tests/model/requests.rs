@@ -3,7 +3,7 @@
 use payments_model::{
     AchTransaction, Amount, Brand, Card, CardNumber, CardTransaction, ConvenienceFee, CustomerId, Cvv,
     DialPrefix, Email, Expiry, GatewayCustomerId, Payer, Shipping, SuggestedMode, TokenTransaction,
-    TransactionId, TransactionRequest, TransactionType, Void, is_valid_routing_number,
+    TransactionId, TransactionRequest, TransactionType, UnknownFields, Void, is_valid_routing_number,
 };
 use serde_json::{Value, json};
 use static_assertions::assert_not_impl_any;
@@ -641,4 +641,17 @@ fn accessors_give_back_what_was_set() {
         (Amount::from_cents(10_50), ConvenienceFee::Inactive)
     );
     assert_eq!(request.transaction_type(), TransactionType::Sale);
+}
+
+#[test]
+fn d30_unknown_fields_are_passed_over_only_where_somebody_says_so() {
+    let with_unknown = |json: &str| format!(r#"{{"Flavour":"plain",{}"#, &json[1..]).into_bytes();
+    let token = with_unknown(r#"{"TokenId":"tok_1","Amount":10.50,"ConvenienceFeeActive":false}"#);
+    assert!(TokenTransaction::from_json(&token).is_err());
+    assert!(TokenTransaction::from_json_with(&token, UnknownFields::Ignored).is_ok());
+    let void = with_unknown(r#"{"TransactionId":"txn_1"}"#);
+    assert!(Void::from_json(&void).is_err());
+    assert!(Void::from_json_with(&void, UnknownFields::Ignored).is_ok());
+    let misspelt = with_unknown(r#"{"TransactionId":""}"#);
+    assert!(Void::from_json_with(&misspelt, UnknownFields::Ignored).is_err(), "the rest is checked as ever");
 }
