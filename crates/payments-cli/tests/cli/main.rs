@@ -1,5 +1,6 @@
 //! The `payments` command as other programs see it: the real binary against servers on loopback.
 
+mod check;
 mod demo;
 mod help;
 mod input;

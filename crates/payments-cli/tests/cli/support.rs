@@ -204,6 +204,7 @@ pub(crate) struct Peer {
 #[derive(Clone)]
 pub(crate) enum Then {
     Answer(Vec<u8>),
+    AnswerAndClose(Vec<u8>),
     Close,
     /// Keeps the connection open until the client leaves.
     Wait,
@@ -255,6 +256,10 @@ fn serve(mut stream: TcpStream, tell: &Sender<String>, then: &Then) {
                 if stream.write_all(answer).is_err() {
                     return;
                 }
+            }
+            Then::AnswerAndClose(answer) => {
+                let _ = stream.write_all(answer);
+                return;
             }
             Then::Close => return,
             Then::Wait => {

@@ -11,8 +11,9 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::support::{TemporaryFile, answer, answers, payments_at, read_request};
 
-/// A server with a certificate for `localhost` that it signed itself, and that certificate as PEM.
-fn https() -> (String, String) {
+/// A server with a certificate for `localhost` that it signed itself and with one answer to everything, and that
+/// certificate as PEM.
+pub(crate) fn https(then: Vec<u8>) -> (String, String) {
     let key = KeyPair::generate().expect("a key");
     let certificate =
         CertificateParams::new(["localhost".to_owned()]).and_then(|it| it.self_signed(&key)).expect("one");
@@ -35,7 +36,7 @@ fn https() -> (String, String) {
             let mut stream = StreamOwned::new(connection, stream.expect("a connection"));
             // A client that does not trust the certificate leaves here.
             if read_request(&mut stream).is_some() {
-                let _ = stream.write_all(&answer("200 OK", answers::TRANSACTION_FOUND));
+                let _ = stream.write_all(&then);
                 let _ = stream.flush();
             }
         }
@@ -45,7 +46,7 @@ fn https() -> (String, String) {
 
 #[test]
 fn a_given_authority_is_trusted_as_well() {
-    let (base_url, pem) = https();
+    let (base_url, pem) = https(answer("200 OK", answers::TRANSACTION_FOUND));
     let file = TemporaryFile::new(pem);
     let run = payments_at(&base_url, ["transaction", "get", "txn_1", "--ca-cert", file.path()]);
     assert_eq!(run.end().processed()["TransactionId"], "txn_1");
@@ -53,7 +54,7 @@ fn a_given_authority_is_trusted_as_well() {
 
 #[test]
 fn an_unknown_authority_is_not_processed_and_the_reason_given() {
-    let (base_url, _) = https();
+    let (base_url, _) = https(answer("200 OK", answers::TRANSACTION_FOUND));
     let error = payments_at(&base_url, ["transaction", "get", "txn_1"]).end().failed(3, "not_processed");
     assert_eq!(error["kind"], "tls");
     assert!(error["cause"].as_str().is_some_and(|cause| cause.contains("UnknownIssuer")), "{error}");

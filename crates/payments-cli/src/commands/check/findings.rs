@@ -30,7 +30,7 @@ impl Examined {
     /// It ended before anything was proven.
     pub(super) fn ended(failure: Failure) -> Self {
         let steps = [StepName::Connection, StepName::Tls]
-            .map(|name| Step::skipped(name, NOT_TRIED))
+            .map(|name| Step::skipped(name, "not found out"))
             .into_iter()
             .chain([Step::failed(StepName::Key, &*failure.message)])
             .collect();

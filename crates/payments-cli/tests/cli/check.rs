@@ -1,0 +1,310 @@
+//! `payments check`: each step's verdict, and a sentence of its own for whatever answers.
+
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answer, answers, payments, payments_at};
+use crate::tls::https;
+
+/// The states of connection, TLS and key after good settings, and the failed step's sentence.
+fn verdicts(ended: &Ended) -> ([String; 3], String) {
+    let document = ended.json();
+    let steps = document["data"]["steps"].as_array().expect("a list").clone();
+    let names: Vec<_> = steps.iter().map(|step| &step["step"]).collect();
+    assert_eq!(names, ["settings", "connection", "tls", "key"]);
+    assert_eq!(steps[0]["state"], "passed");
+    let state = |index: usize| steps[index]["state"].as_str().expect("a text").to_owned();
+    let failed: Vec<_> = steps.iter().filter(|step| step["state"] == "failed").collect();
+    let sentence = match &*failed {
+        [] => String::new(),
+        [step] => step["message"].as_str().expect("a text").to_owned(),
+        _ => panic!("one step fails at most: {document}"),
+    };
+    ([state(1), state(2), state(3)], sentence)
+}
+
+/// Checks a failure's exit code, outcome and states, and gives its sentence.
+#[track_caller]
+fn failed(run: Run, code: i32, outcome: &str, states: [&str; 3]) -> String {
+    let ended = run.end();
+    let error = ended.failed(code, outcome);
+    let (actual, sentence) = verdicts(&ended);
+    assert_eq!(actual, states, "{ended:?}");
+    assert_eq!(error["message"], sentence, "the document's message is the failed step's");
+    assert_eq!(ended.stderr, "");
+    sentence
+}
+
+const NO_KEY: [&str; 3] = ["passed", "skipped", "failed"];
+
+#[test]
+fn the_services_404_proves_the_key_and_nothing_but_one_look_up_is_sent() {
+    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+    let ended = payments_at(&peer.base_url, ["check"]).end();
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    let document = ended.json();
+    assert_eq!((&document["outcome"], &document["http_status"]), (&json!("processed"), &json!(404)));
+    assert_eq!(verdicts(&ended).0, ["passed", "skipped", "passed"]);
+    let request = peer.request();
+    assert!(request.starts_with("GET /api/v1/public/transaction/payments-check-"), "{request}");
+    assert!(request.contains(&format!("authorization: {KEY}\r\n")), "{request}");
+    assert_eq!(peer.requests_left(), 0);
+}
+
+#[test]
+fn every_setting_is_shown_with_its_source_and_the_key_is_not() {
+    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+    let key = TemporaryFile::new(KEY);
+    let ended = payments(["check", "--timeout", "2.5", "--base-url", &peer.base_url])
+        .env("PAYMENTS_API_KEY_FILE", key.path())
+        .end();
+    let expected = json!({
+        "base_url": {"value": peer.base_url, "from": "--base-url"},
+        "api_key": {"from": "the file of PAYMENTS_API_KEY_FILE"},
+        "timeout": {"value": 2.5, "from": "--timeout"},
+        "ca_cert": null,
+    });
+    assert_eq!(ended.json()["data"]["settings"], expected);
+    let by_default = payments_at(&peer.base_url, ["check"]).end();
+    let settings = &by_default.json()["data"]["settings"];
+    assert_eq!(settings["timeout"], json!({"value": 60.0, "from": "default"}));
+    assert_eq!(settings["api_key"], json!({"from": "PAYMENTS_API_KEY"}));
+    for ended in [ended, by_default] {
+        assert!(!ended.stdout.contains(KEY), "{}", ended.stdout);
+    }
+}
+
+#[test]
+fn text_is_one_line_for_each_step() {
+    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+    let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end();
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    let authority = peer.base_url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap();
+    assert_eq!(
+        ended.stdout,
+        format!(
+            "ok       settings    base address {} (PAYMENTS_BASE_URL), API key (PAYMENTS_API_KEY), deadline 60s (default)\n\
+             ok       connection  {authority} takes connections\n\
+             skipped  tls         not used: plain http, to this machine alone\n\
+             ok       key         accepted: HTTP 404 for an id that nobody has, as it should be\n",
+            peer.base_url
+        )
+    );
+    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+    let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end();
+    assert_eq!((ended.code, &*ended.stderr), (Some(6), ""));
+    let last = ended.stdout.lines().last().unwrap_or_default();
+    assert!(last.starts_with("FAILED   key         the key is refused: HTTP 401 ("), "{last}");
+}
+
+#[test]
+fn each_answer_that_does_not_prove_the_key_has_a_sentence_and_a_code_of_its_own() {
+    let redirect = b"HTTP/1.1 302 Found\r\nlocation: https://elsewhere.invalid/\r\ncontent-length: 0\r\n\r\n";
+    let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
+    let forbidden = r#"{"status":"failed","status_code":403,"msg":"not from here"}"#;
+    let says_no = r#"{"status":"failed","status_code":200,"msg":"closed today"}"#;
+    let half = b"HTTP/1.1 404 Not Found\r\ncontent-length: 500\r\nconnection: close\r\n\r\n{\"status\":\"fa";
+    let cases = [
+        (
+            answer("200 OK", answers::TRANSACTION_FOUND),
+            3,
+            "not_processed",
+            "HTTP 200 with a record for an id that nobody has",
+        ),
+        (answer("200 OK", "<html>Welcome</html>"), 3, "not_processed", "HTTP 200 with a web page"),
+        (answer("200 OK", "{}"), 3, "not_processed", "HTTP 200, but not the service's answer"),
+        (answer("200 OK", says_no), 4, "rejected", "HTTP 200, but the answer says no (closed today)"),
+        (redirect.to_vec(), 3, "not_processed", "HTTP 302, a redirect, and none is followed"),
+        (answer("401 Unauthorized", answers::UNAUTHORIZED), 6, "rejected", "the key is refused: HTTP 401"),
+        (answer("401 Unauthorized", "<html>"), 6, "rejected", "HTTP 401, but not in the service's words"),
+        (answer("403 Forbidden", forbidden), 4, "rejected", "refused: HTTP 403 (not from here)"),
+        (answer("404 Not Found", "<html>"), 7, "rejected", "HTTP 404, but not in the service's words"),
+        (answer("404 Not Found", elsewhere), 7, "rejected", "HTTP 404 (Path not found), which is not how"),
+        (answer("405 Method Not Allowed", ""), 4, "rejected", "refused: HTTP 405"),
+        (
+            answer("429 Too Many Requests", ""),
+            4,
+            "rejected",
+            "HTTP 429 (Too Many Requests): the key was not judged",
+        ),
+        (
+            answer("502 Bad Gateway", "<html>"),
+            3,
+            "not_processed",
+            "HTTP 502 (Bad Gateway): the service, or something",
+        ),
+        (half.to_vec(), 7, "rejected", "HTTP 404, but not in the service's words"),
+    ];
+    let mut sentences = Vec::new();
+    for (bytes, code, outcome, start) in cases {
+        let peer = Peer::new(Then::AnswerAndClose(bytes));
+        let sentence = failed(payments_at(&peer.base_url, ["check"]), code, outcome, NO_KEY);
+        assert!(sentence.starts_with(start), "{start}: {sentence}");
+        let says_what_to_do = ["check ", "give ", "ask ", "try again", "set "];
+        assert!(says_what_to_do.iter().any(|advice| sentence.contains(advice)), "{sentence}");
+        sentences.push(sentence);
+        peer.request();
+        assert_eq!(peer.requests_left(), 0, "it is sent once");
+    }
+    sentences.sort();
+    sentences.dedup();
+    assert_eq!(sentences.len(), 14, "no two alike");
+}
+
+#[test]
+fn a_refused_key_is_told_with_its_source() {
+    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+    let run = payments_at(&peer.base_url, ["check"]);
+    let sentence = failed(run, 6, "rejected", NO_KEY);
+    assert!(sentence.ends_with("it came from PAYMENTS_API_KEY"), "{sentence}");
+}
+
+#[test]
+fn silence_is_no_proof_of_the_key() {
+    for (then, start) in [
+        (Then::Close, "closed the connection without an answer: is it the service, or does it expect https?"),
+        (Then::Answer(b"SSH-2.0-server\r\n\r\n".to_vec()), "answers is no HTTP"),
+        (Then::Wait, "was asked and did not answer in time: raise --timeout"),
+    ] {
+        let peer = Peer::new(then);
+        let run = payments_at(&peer.base_url, ["check", "--timeout", "2"]);
+        let sentence = failed(run, 3, "not_processed", NO_KEY);
+        assert!(sentence.contains(start), "{start}: {sentence}");
+    }
+}
+
+#[test]
+fn nobody_listens_so_the_connection_fails_and_nothing_else_is_tried() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let states = ["failed", "skipped", "skipped"];
+    let sentence = failed(payments_at(&format!("http://{free}/x"), ["check"]), 3, "not_processed", states);
+    assert!(sentence.starts_with(&format!("{free} takes no connection")), "{sentence}");
+    assert!(sentence.contains("check the base address (PAYMENTS_BASE_URL)"), "{sentence}");
+
+    // Reserved, so that it never resolves, at once or in time.
+    let run = payments_at("https://pay.invalid", ["check", "--timeout", "4"]);
+    let sentence = failed(run, 3, "not_processed", states);
+    assert!(sentence.starts_with("the name pay.invalid does not resolve"), "{sentence}");
+}
+
+#[test]
+fn a_good_certificate_is_a_verdict_of_its_own() {
+    let (base_url, pem) = https(answer("404 Not Found", answers::NOT_FOUND));
+    let file = TemporaryFile::new(&pem);
+    let ended = payments_at(&base_url, ["check", "--ca-cert", file.path()]).end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(verdicts(&ended).0, ["passed", "passed", "passed"]);
+    let document = ended.json();
+    assert_eq!(document["data"]["steps"][2]["message"], "the certificate is good for localhost");
+    let authority = json!({"value": file.path(), "from": "--ca-cert"});
+    assert_eq!(document["data"]["settings"]["ca_cert"], authority);
+
+    // A refused key says nothing against the certificate.
+    let (base_url, pem) = https(answer("401 Unauthorized", answers::UNAUTHORIZED));
+    let file = TemporaryFile::new(&pem);
+    let run = payments_at(&base_url, ["check", "--ca-cert", file.path()]);
+    failed(run, 6, "rejected", ["passed", "passed", "failed"]);
+}
+
+#[test]
+fn a_server_that_is_reached_and_has_no_good_certificate_fails_at_tls() {
+    let states = ["passed", "failed", "skipped"];
+    let (base_url, pem) = https(answer("404 Not Found", answers::NOT_FOUND));
+    let sentence = failed(payments_at(&base_url, ["check"]), 3, "not_processed", states);
+    assert!(sentence.contains("signed by no authority that is trusted here"), "{sentence}");
+    assert!(sentence.contains("--ca-cert"), "{sentence}");
+
+    let file = TemporaryFile::new(pem);
+    let by_address = base_url.replace("localhost", "127.0.0.1");
+    let run = payments_at(&by_address, ["check", "--ca-cert", file.path()]);
+    let sentence = failed(run, 3, "not_processed", states);
+    assert!(sentence.contains("for another name than 127.0.0.1"), "{sentence}");
+
+    let plain = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base_url = format!("https://{}/x", plain.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in plain.incoming() {
+            // As servers answer what is no HTTP.
+            let _ = stream.and_then(|mut stream| stream.write_all(&answer("400 Bad Request", "")));
+        }
+    });
+    let sentence = failed(payments_at(&base_url, ["check"]), 3, "not_processed", states);
+    assert!(sentence.contains("does it speak TLS on that port?"), "{sentence}");
+}
+
+#[test]
+fn a_server_that_takes_connections_and_says_nothing_is_reached_and_has_no_tls() {
+    // The operating system takes connections for a listener that nobody serves.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base_url = format!("https://{}/x", listener.local_addr().unwrap());
+    let run = payments_at(&base_url, ["check", "--timeout", "2"]);
+    let sentence = failed(run, 3, "not_processed", ["passed", "failed", "skipped"]);
+    assert!(sentence.contains("the TLS handshake did not end in time"), "{sentence}");
+}
+
+#[test]
+fn wrong_settings_fail_the_first_step_and_nothing_is_tried() {
+    for (run, part) in [
+        (payments(["check"]), "no base address is set"),
+        (payments_at("http://192.0.2.1", ["check"]), "is not https"),
+        (
+            payments_at("https://127.0.0.1:1", ["check", "--ca-cert", "/nonexistent"]),
+            "--ca-cert (/nonexistent)",
+        ),
+    ] {
+        let ended = run.end();
+        let error = ended.failed(2, "invalid");
+        assert_eq!(error["kind"], "configuration");
+        let document = ended.json();
+        let states: Vec<_> =
+            document["data"]["steps"].as_array().unwrap().iter().map(|step| &step["state"]).collect();
+        assert_eq!(states, ["failed", "skipped", "skipped", "skipped"]);
+        assert_eq!(document["data"]["settings"], Value::Null);
+        let message = document["data"]["steps"][0]["message"].as_str().unwrap();
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
+fn a_check_that_nobody_can_read_keeps_its_code_or_says_so() {
+    use crate::support::broken_pipe;
+
+    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_unheard();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("could not be written"), "{}", ended.stderr);
+    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_unheard();
+    assert_eq!(ended.code, Some(6), "{ended:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_check_as_a_look_up() {
+    use std::process::Stdio;
+
+    let peer = Peer::new(Then::Wait);
+    let running = payments_at(&peer.base_url, ["check"]).stdout(Stdio::piped()).spawn();
+    peer.request();
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.failed(3, "not_processed")["kind"], "interrupted");
+    let (states, sentence) = verdicts(&ended);
+    assert_eq!(states, ["skipped", "skipped", "failed"]);
+    assert!(sentence.contains("interrupted by SIGINT"), "{sentence}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_sandbox_passes_and_moves_nothing() {
+    use std::process::Stdio;
+
+    let mut sandbox = payments(["sandbox"]).stdout(Stdio::piped()).spawn();
+    let ready: Value = serde_json::from_str(&sandbox.first_line()).expect("the ready line");
+    let run = payments(["check", "--base-url", ready["base_url"].as_str().expect("a text")])
+        .env("PAYMENTS_API_KEY", ready["api_key"].as_str().expect("a text"));
+    assert_eq!(run.end().code, Some(0));
+}
