@@ -68,9 +68,16 @@ pub trait ChangeLog: Send + Sync + 'static {
 pub type Flushed = Pin<Box<dyn Future<Output = Result<(), NotDurable>> + Send>>;
 
 /// Changes could not be made durable. Whoever waits for them must not be told that they took place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotDurable;
+
+impl NotDurable {
+    /// Says no more than that; the log tells elsewhere why.
+    pub const fn new() -> Self {
+        Self
+    }
+}
 
 impl fmt::Display for NotDurable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
