@@ -1,7 +1,9 @@
 //! `cargo xtask test`: everything that must hold before a change is good, in the order in which it fails fastest.
 
 mod features;
+mod need;
 mod plan;
+mod sandbox;
 
 use std::time::{Duration, Instant};
 
@@ -10,6 +12,7 @@ use xshell::Shell;
 
 use crate::workspace::{Workspace, cargo, shell};
 use plan::{Call, Step};
+use sandbox::Sandbox;
 
 /// Runs every step, stops at the first that fails, and ends with what each one took.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -27,33 +30,63 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
 
     let started = Instant::now();
-    let mut taken = Vec::new();
+    let mut done: Vec<(&Step, Verdict)> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         println!("\n── step {} of {}: {}", index + 1, steps.len(), step.title);
+        if let Some(need) = step.needs.iter().find(|need| !need.is_met(&shell)) {
+            println!("skipped: {}", need.otherwise);
+            done.push((step, Verdict::Skipped(need.otherwise)));
+            continue;
+        }
         let step_started = Instant::now();
         let failure =
             step.calls.iter().find_map(|call| execute(&shell, call).err().map(|error| (call, error)));
-        taken.push((step, step_started.elapsed()));
-        if let Some((call, error)) = failure {
-            summarize(&taken, "FAILED");
-            bail!(
-                "step {} of {} failed: {}\nto run it alone: {call}\n{error:#}",
-                index + 1,
-                steps.len(),
-                step.title
-            );
-        }
+        let Some((call, error)) = failure else {
+            done.push((step, Verdict::Passed(step_started.elapsed())));
+            continue;
+        };
+        done.push((step, Verdict::Failed(step_started.elapsed())));
+        summarize(&done);
+        bail!(
+            "step {} of {} failed: {}\nto run it alone: {call}\n{error:#}",
+            index + 1,
+            steps.len(),
+            step.title
+        );
     }
 
-    summarize(&taken, "ok");
-    println!("all {} steps passed in {}", steps.len(), minutes(started.elapsed()));
+    summarize(&done);
+    println!("{} in {}", outcome(&done), minutes(started.elapsed()));
     Ok(())
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug)]
+enum Verdict {
+    Passed(Duration),
+    Failed(Duration),
+    Skipped(&'static str),
 }
 
 fn execute(shell: &Shell, call: &Call) -> anyhow::Result<()> {
     println!("$ {call}");
-    let command =
-        cargo(shell, call.arguments.iter().map(String::as_str)).envs(call.environment.iter().copied());
+    let Some(command) = &call.sandbox_of else { return execute_with(shell, call, &[]) };
+    let sandbox = Sandbox::start(command)?;
+    let executed = sandbox.environment().and_then(|environment| execute_with(shell, call, &environment));
+    let stopped = sandbox.stop(shell);
+    executed.and(stopped)
+}
+
+fn execute_with(shell: &Shell, call: &Call, environment: &[(&str, &str)]) -> anyhow::Result<()> {
+    let arguments = call.arguments.iter().map(String::as_str);
+    let command = if call.is_of_cargo() {
+        cargo(shell, arguments)
+    } else {
+        shell.cmd(&call.program).args(arguments).quiet()
+    };
+    let command = command
+        .envs(call.environment.iter().map(|(name, value)| (name, value)))
+        .envs(environment.iter().copied());
     if !call.must_run_a_test {
         return Ok(command.run()?);
     }
@@ -76,12 +109,30 @@ fn passed(output: &str) -> usize {
     results.filter_map(|rest| rest.split_whitespace().next()?.parse::<usize>().ok()).sum()
 }
 
-/// A table of the steps so far; `last` is the verdict on the last of them, those before it have passed.
-fn summarize(taken: &[(&Step, Duration)], last: &str) {
+/// A table of the steps so far. A step that did not run says so and why, so that nobody takes it for one that passed.
+fn summarize(done: &[(&Step, Verdict)]) {
     println!("\n── summary");
-    for (index, (step, time)) in taken.iter().enumerate() {
-        let verdict = if index + 1 == taken.len() { last } else { "ok" };
-        println!("{verdict:>6}  {:>9}  {:>2}. {}", minutes(*time), index + 1, step.title);
+    for (index, (step, verdict)) in done.iter().enumerate() {
+        println!("{}", summary_line(index + 1, &step.title, *verdict));
+    }
+}
+
+fn summary_line(number: usize, title: &str, verdict: Verdict) -> String {
+    let (word, time, reason) = match verdict {
+        Verdict::Passed(time) => ("ok", minutes(time), ""),
+        Verdict::Failed(time) => ("FAILED", minutes(time), ""),
+        Verdict::Skipped(reason) => ("skipped", String::new(), reason),
+    };
+    let separator = if reason.is_empty() { "" } else { ": " };
+    format!("{word:>7}  {time:>9}  {number:>2}. {title}{separator}{reason}")
+}
+
+/// The last line of a run in which nothing failed.
+fn outcome(done: &[(&Step, Verdict)]) -> String {
+    let skipped = done.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Skipped(_))).count();
+    match skipped {
+        0 => format!("all {} steps passed", done.len()),
+        _ => format!("{} of {} steps passed and {skipped} skipped", done.len() - skipped, done.len()),
     }
 }
 
@@ -104,6 +155,19 @@ mod tests {
                       test result: ok. 0 passed; 0 failed; 1 ignored\ntest result: FAILED. 3 passed; 1 failed";
         assert_eq!(passed(output), 2);
         assert_eq!(passed(""), 0);
+    }
+
+    #[test]
+    fn a_skipped_step_is_not_taken_for_one_that_passed() {
+        let skipped = Verdict::Skipped("python3 is not installed");
+        let line = summary_line(9, "a payment from Python", skipped);
+        assert_eq!(line, "skipped              9. a payment from Python: python3 is not installed");
+        let passed = Verdict::Passed(Duration::from_secs(1));
+        assert_eq!(summary_line(1, "formatting", passed), "     ok      1.0 s   1. formatting");
+
+        let step = plan::steps(&Workspace::load().unwrap(), true).remove(0);
+        assert_eq!(outcome(&[(&step, passed), (&step, passed)]), "all 2 steps passed");
+        assert_eq!(outcome(&[(&step, passed), (&step, skipped)]), "1 of 2 steps passed and 1 skipped");
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::source::SourceFile;
 #[derive(Debug)]
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
+    /// Where cargo puts what it builds: a path from the root where it is inside.
+    pub(crate) target: PathBuf,
     /// Text of the root manifest.
     pub(crate) manifest: String,
     /// In the order of their paths.
@@ -42,8 +44,11 @@ impl Workspace {
             .collect::<anyhow::Result<Vec<_>>>()?;
         members.sort_by(|a, b| a.folder.cmp(&b.folder));
 
+        let target =
+            metadata["target_directory"].as_str().context("cargo metadata names no target folder")?;
+        let target = Path::new(target).strip_prefix(&root).unwrap_or_else(|_| Path::new(target)).to_owned();
         let manifest = read(&root, "Cargo.toml")?;
-        Ok(Self { root, manifest, members, files })
+        Ok(Self { root, target, manifest, members, files })
     }
 
     /// Text of a committed file; an error names the path.

@@ -1,42 +1,70 @@
 //! The list of steps as data. Nothing here runs anything.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use super::features;
+use super::need::{NODE, Need, PYTHON, PYTHON_3_11, PYTHON_VENV};
+use super::sandbox;
 use crate::workspace::{Member, Workspace};
 
 /// One line of the summary.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) title: String,
+    /// Without these the step is skipped, and the summary says why.
+    pub(super) needs: &'static [Need],
     pub(super) calls: Vec<Call>,
 }
 
-/// One call of cargo.
+/// One call of a program, mostly of cargo.
 #[derive(Debug)]
 pub(super) struct Call {
-    pub(super) environment: Vec<(&'static str, &'static str)>,
+    pub(super) program: String,
+    pub(super) environment: Vec<(&'static str, String)>,
     pub(super) arguments: Vec<String>,
     /// A call that chooses tests by name would be green without any, so it fails if none ran.
     pub(super) must_run_a_test: bool,
+    /// The `payments` command whose sandbox runs meanwhile, and is told to the program in its environment.
+    pub(super) sandbox_of: Option<PathBuf>,
 }
 
 impl Call {
+    /// A call of cargo.
     pub(super) fn new<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
-        let arguments = arguments.into_iter().map(str::to_owned).collect();
-        Self { environment: Vec::new(), arguments, must_run_a_test: false }
+        Self::of(CARGO, arguments)
+    }
+
+    /// A call of any program: a name to look up, or a path.
+    fn of<'a>(program: impl Into<String>, arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            program: program.into(),
+            environment: Vec::new(),
+            arguments: arguments.into_iter().map(str::to_owned).collect(),
+            must_run_a_test: false,
+            sandbox_of: None,
+        }
+    }
+
+    pub(super) fn is_of_cargo(&self) -> bool {
+        self.program == CARGO
     }
 }
 
 /// As a person would type it.
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.sandbox_of.is_some() {
+            write!(f, "{}=… {}=… ", sandbox::BASE_URL, sandbox::API_KEY)?;
+        }
         for (name, value) in &self.environment {
             write!(f, "{name}='{value}' ")?;
         }
-        write!(f, "cargo {}", self.arguments.join(" "))
+        write!(f, "{} {}", self.program, self.arguments.join(" "))
     }
 }
+
+const CARGO: &str = "cargo";
 
 /// The steps, cheap ones first.
 ///
@@ -55,6 +83,7 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
     steps.extend(workspace.products().map(lints_of_one_crate));
     steps.push(step("tests, the rules of the repository among them", [tests(&["--workspace"], has_nextest)]));
     steps.push(step("tests of what features add", [tests_of_features(workspace, has_nextest)]));
+    steps.extend([openapi(workspace), python(workspace), node(workspace)]);
     steps.push(step(
         "doctests",
         [Call::new(["test", "--locked", "--workspace", "--doc", "--", "--skip", README])],
@@ -62,7 +91,7 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
     steps.push(readme_examples(workspace));
     steps.push(json_number_features(has_nextest));
     let mut documentation = Call::new(["doc", "--locked", "--workspace", "--no-deps"]);
-    documentation.environment.push(("RUSTDOCFLAGS", "-D warnings"));
+    documentation.environment.push(("RUSTDOCFLAGS", "-D warnings".to_owned()));
     steps.push(step("documentation", [documentation]));
     steps
 }
@@ -71,7 +100,7 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
 const README: &str = "README.md";
 
 fn step(title: impl Into<String>, calls: impl IntoIterator<Item = Call>) -> Step {
-    Step { title: title.into(), calls: calls.into_iter().collect() }
+    Step { title: title.into(), needs: &[], calls: calls.into_iter().collect() }
 }
 
 fn lints_of_one_crate(member: &Member) -> Step {
@@ -124,6 +153,53 @@ fn readme_examples(workspace: &Workspace) -> Step {
     step("examples of the README", [call])
 }
 
+/// Asks a running sandbox, with thousands of requests good and bad, whether it answers as the document says.
+fn openapi(workspace: &Workspace) -> Step {
+    let folder = workspace.target.join("schemathesis");
+    let path = |name: &str| folder.join(name).display().to_string();
+    // Both find at once that nothing is to be done, and mend what an interrupted run left.
+    let environment = Call::of("python3", ["-m", "venv", &path("")]);
+    let install = "-m pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/schemathesis/requirements.txt";
+    let install = Call::of(path("bin/python"), install.split(' '));
+    let mut ask = Call::of(
+        path("bin/schemathesis"),
+        "--config-file tests/schemathesis/schemathesis.toml run crates/payments-sandbox/openapi.json"
+            .split(' '),
+    );
+    ask.environment.push(("HYPOTHESIS_STORAGE_DIRECTORY", path("hypothesis")));
+    ask.sandbox_of = Some(command(workspace));
+    Step {
+        needs: &[PYTHON, PYTHON_3_11, PYTHON_VENV],
+        ..step(
+            "the sandbox answers as its OpenAPI document says",
+            [build_command(), environment, install, ask],
+        )
+    }
+}
+
+fn python(workspace: &Workspace) -> Step {
+    let mut test = Call::of("python3", ["examples/python/test_payments.py"]);
+    test.environment.push(("PAYMENTS", command(workspace).display().to_string()));
+    Step { needs: &[PYTHON], ..step("a payment from Python", [build_command(), test]) }
+}
+
+fn node(workspace: &Workspace) -> Step {
+    let mut test = Call::of("node", ["--test", "examples/node/payments.test.mjs"]);
+    test.environment.push(("PAYMENTS", command(workspace).display().to_string()));
+    Step { needs: &[NODE], ..step("a payment from Node", [build_command(), test]) }
+}
+
+/// The `payments` command, with the features that the tests of the whole workspace have built it with: nothing is
+/// compiled twice.
+fn build_command() -> Call {
+    Call::new("test --quiet --locked --workspace --test cli --no-run".split(' '))
+}
+
+/// Where that is.
+fn command(workspace: &Workspace) -> PathBuf {
+    workspace.root.join(&workspace.target).join("debug/payments")
+}
+
 /// The combination of neither is the one that the tests of the whole workspace ran with.
 fn json_number_features(has_nextest: bool) -> Step {
     const PACKAGE: &str = "payments-tests";
@@ -150,7 +226,9 @@ mod tests {
 
     #[test]
     fn nothing_changes_the_lock_file_or_the_flags_of_the_compiler() {
-        for call in planned(true).iter().chain(&planned(false)).flat_map(|step| &step.calls) {
+        let (with, without) = (planned(true), planned(false));
+        let calls = with.iter().chain(&without).flat_map(|step| &step.calls);
+        for call in calls.filter(|call| call.is_of_cargo()) {
             assert!(
                 call.arguments[0] == "fmt" || call.arguments.iter().any(|word| word == "--locked"),
                 "{call}"
@@ -180,6 +258,27 @@ mod tests {
                 "{title}"
             );
         }
+    }
+
+    #[test]
+    fn a_step_that_calls_another_program_says_what_it_needs() {
+        for step in planned(true) {
+            for call in step.calls.iter().filter(|call| !call.is_of_cargo()) {
+                // What is called by its path was made by an earlier call of the same step.
+                let is_needed = step.needs.iter().any(|need| need.program == call.program);
+                assert!(is_needed || call.program.contains('/'), "{call}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_asked_of_a_sandbox_is_told_where_it_is() {
+        let step = openapi(&Workspace::load().unwrap());
+        let asks: Vec<_> = step.calls.iter().filter(|call| call.sandbox_of.is_some()).collect();
+        assert!(
+            matches!(asks[..], [call] if call.to_string().starts_with("SANDBOX_BASE_URL=… ")),
+            "{asks:?}"
+        );
     }
 
     #[test]
