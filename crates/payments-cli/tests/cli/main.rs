@@ -1,7 +1,10 @@
 //! The `payments` command as other programs see it: the real binary against servers on loopback.
 
 mod check;
+mod colours;
+mod completions;
 mod demo;
+mod dry_run;
 mod help;
 mod input;
 mod interrupts;
@@ -15,3 +18,4 @@ mod support;
 mod text;
 mod tls;
 mod usage;
+mod verbose;

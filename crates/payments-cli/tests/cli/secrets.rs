@@ -1,6 +1,8 @@
 //! Canaries: whatever the service says, no output holds the card, the code or the key.
 
-use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, ach_payment, answers, payments_at};
+use crate::support::{
+    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, ach_payment, answers, payments, payments_at,
+};
 
 #[track_caller]
 fn shows_nothing(ended: &Ended, canaries: &[&str]) {
@@ -48,6 +50,75 @@ fn no_ordinary_run_gives_anything_away() {
             let run =
                 payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", shape]);
             shows_nothing(&run.stdin(CARD_PAYMENT).end(), &["378282246310005", "7391", KEY]);
+        }
+    }
+}
+
+/// Every command with every way of showing something, against a service that repeats what it must not.
+#[cfg(unix)]
+#[test]
+fn d62_no_command_with_no_flags_and_no_source_of_its_key_gives_anything_away() {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::{fs, iter};
+
+    let echo = format!("{KEY} 378282246310005 3782-822463-10005 000123456789 cvv 7391");
+    let echoes = [
+        (
+            "200 OK",
+            format!(
+                r#"{{"status":"success","status_code":100,"message":"{echo}","data":{{"TransactionId":"txn_1","CustomerId":"cus_1","Cvv":"7391","Echo":"{echo}"}}}}"#
+            ),
+        ),
+        ("401 Unauthorized", format!(r#"{{"status":"failed","status_code":401,"msg":"{echo}"}}"#)),
+        ("404 Not Found", format!(r#"{{"status":"failed","status_code":404,"msg":"{echo}"}}"#)),
+        // Not a 5xx, after which look-ups are repeated.
+        ("403 Forbidden", format!("<html>{echo}</html>")),
+    ];
+    let ach = ach_payment().replace("555-0100", "000123456789");
+    // Nothing can recognise a code or an account that the request did not hold.
+    let commands: [(&[&str], &str, &[&str]); 8] = [
+        (&["transaction", "create", "--file", "-"], CARD_PAYMENT, &["7391"]),
+        (&["transaction", "create", "--file", "-"], &ach, &["000123456789"]),
+        (&["token-transaction", "create", "--file", "-"], TOKEN_PAYMENT, &[]),
+        (&["void", "txn_1", "--reason", "378282246310005 with sk_canary_8Zk3Qw"], "", &[]),
+        (&["transaction", "get", "txn_1"], "", &[]),
+        (&["transaction", "get", "378282246310005"], "", &[]),
+        (&["customer", "get", "cus_1"], "", &[]),
+        (&["check"], "", &[]),
+    ];
+    let shapes: [&[&str]; 4] = [&[], &["--dry-run"], &["--verbose"], &["--dry-run", "--verbose"]];
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().to_str().unwrap();
+    let (config, key_file) = (folder.path().join("payments"), folder.path().join("key"));
+    fs::create_dir(&config).unwrap();
+    fs::write(config.join("config.toml"), format!("[profiles.p]\napi_key = '{KEY}'\n")).unwrap();
+    fs::set_permissions(config.join("config.toml"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(&key_file, KEY).unwrap();
+
+    let mut sources = iter::repeat(["variable", "file", "profile"]).flatten();
+    for (status, body) in &echoes {
+        let peer = Peer::answering(status, body);
+        let authority =
+            peer.base_url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap();
+        for (command, stdin, own) in commands {
+            for (shape, output) in shapes.iter().flat_map(|shape| [(shape, "json"), (shape, "text")]) {
+                let run = payments(command.iter().chain(*shape).copied())
+                    .arguments(["--output", output, "--base-url", &peer.base_url])
+                    .stdin(stdin);
+                let run = match sources.next() {
+                    Some("variable") => run.env("PAYMENTS_API_KEY", KEY),
+                    Some("file") => run.arguments(["--api-key-file", key_file.to_str().unwrap()]),
+                    _ => run.arguments(["--profile", "p"]).env("XDG_CONFIG_HOME", home),
+                };
+                let mut ended = run.end();
+                // A port may be any number.
+                for text in [&mut ended.stdout, &mut ended.stderr] {
+                    *text = text.replace(authority, "");
+                }
+                let canaries: Vec<_> =
+                    [KEY, "378282246310005", "822463-10005"].iter().chain(own).copied().collect();
+                shows_nothing(&ended, &canaries);
+            }
         }
     }
 }

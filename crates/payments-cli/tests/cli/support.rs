@@ -1,7 +1,7 @@
 //! The command as a child process, and servers that do exactly one thing.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -96,6 +96,31 @@ impl Run {
     /// As [`Self::end`], with the stdout that was set.
     pub(crate) fn end_unheard(self) -> Ended {
         self.spawn().end()
+    }
+
+    /// Both streams on a terminal of their own; gives what it would show.
+    #[cfg(unix)]
+    pub(crate) fn on_a_terminal(mut self) -> String {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("it may be used");
+        let name =
+            ptsname(&terminal, Vec::new()).expect("it has a name").into_string().expect("a plain path");
+        let open = || std::fs::OpenOptions::new().read(true).write(true).open(&name).expect("it opens");
+        self.command.stdout(open()).stderr(open());
+        self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = self.command.spawn().expect("the command starts");
+        // It keeps its end of the terminal open.
+        drop(self.command);
+        if let (Some(bytes), Some(mut stdin)) = (self.stdin, child.stdin.take()) {
+            let _ = stdin.write_all(&bytes);
+        }
+        let mut shown = Vec::new();
+        // A terminal whose other end is closed ends with an error on Linux.
+        let _ = std::fs::File::from(terminal).read_to_end(&mut shown);
+        child.wait().expect("the command ends");
+        String::from_utf8(shown).expect("it shows text")
     }
 
     pub(crate) fn spawn(mut self) -> Running {
@@ -198,6 +223,9 @@ impl Ended {
 pub(crate) struct Peer {
     pub(crate) base_url: String,
     requests: Receiver<String>,
+    address: SocketAddr,
+    /// Who connected, in order.
+    arrivals: Receiver<SocketAddr>,
 }
 
 /// What a [`Peer`] does once it has read a request.
@@ -213,15 +241,20 @@ pub(crate) enum Then {
 impl Peer {
     pub(crate) fn new(then: Then) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
-        let base_url = format!("http://{}/api/v1/public", listener.local_addr().expect("it is bound"));
+        let address = listener.local_addr().expect("it is bound");
+        let base_url = format!("http://{address}/api/v1/public");
         let (tell, requests) = channel();
+        let (arrive, arrivals) = channel();
         thread::spawn(move || {
             for stream in listener.incoming() {
+                let stream = stream.expect("a connection");
+                // The test may have ended.
+                let _ = stream.peer_addr().map(|peer| arrive.send(peer));
                 let (tell, then) = (tell.clone(), then.clone());
-                thread::spawn(move || serve(stream.expect("a connection"), &tell, &then));
+                thread::spawn(move || serve(stream, &tell, &then));
             }
         });
-        Self { base_url, requests }
+        Self { base_url, requests, address, arrivals }
     }
 
     /// Answers with this status line's end and this body.
@@ -233,6 +266,14 @@ impl Peer {
     #[track_caller]
     pub(crate) fn request(&self) -> String {
         self.requests.recv_timeout(Duration::from_mins(1)).expect("a request arrives")
+    }
+
+    /// How many connections were made so far: those that stand before one made now.
+    pub(crate) fn connections(&self) -> usize {
+        let last = TcpStream::connect(self.address).expect("it listens");
+        let last = last.local_addr().expect("it is connected");
+        let next = || self.arrivals.recv_timeout(Duration::from_mins(1)).expect("the last one arrives");
+        std::iter::repeat_with(next).take_while(|peer| *peer != last).count()
     }
 
     /// How many requests were read beyond those already taken.

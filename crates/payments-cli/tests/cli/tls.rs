@@ -44,6 +44,13 @@ pub(crate) fn https(then: Vec<u8>) -> (String, String) {
     (base_url, certificate.pem())
 }
 
+/// A certificate that nobody uses.
+pub(crate) fn authority() -> String {
+    let key = KeyPair::generate().expect("a key");
+    let certificate = CertificateParams::new(["localhost".to_owned()]).and_then(|it| it.self_signed(&key));
+    certificate.expect("one").pem()
+}
+
 #[test]
 fn a_given_authority_is_trusted_as_well() {
     let (base_url, pem) = https(answer("200 OK", answers::TRANSACTION_FOUND));

@@ -1,0 +1,70 @@
+//! `payments completions SHELL`.
+
+use crate::support::{broken_pipe, payments};
+
+const SHELLS: [&str; 5] = ["bash", "zsh", "fish", "elvish", "powershell"];
+
+#[test]
+fn every_shell_gets_a_script_with_every_command_and_option() {
+    for shell in SHELLS {
+        let ended = payments(["completions", shell]).end();
+        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{shell}");
+        let words = [
+            "token-transaction",
+            "transaction",
+            "void",
+            "customer",
+            "check",
+            "sandbox",
+            "demo",
+            "completions",
+            "base-url",
+            "api-key-file",
+            "profile",
+            "dry-run",
+            "verbose",
+            "ca-cert",
+            "reason",
+        ];
+        for word in words {
+            assert!(ended.stdout.contains(word), "{shell}: {word}");
+        }
+    }
+}
+
+#[test]
+fn another_shell_is_refused_with_the_names_of_those_there_are() {
+    let error = payments(["completions", "tcsh"]).end().failed(2, "invalid");
+    let message = error["message"].as_str().unwrap();
+    for shell in SHELLS {
+        assert!(message.contains(shell), "{message}");
+    }
+    payments(["completions"]).end().failed(2, "invalid");
+    let error = payments(["completions", "bash", "--profile", "p"]).end().failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("takes no --profile"), "{error}");
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let ended = payments(["completions", "bash"]).stdout(broken_pipe()).end_unheard();
+    assert_eq!((ended.code, &*ended.stderr), (Some(1), ""));
+}
+
+#[cfg(unix)]
+#[test]
+fn bash_completes_a_command_and_its_option() {
+    use std::process::Command;
+
+    if Command::new("bash").arg("--version").output().is_err() {
+        return;
+    }
+    let script = payments(["completions", "bash"]).end().stdout;
+    let completed = |words: &str, last: usize| {
+        let call = "_payments payments \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"";
+        let ask = format!("COMP_WORDS=({words}); COMP_CWORD={last}; {call}; echo \"${{COMPREPLY[*]}}\"");
+        let output = Command::new("bash").args(["-c", &format!("{script}\n{ask}")]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(completed("payments tok", 1), "token-transaction");
+    assert_eq!(completed("payments transaction get --dry", 3), "--dry-run");
+}

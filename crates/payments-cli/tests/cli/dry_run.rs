@@ -1,0 +1,163 @@
+//! `--dry-run`: the whole way up to the sending, and nobody is contacted.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    CARD_PAYMENT, CVV, Ended, KEY, Peer, TOKEN_PAYMENT, Then, ach_payment, answers, broken_pipe, payments,
+    payments_at,
+};
+
+const CARD_NUMBER: &str = "378282246310005";
+
+/// A dry run against a peer that must hear nothing; gives the request it shows.
+#[track_caller]
+fn rehearsed(arguments: &[&str], stdin: &str) -> Value {
+    let peer = Peer::new(Then::Close);
+    let run = payments_at(&peer.base_url, arguments.iter().copied()).arguments(["--dry-run"]);
+    let ended = run.stdin(stdin).end();
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+    assert_eq!(peer.connections(), 0, "nobody is contacted");
+    let document = ended.json();
+    assert_eq!(document["outcome"], "dry_run", "a program must not take it for a payment");
+    let request = document["request"].clone();
+    let url = request["url"].as_str().expect("a text");
+    assert!(url.starts_with(&peer.base_url), "{url}");
+    request
+}
+
+/// What really arrives, to compare with.
+fn sent(arguments: &[&str], stdin: &str) -> String {
+    let peer = Peer::answering("200 OK", answers::RECORD);
+    payments_at(&peer.base_url, arguments.iter().copied()).stdin(stdin).end();
+    peer.request()
+}
+
+#[test]
+fn a_card_payment_is_shown_whole_but_for_its_secrets() {
+    let create = ["transaction", "create", "--file", "-"];
+    let request = rehearsed(&create, CARD_PAYMENT);
+    assert_eq!(request["method"], "POST");
+    assert!(request["url"].as_str().unwrap().ends_with("/api/v1/public/transaction"));
+    assert_eq!(request["headers"]["authorization"], "[redacted]");
+    assert_eq!(request["headers"]["content-type"], "application/json");
+    let mut expected: Value = serde_json::from_str(CARD_PAYMENT).unwrap();
+    expected["CardNumber"] = json!("***********0005");
+    expected["Cvv"] = json!("[redacted]");
+    expected["ExpiryDate"] = json!("[redacted]");
+    assert_eq!(request["body"], expected);
+}
+
+#[test]
+fn amounts_are_shown_as_they_would_be_sent() {
+    let request = CARD_PAYMENT.replace("10.50", "10.5");
+    let ended = payments_at("http://127.0.0.1:1", ["transaction", "create", "--file", "-", "--dry-run"])
+        .stdin(&*request)
+        .end();
+    let sent = sent(&["transaction", "create", "--file", "-"], &request);
+    let amount = |text: &str| {
+        let (_, rest) = text.split_once("\"Amount\":").expect("it has one");
+        rest.split(',').next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(amount(&ended.stdout), amount(&sent));
+}
+
+#[test]
+fn every_header_that_would_be_sent_is_shown() {
+    let create = ["token-transaction", "create", "--file", "-"];
+    let request = rehearsed(&create, TOKEN_PAYMENT);
+    let mut shown: Vec<_> = request["headers"].as_object().unwrap().keys().cloned().collect();
+    let sent = sent(&create, TOKEN_PAYMENT);
+    let head = sent.split_once("\r\n\r\n").expect("a head").0;
+    let names = head.lines().skip(1).map(|line| line.split(':').next().unwrap_or_default().to_owned());
+    // These two belong to the connection.
+    let mut sent: Vec<_> = names.filter(|name| name != "host" && name != "content-length").collect();
+    shown.sort();
+    sent.sort();
+    assert_eq!(shown, sent);
+}
+
+#[test]
+fn look_ups_and_voids_and_the_check_are_rehearsed_too() {
+    let get = rehearsed(&["transaction", "get", "txn_1"], "");
+    assert_eq!((&get["method"], &get["body"]), (&json!("GET"), &Value::Null));
+    assert!(get["url"].as_str().unwrap().ends_with("/transaction/txn_1"));
+    let get = rehearsed(&["customer", "get", "cus_1"], "");
+    assert!(get["url"].as_str().unwrap().ends_with("/customer/cus_1"));
+    let void = rehearsed(&["void", "txn_1", "--reason", "ordered twice"], "");
+    let body = json!({"TransactionId": "txn_1", "TransactionFor": "Void", "Reason": "ordered twice"});
+    assert_eq!(void["body"], body);
+    let check = rehearsed(&["check"], "");
+    assert!(check["url"].as_str().unwrap().contains("/transaction/payments-check-"));
+}
+
+#[test]
+fn d39_an_account_is_not_shown_under_whatever_name_it_stands() {
+    let payment = ach_payment().replace(
+        r#""AccountNumber":"000123456789","#,
+        r#""Konto":"000123456789","Pin":"4711","21098765 a":"x","21098765 b":"y","Description":"000123456789","#,
+    );
+    let request = rehearsed(&["transaction", "create", "--file", "-"], &payment);
+    let body = &request["body"];
+    for name in ["Konto", "Pin", "(unprintable field name)", "(unprintable field name) 2"] {
+        assert_eq!(body[name], "[redacted]", "{name}: {body}");
+    }
+    assert_eq!(body["SuggestedMode"], "ach");
+    assert!(!request.to_string().contains("000123456789"), "{request}");
+}
+
+#[test]
+fn secrets_in_the_wrong_place_are_not_shown_either() {
+    let reason = format!("card {CARD_NUMBER} key {KEY}");
+    let void = rehearsed(&["void", "txn_1", "--reason", &reason], "");
+    assert_eq!(void["body"]["Reason"], "card ***********0005 key [redacted]");
+    let get = rehearsed(&["transaction", "get", CARD_NUMBER], "");
+    assert!(get["url"].as_str().unwrap().ends_with("/transaction/***********0005"), "{get}");
+}
+
+#[test]
+fn text_shows_the_same_in_lines() {
+    let run = payments_at("http://127.0.0.1:1/x", ["void", "txn_1", "--dry-run", "--output", "text"]);
+    let ended = run.end();
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    assert_eq!(
+        ended.stdout,
+        format!(
+            "DRY RUN, nothing was sent\n  \
+             POST http://127.0.0.1:1/x/void\n  \
+             authorization    [redacted]\n  \
+             accept           application/json\n  \
+             accept-encoding  identity\n  \
+             user-agent       payments-core/{}\n  \
+             content-type     application/json\n\n  \
+             TransactionId   txn_1\n  \
+             TransactionFor  Void\n",
+            env!("CARGO_PKG_VERSION")
+        )
+    );
+}
+
+/// What a dry run takes, the run takes; so it refuses what the run would.
+#[test]
+fn what_the_run_would_refuse_the_dry_run_refuses() {
+    let dry = |arguments: &[&str], stdin: &str| -> Ended {
+        payments_at("http://127.0.0.1:1", arguments.iter().copied())
+            .arguments(["--dry-run"])
+            .stdin(stdin)
+            .end()
+    };
+    let invalid = CARD_PAYMENT.replace(CVV, "12");
+    let error = dry(&["transaction", "create", "--file", "-"], &invalid).failed(2, "invalid");
+    assert_eq!(error["violations"][0]["field"], "Cvv");
+    dry(&["transaction", "get", ".."], "").failed(2, "invalid");
+    let no_certificate = ["transaction", "get", "txn_1", "--ca-cert", "/dev/null"];
+    assert_eq!(dry(&no_certificate, "").failed(2, "invalid")["kind"], "configuration");
+    payments(["transaction", "get", "txn_1", "--dry-run"]).end().failed(2, "invalid");
+}
+
+#[test]
+fn a_dry_run_that_nobody_can_read_says_that_nothing_was_sent() {
+    let run = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--dry-run"]);
+    let ended = run.stdout(broken_pipe()).end_unheard();
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.starts_with("nothing was sent"), "{}", ended.stderr);
+}

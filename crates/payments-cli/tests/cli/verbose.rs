@@ -1,0 +1,144 @@
+//! `--verbose`: a trace on stderr, and not a byte more or less on stdout.
+
+use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, answers, payments, payments_at};
+use crate::tls::authority;
+
+/// The trace of a run that ended with this code, without its durations.
+#[track_caller]
+fn trace(ended: &Ended, code: i32) -> Vec<String> {
+    assert_eq!(ended.code, Some(code), "{ended:?}");
+    let is_duration = |word: &str| {
+        let word = word.trim_end_matches([':', ',']);
+        word.starts_with(|first: char| first.is_ascii_digit()) && word.ends_with('s')
+    };
+    let without_durations = |line: &str| {
+        let words = line.split(' ').map(|word| if is_duration(word) { "…" } else { word });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    ended.stderr.lines().filter_map(|line| line.strip_prefix("payments: ")).map(without_durations).collect()
+}
+
+#[test]
+fn settings_and_attempts_are_traced() {
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nx-request-id: req_5\r\ncontent-length: {}\r\n\r\n{}",
+        answers::RECORD.len(),
+        answers::RECORD
+    );
+    let peer = Peer::new(Then::Answer(answer.into_bytes()));
+    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--verbose"]);
+    let ended = run.stdin(CARD_PAYMENT).end();
+    assert_eq!(
+        trace(&ended, 0),
+        [
+            &*format!("base address {} (PAYMENTS_BASE_URL)", peer.base_url),
+            "API key (PAYMENTS_API_KEY)",
+            "deadline … (default)",
+            "transaction attempt 1 started",
+            "transaction attempt 1 finished after … succeeded, HTTP 200, request id req_5, transaction txn_1",
+        ]
+    );
+}
+
+#[test]
+fn the_source_of_every_setting_is_traced() {
+    let (key, authority) = (TemporaryFile::new(KEY), TemporaryFile::new(authority()));
+    let run = payments(["--verbose", "transaction", "get", "txn_1", "--timeout", "2.5"])
+        .arguments(["--base-url", "http://127.0.0.1:1", "--api-key-file", key.path()])
+        .arguments(["--ca-cert", authority.path(), "--dry-run"]);
+    assert_eq!(
+        trace(&run.end(), 0),
+        [
+            "base address http://127.0.0.1:1 (--base-url)",
+            "API key (the file of --api-key-file)",
+            "deadline … (--timeout)",
+            &*format!("authority {} (--ca-cert)", authority.path()),
+        ]
+    );
+}
+
+#[test]
+fn each_attempt_of_a_look_up_is_traced_with_its_failure() {
+    let peer = Peer::answering("502 Bad Gateway", "<html>");
+    let ended = payments_at(&peer.base_url, ["transaction", "get", "txn_1", "--verbose"]).end();
+    let attempts: Vec<_> = trace(&ended, 3).into_iter().skip(3).collect();
+    let expected: Vec<_> = (1..=3)
+        .flat_map(|attempt| {
+            [
+                format!("get-transaction attempt {attempt} started"),
+                format!(
+                    "get-transaction attempt {attempt} finished after … not_processed (unclear_answer), HTTP 502"
+                ),
+            ]
+        })
+        .collect();
+    assert_eq!(attempts, expected);
+}
+
+#[test]
+fn a_failure_without_an_answer_is_traced_with_its_kind() {
+    let ended = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--verbose"]).end();
+    let last = trace(&ended, 3).pop().unwrap_or_default();
+    assert_eq!(last, "void attempt 1 finished after … not_processed (connect)");
+}
+
+#[cfg(unix)]
+#[test]
+fn d22_an_interrupted_charge_is_traced_as_abandoned_with_an_unknown_outcome() {
+    use std::process::Stdio;
+
+    let peer = Peer::new(Then::Wait);
+    for (arguments, code, outcome) in
+        [(&["void", "txn_1"][..], 5, "unknown"), (&["transaction", "get", "txn_1"], 3, "not_processed")]
+    {
+        let run = payments_at(&peer.base_url, arguments.iter().copied()).arguments(["--verbose"]);
+        let running = run.stdout(Stdio::piped()).spawn();
+        peer.request();
+        running.signal("INT");
+        let trace = trace(&running.end(), code);
+        let last = trace.last().map(String::as_str).unwrap_or_default();
+        assert!(last.ends_with(&format!("attempt 1 abandoned after … {outcome}")), "{trace:?}");
+    }
+}
+
+#[test]
+fn stdout_and_the_exit_code_are_the_same_with_and_without_a_trace() {
+    for (status, body) in [
+        ("200 OK", answers::RECORD),
+        ("401 Unauthorized", answers::UNAUTHORIZED),
+        ("502 Bad Gateway", "<html>"),
+    ] {
+        let peer = Peer::answering(status, body);
+        for more in [&["--output", "json"][..], &["--output", "text"], &["--dry-run"]] {
+            let run = |verbose: &[&str]| {
+                payments_at(&peer.base_url, ["transaction", "create", "--file", "-"])
+                    .arguments(more.iter().chain(verbose).copied())
+                    .stdin(CARD_PAYMENT)
+                    .end()
+            };
+            let (quiet, verbose) = (run(&[]), run(&["--verbose"]));
+            assert_eq!((quiet.code, &quiet.stdout), (verbose.code, &verbose.stdout), "{status} {more:?}");
+            assert!(verbose.stderr.ends_with(&quiet.stderr), "{verbose:?}");
+            assert!(verbose.stderr.len() > quiet.stderr.len(), "{verbose:?}");
+        }
+    }
+}
+
+#[test]
+fn a_trace_shows_no_control_character_and_no_echoed_key() {
+    let answer =
+        format!("HTTP/1.1 200 OK\r\nx-request-id: {KEY}\r\ncontent-length: {}\r\n\r\n{}", ECHO.len(), ECHO);
+    let peer = Peer::new(Then::Answer(answer.into_bytes()));
+    let ended = payments_at(&peer.base_url, ["void", "txn_1", "--verbose"]).end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(!ended.stderr.contains(KEY), "{}", ended.stderr);
+    assert!(
+        !ended.stderr.contains(|letter: char| letter.is_control() && letter != '\n'),
+        "{:?}",
+        ended.stderr
+    );
+    assert_eq!(ended.stderr.lines().count(), 5, "{}", ended.stderr);
+}
+
+const ECHO: &str =
+    r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn\u001b[2J\nPROCESSED"}}"#;
