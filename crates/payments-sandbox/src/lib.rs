@@ -79,6 +79,7 @@ mod server;
 mod shutdown;
 mod site;
 mod socket;
+mod store;
 mod symptom;
 mod tls;
 mod wall_clock;
@@ -89,6 +90,7 @@ pub use magic::magic_json;
 pub use openapi::OPENAPI;
 pub use sandbox::Sandbox;
 pub use sandbox_builder::SandboxBuilder;
+pub use store::{DataFile, Store, StoreError};
 
 /// The version of this crate, as the header `Sandbox-Version` and the command's first line say it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,265 @@
+use std::fmt;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use payments_fake::{Change, FakeGateway, FakeGatewayBuilder, Tenant};
+use payments_model::{CustomerId, TokenId, TransactionId};
+use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
+use rusqlite::config::DbConfig;
+use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior};
+
+use crate::store::journal::Journal;
+use crate::store::schema::{self, Kind};
+use crate::{Store, StoreError};
+
+/// A file that keeps what a gateway holds, taken from everybody else: what `payments sandbox --data` names.
+///
+/// It is a SQLite database with its write-ahead log beside it, readable by its owner alone if it is made here. It holds
+/// masked cards and what payers wrote of themselves, but no card number, security code, bank account or API key. Each key
+/// finds its own records again; records of keys that are not given stay untouched.
+///
+/// ```
+/// use payments_fake::{FakeGateway, block_on};
+/// use payments_sandbox::DataFile;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("payments.db");
+/// let file = DataFile::open(&path, &["key_1", "key_2"])?;
+/// // Another seed at every start, or new transactions would get the ids of kept ones.
+/// let builder = FakeGateway::builder().seed(file.starts());
+/// let (gateway, store) = file.gateway(builder)?;
+/// # drop(gateway);
+/// block_on(store.close())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct DataFile {
+    path: PathBuf,
+    connection: Connection,
+    /// Each once.
+    api_keys: Vec<String>,
+    /// The row of each key's tenant.
+    tenants: Vec<i64>,
+    starts: u64,
+}
+
+impl DataFile {
+    /// Takes the file, which is made if it is not there, and counts this start in it. The keys' order is the order of the
+    /// gateway's tenants; a key that stands twice counts once.
+    ///
+    /// # Errors
+    ///
+    /// If the file is in use, is not a data file, is of a newer version, or cannot be read and written. A file that is
+    /// refused is left as it is.
+    ///
+    /// # Panics
+    ///
+    /// If there is no key.
+    pub fn open(path: impl AsRef<Path>, api_keys: &[impl AsRef<str>]) -> Result<Self, StoreError> {
+        assert!(!api_keys.is_empty(), "a gateway has a key");
+        let path = locate(path.as_ref())?;
+        let fail = |error: rusqlite::Error| StoreError::at_start(&path, &error);
+        let mut connection = connect(&path).map_err(fail)?;
+        if connection.is_readonly("main").map_err(fail)? {
+            return Err(StoreError::read_only(&path));
+        }
+        let is_new = recognise(&path, &connection)?;
+        configure(&path, &connection)?;
+        let (api_keys, tenants, starts) = begin(&mut connection, is_new, api_keys).map_err(fail)?;
+        Ok(Self { path, connection, api_keys, tenants, starts })
+    }
+
+    /// How often the file was opened, this time included. It never comes twice, not even after a crash.
+    pub fn starts(&self) -> u64 {
+        self.starts
+    }
+
+    /// Builds the gateway with the keys of this file, gives it everything that was kept, and keeps every change from now
+    /// on. The builder must have no key and no change log of its own, and another seed than at any
+    /// [start](Self::starts) before.
+    ///
+    /// # Errors
+    ///
+    /// If the file is damaged or cannot be read.
+    ///
+    /// # Panics
+    ///
+    /// If the builder has further keys, or one of the file's is no key that a client could send.
+    #[track_caller]
+    pub fn gateway(self, builder: FakeGatewayBuilder) -> Result<(FakeGateway, Store), StoreError> {
+        let Self { path, connection, api_keys, tenants, starts: _ } = self;
+        let journal = Journal::new(path.clone());
+        let mut keys = api_keys.into_iter();
+        let builder = builder.api_key(keys.next().expect("checked when it was opened"));
+        let gateway =
+            keys.fold(builder, FakeGatewayBuilder::another_api_key).change_log(journal.clone()).build();
+
+        let restored: Vec<_> = gateway.tenants().collect();
+        assert_eq!(restored.len(), tenants.len(), "the gateway's keys are those of the data file");
+        restore(&path, &connection, &tenants, &restored)?;
+        let store = Store::start(connection, tenants, journal)
+            .map_err(|error| StoreError::cannot_open(&path, &error))?;
+        Ok((gateway, store))
+    }
+}
+
+/// Neither the path's content nor a key is shown.
+impl fmt::Debug for DataFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, connection: _, api_keys: _, tenants, starts } = self;
+        f.debug_struct("DataFile")
+            .field("path", path)
+            .field("tenants", &tenants.len())
+            .field("starts", starts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The file's place in an existing folder, so that no name can mean something else to SQLite; made empty if it is new.
+///
+/// A file that is there is looked at and never opened here: closing it again would undo the locks that this process holds
+/// on it, as POSIX has it.
+fn locate(given: &Path) -> Result<PathBuf, StoreError> {
+    let Some(name) = given.file_name() else { return Err(StoreError::not_a_file(given)) };
+    let folder =
+        given.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let folder = fs::canonicalize(folder).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => StoreError::no_folder(given),
+        _ => StoreError::cannot_open(given, &error),
+    })?;
+    let path = folder.join(name);
+    match fs::metadata(&path) {
+        Ok(found) if found.is_file() => Ok(path),
+        Ok(_) => Err(StoreError::not_a_file(&path)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if fs::symlink_metadata(&path).is_ok() {
+                return Err(StoreError::link_to_nothing(&path));
+            }
+            create(&folder, &path).map_err(|error| StoreError::cannot_open(&path, &error))?;
+            Ok(path)
+        }
+        Err(error) => Err(StoreError::cannot_open(&path, &error)),
+    }
+}
+
+/// Makes an empty file that only its owner may read, as SQLite then makes the log beside it. It gets its name when it is
+/// closed, for the reason above.
+fn create(folder: &Path, path: &Path) -> io::Result<()> {
+    let file = tempfile::Builder::new().prefix(".payments-").tempfile_in(folder)?.into_temp_path();
+    match file.persist_noclobber(path) {
+        Ok(()) => Ok(()),
+        // Somebody else has just made it, and may be the one who takes it.
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error.error),
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    // Another sandbox keeps its file for as long as it runs.
+    connection.busy_timeout(Duration::ZERO)?;
+    // Before the first look at the file: the lock is then taken with it, and the index of the log is in memory.
+    connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
+    // Until it is known whose file it is, nothing of it is touched, its log included.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    Ok(connection)
+}
+
+/// Whether the database is new; refused if it is neither that nor one of ours that this version can read.
+fn recognise(path: &Path, connection: &Connection) -> Result<bool, StoreError> {
+    let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
+    let look = || Ok((number("application_id")?, number("user_version")?));
+    match look().map_err(|error| StoreError::at_start(path, &error))? {
+        (schema::APPLICATION_ID, schema::VERSION) => Ok(false),
+        (schema::APPLICATION_ID, version) if version > schema::VERSION => {
+            Err(StoreError::newer(path, version))
+        }
+        (0, 0) => {
+            let is_empty = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
+            match connection.query_row(is_empty, [], |row| row.get(0)) {
+                Ok(true) => Ok(true),
+                Ok(false) => Err(StoreError::another_programmes(path)),
+                Err(error) => Err(StoreError::at_start(path, &error)),
+            }
+        }
+        _ => Err(StoreError::another_programmes(path)),
+    }
+}
+
+fn configure(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let fail = |error| StoreError::at_start(path, &error);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(fail)?;
+    let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
+    if mode.map_err(fail)? != "wal" {
+        return Err(StoreError::cannot_open(path, &"SQLite cannot keep a write-ahead log beside it"));
+    }
+    // Every commit is synced, not only every checkpoint.
+    connection.pragma_update(None, "synchronous", "FULL").map_err(fail)
+}
+
+/// The first transaction: counts the start and finds or makes the keys' tenants.
+fn begin(
+    connection: &mut Connection,
+    is_new: bool,
+    given: &[impl AsRef<str>],
+) -> rusqlite::Result<(Vec<String>, Vec<i64>, u64)> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if is_new {
+        schema::create(&transaction, &random_key())?;
+    }
+    let (starts, hash_key) = transaction.query_row(schema::COUNT_START, [], |row| {
+        Ok((
+            row.get::<_, i64>(0)?.cast_unsigned(),
+            hmac::Key::new(hmac::HMAC_SHA256, row.get_ref(1)?.as_blob()?),
+        ))
+    })?;
+    let (mut api_keys, mut tenants) = (Vec::new(), Vec::new());
+    for key in given.iter().map(AsRef::as_ref) {
+        let tenant = schema::tenant(&transaction, hmac::sign(&hash_key, key.as_bytes()).as_ref())?;
+        if !tenants.contains(&tenant) {
+            api_keys.push(key.to_owned());
+            tenants.push(tenant);
+        }
+    }
+    transaction.commit()?;
+    Ok((api_keys, tenants, starts))
+}
+
+fn random_key() -> [u8; 32] {
+    let mut key = [0; 32];
+    SystemRandom::new().fill(&mut key).expect("the system has randomness");
+    key
+}
+
+/// Gives each tenant what was kept of it, in the order in which it came.
+fn restore(path: &Path, connection: &Connection, rows: &[i64], tenants: &[Tenant]) -> Result<(), StoreError> {
+    let fail = |error| StoreError::at_start(path, &error);
+    let mut records = connection.prepare(schema::ALL_RECORDS).map_err(fail)?;
+    let mut records = records.query([]).map_err(fail)?;
+    while let Some(record) = records.next().map_err(fail)? {
+        let row: i64 = record.get(0).map_err(fail)?;
+        let Some(place) = rows.iter().position(|own| *own == row) else { continue };
+        let change = kept(record).map_err(fail)?;
+        tenants[place].replay(change).map_err(|error| {
+            let id = record.get_ref(2).ok().and_then(|id| id.as_str().ok()).unwrap_or_default();
+            StoreError::damaged(path, format!("record {id}: {error}"))
+        })?;
+    }
+    Ok(())
+}
+
+fn kept(record: &Row<'_>) -> rusqlite::Result<Change> {
+    let kind: Kind = record.get(1)?;
+    let id = record.get_ref(2)?.as_str()?;
+    let document = record.get_ref(3)?.as_str()?.into();
+    let change = match kind {
+        Kind::Transaction => TransactionId::from_answer(id).map(|id| Change::Transaction { id, document }),
+        Kind::Token => TokenId::new(id).ok().map(|id| Change::Token { id, document }),
+        Kind::Customer => CustomerId::from_answer(id).map(|id| Change::Customer { id, document }),
+    };
+    change.ok_or_else(|| FromSqlError::InvalidType.into())
+}

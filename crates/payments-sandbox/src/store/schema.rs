@@ -1,0 +1,89 @@
+//! The tables, and every statement that is about them.
+//!
+//! A change of anything here that an older or newer version could not read raises [`VERSION`].
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ToSql};
+
+/// `PAYS` in ASCII, by which a file is known as one of the sandbox.
+pub(crate) const APPLICATION_ID: i32 = 0x5041_5953;
+
+/// The version of the tables.
+pub(crate) const VERSION: i32 = 1;
+
+/// Makes the tables in an empty database, within a transaction.
+///
+/// A record is never moved, so that `position` is the order in which records first came. An API key is kept as its HMAC
+/// under a key that is in this file alone: two files do not show that they have a tenant in common.
+pub(crate) fn create(connection: &Connection, hash_key: &[u8]) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE meta (
+            row INTEGER PRIMARY KEY CHECK (row = 1),
+            hash_key BLOB NOT NULL,
+            starts INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE tenant (
+            id INTEGER PRIMARY KEY,
+            key_hash BLOB NOT NULL UNIQUE
+        ) STRICT;
+        CREATE TABLE record (
+            position INTEGER PRIMARY KEY,
+            tenant INTEGER NOT NULL REFERENCES tenant (id),
+            kind INTEGER NOT NULL,
+            id TEXT NOT NULL,
+            document TEXT NOT NULL,
+            UNIQUE (tenant, kind, id)
+        ) STRICT;",
+    )?;
+    connection.execute("INSERT INTO meta (row, hash_key, starts) VALUES (1, ?1, 0)", [hash_key])?;
+    connection.pragma_update(None, "user_version", VERSION)?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)
+}
+
+/// Counts this start, and gives the number of starts with the key that API keys are hashed under.
+pub(crate) const COUNT_START: &str = "UPDATE meta SET starts = starts + 1 RETURNING starts, hash_key";
+
+/// The row of the tenant with this hash, which is made if it is new.
+pub(crate) fn tenant(connection: &Connection, key_hash: &[u8]) -> rusqlite::Result<i64> {
+    connection.execute("INSERT INTO tenant (key_hash) VALUES (?1) ON CONFLICT DO NOTHING", [key_hash])?;
+    connection.query_row("SELECT id FROM tenant WHERE key_hash = ?1", [key_hash], |row| row.get(0))
+}
+
+/// Every record, in the order in which they came.
+pub(crate) const ALL_RECORDS: &str = "SELECT tenant, kind, id, document FROM record ORDER BY position";
+
+/// A new record comes last, a changed one keeps its place.
+pub(crate) const PUT_RECORD: &str = "INSERT INTO record (tenant, kind, id, document) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (tenant, kind, id) DO UPDATE SET document = excluded.document";
+
+pub(crate) const CLEAR_RECORDS: &str = "DELETE FROM record WHERE tenant = ?1";
+
+/// What a record is, by the number that stands for it in the file.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Transaction,
+    Token,
+    Customer,
+}
+
+impl ToSql for Kind {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let number: i64 = match self {
+            Self::Transaction => 1,
+            Self::Token => 2,
+            Self::Customer => 3,
+        };
+        Ok(number.into())
+    }
+}
+
+impl FromSql for Kind {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        match value.as_i64()? {
+            1 => Ok(Self::Transaction),
+            2 => Ok(Self::Token),
+            3 => Ok(Self::Customer),
+            number => Err(FromSqlError::OutOfRange(number)),
+        }
+    }
+}
