@@ -70,8 +70,8 @@ enum Verdict {
 
 fn execute(shell: &Shell, call: &Call) -> anyhow::Result<()> {
     println!("$ {call}");
-    let Some(command) = &call.sandbox_of else { return execute_with(shell, call, &[]) };
-    let sandbox = Sandbox::start(command)?;
+    let Some(sandbox) = &call.sandbox else { return execute_with(shell, call, &[]) };
+    let sandbox = Sandbox::start(sandbox)?;
     let executed = sandbox.environment().and_then(|environment| execute_with(shell, call, &environment));
     let stopped = sandbox.stop(shell);
     executed.and(stopped)

@@ -25,8 +25,8 @@ pub(super) struct Call {
     pub(super) arguments: Vec<String>,
     /// A call that chooses tests by name would be green without any, so it fails if none ran.
     pub(super) must_run_a_test: bool,
-    /// The `payments` command whose sandbox runs meanwhile, and is told to the program in its environment.
-    pub(super) sandbox_of: Option<PathBuf>,
+    /// The call of a sandbox that runs meanwhile, and is told to the program in its environment.
+    pub(super) sandbox: Option<Vec<String>>,
 }
 
 impl Call {
@@ -42,7 +42,7 @@ impl Call {
             environment: Vec::new(),
             arguments: arguments.into_iter().map(str::to_owned).collect(),
             must_run_a_test: false,
-            sandbox_of: None,
+            sandbox: None,
         }
     }
 
@@ -54,8 +54,8 @@ impl Call {
 /// As a person would type it.
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.sandbox_of.is_some() {
-            write!(f, "{}=… {}=… ", sandbox::BASE_URL, sandbox::API_KEY)?;
+        if let Some(call) = &self.sandbox {
+            write!(f, "{} & {}=… {}=… ", call.join(" "), sandbox::BASE_URL, sandbox::API_KEY)?;
         }
         for (name, value) in &self.environment {
             write!(f, "{name}='{value}' ")?;
@@ -158,22 +158,27 @@ fn openapi(workspace: &Workspace) -> Step {
     let folder = workspace.target.join("schemathesis");
     let path = |name: &str| folder.join(name).display().to_string();
     // Both find at once that nothing is to be done, and mend what an interrupted run left.
-    let environment = Call::of("python3", ["-m", "venv", &path("")]);
+    let environment = Call::of("python3", ["-m", "venv", &folder.display().to_string()]);
     let install = "-m pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/schemathesis/requirements.txt";
     let install = Call::of(path("bin/python"), install.split(' '));
-    let mut ask = Call::of(
-        path("bin/schemathesis"),
-        "--config-file tests/schemathesis/schemathesis.toml run crates/payments-sandbox/openapi.json"
-            .split(' '),
-    );
-    ask.environment.push(("HYPOTHESIS_STORAGE_DIRECTORY", path("hypothesis")));
-    ask.sandbox_of = Some(command(workspace));
+    let ask = |decline_shape: &str, phases: &str| {
+        let arguments = format!(
+            "--config-file tests/schemathesis/schemathesis.toml run crates/payments-sandbox/openapi.json --phases {phases}"
+        );
+        let mut ask = Call::of(path("bin/schemathesis"), arguments.split(' '));
+        ask.environment.push(("HYPOTHESIS_STORAGE_DIRECTORY", path("hypothesis")));
+        let command = command(workspace).display().to_string();
+        let sandbox = [&command, "sandbox", "--seed", "1", "--decline-shape", decline_shape];
+        ask.sandbox = Some(sandbox.map(str::to_owned).into());
+        ask
+    };
+    let mut calls = vec![build_command(), environment, install];
+    calls.push(ask("ok-failed", "examples,coverage,fuzzing,stateful"));
+    // The examples have declines among them.
+    calls.extend(["ok-error", "bad-request", "payment-required"].map(|shape| ask(shape, "examples")));
     Step {
         needs: &[PYTHON, PYTHON_3_11, PYTHON_VENV],
-        ..step(
-            "the sandbox answers as its OpenAPI document says",
-            [build_command(), environment, install, ask],
-        )
+        ..step("the sandbox answers as its OpenAPI document says", calls)
     }
 }
 
@@ -274,7 +279,7 @@ mod tests {
     #[test]
     fn what_is_asked_of_a_sandbox_is_told_where_it_is() {
         let step = openapi(&Workspace::load().unwrap());
-        let asks: Vec<_> = step.calls.iter().filter(|call| call.sandbox_of.is_some()).collect();
+        let asks: Vec<_> = step.calls.iter().filter(|call| call.sandbox.is_some()).collect();
         assert!(
             matches!(asks[..], [call] if call.to_string().starts_with("SANDBOX_BASE_URL=… ")),
             "{asks:?}"

@@ -1,7 +1,6 @@
 //! A sandbox that runs while another program asks it.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context as _, bail};
@@ -21,14 +20,15 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Starts one on a free port and waits for its ready line.
-    pub(super) fn start(command: &Path) -> anyhow::Result<Self> {
+    /// Starts one with such a call, on a free port, and waits for its ready line.
+    pub(super) fn start(call: &[String]) -> anyhow::Result<Self> {
+        let (command, arguments) = call.split_first().context("a sandbox needs a command")?;
         let mut process = Command::new(command)
-            .arg("sandbox")
+            .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
-            .with_context(|| format!("cannot start {}", command.display()))?;
+            .with_context(|| format!("cannot start {command}"))?;
         let mut stdout = BufReader::new(process.stdout.take().expect("it was asked for"));
         let mut line = String::new();
         let read = stdout.read_line(&mut line);
