@@ -19,7 +19,7 @@ use crate::DeclineShape;
 /// | how `BaseAmount` relates to `Amount` | `BaseAmount` is the request's Amount; `Amount` adds the fee if `ConvenienceFeeActive` | – |
 /// | how large the convenience fee is | nothing | [`convenience_fee`](Self::convenience_fee) |
 /// | the `Status` codes | `1` sale, `2` authorised, `3` voided, `4` declined | [`status_codes`](Self::status_codes) |
-/// | the numbers of countries | a text of digits is its own number; any other text has one of 1 to 999 that is always the same | – |
+/// | the numbers of countries | a number up to 4294967295 is its own; any other text has one of 1 to 999 that is always the same | – |
 /// | the TransactionId that a void answers | the voided one's | [`void_answer`](Self::void_answer) |
 /// | whether a token is returned after `PaymentTokenization` | no: the test asks [`FakeGateway::tokens`](crate::FakeGateway::tokens) | [`token_field`](Self::token_field) |
 /// | which payments make a token | approved card payments; an ACH payment makes none | – |

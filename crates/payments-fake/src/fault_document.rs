@@ -49,8 +49,9 @@ impl Fault {
     /// Everything that is wrong with it.
     pub fn from_header(text: &str) -> Result<Self, DocumentError> {
         let mut parts = text.split(';').map(str::trim);
-        let malformed =
-            || DocumentError::new(vec!["it must be PHASE=KIND, then ;NAME=VALUE for more".to_owned()]);
+        let malformed = || {
+            DocumentError::new(vec!["it must be PHASE=KIND, then ;NAME=VALUE for more, each once".to_owned()])
+        };
         let (phase, kind) = parts.next().and_then(|first| first.split_once('=')).ok_or_else(malformed)?;
         let mut document = serde_json::Map::new();
         document.insert("operation".to_owned(), ANY.into());
@@ -59,6 +60,9 @@ impl Fault {
         for part in parts {
             let (name, value) = part.split_once('=').ok_or_else(malformed)?;
             let (name, value) = (name.trim(), value.trim());
+            if document.contains_key(name) {
+                return Err(malformed());
+            }
             let value = match value.parse::<u64>() {
                 Ok(number) if name != "retry_after" => Value::from(number),
                 _ => Value::from(value),

@@ -1,10 +1,10 @@
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 
-use payments_model::{CustomerId, CustomerRecord, printable_field_name};
+use payments_model::{CustomerId, CustomerRecord};
 use serde_json::value::RawValue;
 
+use crate::document_reader::DocumentReader;
 use crate::{
     DocumentError, Fault, LedgerEntry, StoredToken, customer_document, fault_document, token_document,
     transaction_document,
@@ -52,85 +52,63 @@ impl Fixtures {
     ///
     /// Everything that is wrong anywhere in it, each with its place.
     pub fn from_json(json: &str) -> Result<Self, DocumentError> {
-        let mut problems = Vec::new();
-        let fixtures = Self::read(json, &mut problems);
-        if problems.is_empty() { Ok(fixtures) } else { Err(DocumentError::new(problems)) }
+        Self::read(json).map_err(DocumentError::new)
     }
 
-    fn read(json: &str, problems: &mut Vec<String>) -> Self {
-        let Ok(mut members) = serde_json::from_str::<BTreeMap<Cow<'_, str>, &RawValue>>(json) else {
-            problems.push(not_an_object(json));
-            return Self::default();
-        };
-        let mut list = |name: &'static str| members.remove(name);
-        let (customers, tokens) = (list("customers"), list("tokens"));
-        let (transactions, faults) = (list("transactions"), list("faults"));
+    fn read(json: &str) -> Result<Self, Vec<String>> {
+        let mut reader = DocumentReader::new(json)?;
         let fixtures = Self {
-            customers: read_all(
-                "customers",
-                customers,
-                customer_document::read,
-                |(id, _)| Some(id.as_str()),
-                problems,
-            ),
-            tokens: read_all(
-                "tokens",
-                tokens,
-                token_document::read,
-                |token| Some(token.token_id.as_str()),
-                problems,
-            ),
-            transactions: read_all(
-                "transactions",
-                transactions,
-                transaction_document::read,
-                |entry| Some(entry.transaction_id().as_str()),
-                problems,
-            ),
-            faults: read_all("faults", faults, fault_document::read, |_| None, problems),
+            customers: read_all(&mut reader, "customers", customer_document::read, |(id, _)| {
+                Some(id.as_str())
+            }),
+            tokens: read_all(&mut reader, "tokens", token_document::read, |token| {
+                Some(token.token_id.as_str())
+            }),
+            transactions: read_all(&mut reader, "transactions", transaction_document::read, |entry| {
+                Some(entry.transaction_id().as_str())
+            }),
+            faults: read_all(&mut reader, "faults", fault_document::read, |_| None),
         };
-        problems.extend(members.keys().map(|name| {
-            let name = printable_field_name(name);
-            format!("{name} is none of customers, tokens, transactions and faults")
-        }));
-        fixtures
+        reader.finish()?;
+        Ok(fixtures)
     }
 }
 
-/// The elements of one list, with their problems under their places.
+/// The elements of one list. Their problems are told with their places, and never by an id, which may be anything.
 fn read_all<T>(
+    reader: &mut DocumentReader<'_>,
     list: &str,
-    json: Option<&RawValue>,
     read: impl Fn(&str) -> Result<T, Vec<String>>,
     id: impl Fn(&T) -> Option<&str>,
-    problems: &mut Vec<String>,
 ) -> Vec<T> {
-    let Some(json) = json else { return Vec::new() };
+    let Some(json) = reader.take(list) else { return Vec::new() };
     let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(json.get()) else {
-        problems.push(format!("{list} must be a list"));
+        reader.problem(list, "must be a list");
         return Vec::new();
     };
     let mut all = Vec::with_capacity(elements.len());
+    let mut places = HashMap::new();
     for (index, element) in elements.iter().enumerate() {
         match read(element.get()) {
-            Ok(value) => all.push(value),
-            Err(found) => problems.extend(found.iter().map(|problem| format!("{list}[{index}]: {problem}"))),
+            Ok(value) => {
+                if let Some(id) = id(&value)
+                    && let Some(first) = places.insert(id.to_owned(), index)
+                {
+                    reader.problem(
+                        &format!("{list}[{index}]:"),
+                        &format!("its id stands in {list}[{first}] too"),
+                    );
+                }
+                all.push(value);
+            }
+            Err(found) => {
+                for problem in found {
+                    reader.problem(&format!("{list}[{index}]:"), &problem);
+                }
+            }
         }
     }
-    let mut seen = HashSet::new();
-    let repeated = all.iter().filter_map(&id).filter(|id| !seen.insert(*id));
-    problems.extend(repeated.map(|id| format!("{list}: the id {id} stands twice")));
     all
-}
-
-/// With the place, but without the parser's words, which quote the document.
-fn not_an_object(json: &str) -> String {
-    match serde_json::from_str::<&RawValue>(json) {
-        Ok(_) => "it must be a JSON object".to_owned(),
-        Err(error) => {
-            format!("it must be JSON; it stops being so at line {}, column {}", error.line(), error.column())
-        }
-    }
 }
 
 /// Records hold personal data: only their numbers are shown.

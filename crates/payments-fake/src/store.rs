@@ -124,8 +124,9 @@ impl Store {
                 self.put_document(id, kept);
             }
             Change::Token { id: _, document } => self.put_token(token_document::read(&document)?),
-            Change::Customer { id: _, document } => {
-                let (id, customer) = customer_document::read(&document)?;
+            Change::Customer { id, document } => {
+                let customer = customer_document::kept(&document)
+                    .ok_or_else(|| vec!["it is not a customer as this version keeps it".to_owned()])?;
                 self.put_customer(id, customer);
             }
             Change::Cleared => self.clear(),
@@ -138,7 +139,7 @@ impl Store {
             self.tell(Change::Transaction { id: id.clone(), document: Arc::clone(document.text()) });
         }
         let counted = TEST_VALUES.iter().filter(|row| row.effect == TestEffect::ApprovesTwice);
-        let used = counted.map(|row| row.value).find(|token| document.is_of_token(token));
+        let used = counted.map(|row| row.value).find(|token| document.is_charge_of(token));
         let replaced = self.transactions.insert(id, document);
         if let (Some(token), None) = (used, replaced) {
             *self.uses.entry(token).or_default() += 1;

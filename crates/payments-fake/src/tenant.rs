@@ -39,15 +39,17 @@ impl Tenant {
         self.with(|store| store.tokens().cloned().collect())
     }
 
-    /// Adds a customer that can be looked up, or replaces the one of the same id.
+    /// Adds a customer that can be looked up, or replaces the one of the same id. A card number in one of its texts is
+    /// masked.
     ///
     /// # Panics
     ///
     /// If the record has no `CustomerId`.
     #[track_caller]
-    pub fn add_customer(&self, customer: CustomerRecord) {
+    pub fn add_customer(&self, mut customer: CustomerRecord) {
         let id =
             customer.customer_id.value().cloned().expect("a customer needs a CustomerId to be looked up by");
+        customer_document::mask(&mut customer);
         self.with(|store| store.put_customer(id, customer));
     }
 

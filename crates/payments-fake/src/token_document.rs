@@ -25,10 +25,7 @@ pub(crate) fn write(token: &StoredToken) -> String {
 /// A card number is masked at once. If it was a test card whose payments are declined, so are the token's.
 pub(crate) fn read(json: &str) -> Result<StoredToken, Vec<String>> {
     let mut reader = DocumentReader::new(json)?;
-    let token_id = reader.parsed("TokenId", ID);
-    if token_id.is_none() {
-        reader.problem("TokenId", "must be there");
-    }
+    let token_id = reader.required("TokenId", ID);
     let owner = reader.parsed("GatewayCustomerId", ID);
     let number = reader.value::<String>("CardNumber", "must be a text");
     let transaction_id = reader.parsed("TransactionId", ID);

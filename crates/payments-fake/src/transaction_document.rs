@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use payments_core::OperationName;
-use payments_model::{Field, OtherFields, TransactionRecord, TransactionTypeCode};
+use payments_model::{Field, OtherFields, TransactionId, TransactionRecord, TransactionTypeCode};
 use serde_json::value::RawValue;
 
 use crate::choices::StatusCodes;
@@ -68,7 +68,7 @@ impl TransactionDocument {
 
     /// A document that was kept, without decoding it.
     pub(crate) fn kept(text: Arc<str>) -> Option<Self> {
-        let record_end = text.find(BOOKKEEPING)?;
+        let record_end = text.find(BOOKKEEPING).filter(|_| text.starts_with('{') && text.ends_with('}'))?;
         Some(Self { text, record_end })
     }
 
@@ -86,11 +86,12 @@ impl TransactionDocument {
         &self.text
     }
 
-    /// The token that was charged, if it is this one.
-    pub(crate) fn is_of_token(&self, token: &str) -> bool {
+    /// Whether it is a payment with this token. The void of one names the token too, and is none.
+    pub(crate) fn is_charge_of(&self, token: &str) -> bool {
         const NAME: &str = ",\"TokenId\":\"";
-        let bookkeeping = &self.text[self.record_end..];
-        let after = bookkeeping.find(NAME).map(|at| &bookkeeping[at + NAME.len()..]);
+        let bookkeeping = &self.text[self.record_end + BOOKKEEPING.len()..];
+        let is_payment = bookkeeping.starts_with(OperationName::TokenTransaction.as_str());
+        let after = bookkeeping.find(NAME).filter(|_| is_payment).map(|at| &bookkeeping[at + NAME.len()..]);
         after.and_then(|rest| rest.strip_prefix(token)).is_some_and(|rest| rest.starts_with('"'))
     }
 }
@@ -148,7 +149,7 @@ pub(crate) fn read(json: &str) -> Result<LedgerEntry, Vec<String>> {
     let record = read_record(&mut reader, json, state);
     reader.finish()?;
 
-    let (Some(record), Some(at)) = (record, at) else { unreachable!("each of them missing is a problem") };
+    let at = at.expect("a time that cannot be read is a problem");
     let kind = match (operation, record.transaction_type.value()) {
         (OperationName::Void, _) => EntryKind::Void,
         (_, Some(&TransactionTypeCode::AUTH)) => EntryKind::Authorisation,
@@ -186,16 +187,14 @@ fn read_operation(reader: &mut DocumentReader<'_>, is_of_token: bool) -> Operati
 
 /// The record, completed by what every record of this fake has, and strictly: the model forgives what a service may send,
 /// not what a person mistypes.
-fn read_record(reader: &mut DocumentReader<'_>, json: &str, state: EntryState) -> Option<TransactionRecord> {
-    let Ok(mut record) = serde_json::from_str::<TransactionRecord>(json) else {
-        reader.take("TransactionId");
-        reader.problem("TransactionId", "must be there, as a text");
-        return None;
-    };
-    reader.take("TransactionId");
-    if record.transaction_id.path_segment().is_err() {
-        reader.problem("TransactionId", "must be an id that can stand in a path");
-    }
+fn read_record(reader: &mut DocumentReader<'_>, json: &str, state: EntryState) -> TransactionRecord {
+    const ID: &str = "must be an id as a text, and able to stand in a path";
+    reader.required::<TransactionId>("TransactionId", ID);
+    let mut record = serde_json::from_str::<TransactionRecord>(json).unwrap_or_else(|_| {
+        // It has no id. The rest is read all the same, so that everything wrong with it is told at once.
+        let with_an_id = reader.rest_with("TransactionId", "unknown");
+        serde_json::from_str(&with_an_id).expect("a JSON object with an id is a record")
+    });
     reader.must_be_readable("BaseAmount", &record.base_amount, AMOUNT);
     reader.must_be_readable("Amount", &record.amount, AMOUNT);
     reader.must_be_readable("CardNumber", &record.card_number, TEXT);
@@ -205,24 +204,27 @@ fn read_record(reader: &mut DocumentReader<'_>, json: &str, state: EntryState) -
     reader.must_be_readable("BillingCity", &record.billing_city, TEXT);
     reader.must_be_readable("BillingState", &record.billing_state, TEXT);
     reader.must_be_readable("BillingPostalCode", &record.billing_postal_code, TEXT);
-    reader.must_be_readable("BillingCountry", &record.billing_country, "must be a whole number");
+    reader.must_be_small("BillingCountry", &record.billing_country);
     reader.must_be_readable("BillingCountryCode", &record.billing_country_code, TEXT);
     reader.must_be_readable("BillingPhoneNumber", &record.billing_phone_number, TEXT);
-    reader.must_be_readable(
-        "TransactionType",
-        &record.transaction_type,
-        "must be 1 for a sale or 2 for an authorisation",
-    );
+    reader.must_be_readable("TransactionType", &record.transaction_type, TYPE);
+    let known_types = [TransactionTypeCode::SALE, TransactionTypeCode::AUTH];
+    if record.transaction_type.value().is_some_and(|code| !known_types.contains(code)) {
+        reader.problem("TransactionType", TYPE);
+    }
     reader.must_be_readable("Status", &record.status, TEXT);
-    if record.amount.value().is_none_or(|amount| !amount.is_positive()) {
-        reader.problem("Amount", "must be there and above zero");
+    match &record.amount {
+        Field::Absent | Field::Null => reader.problem("Amount", "must be there"),
+        Field::Value(amount) if !amount.is_positive() => reader.problem("Amount", "must be above zero"),
+        Field::Value(_) | Field::Unreadable(_) => {}
     }
     complete(&mut record, state);
-    Some(record)
+    record
 }
 
 const AMOUNT: &str = "must be a number with at most 18 digits";
 const TEXT: &str = "must be a text";
+const TYPE: &str = "must be 1 for a sale or 2 for an authorisation";
 
 fn complete(record: &mut TransactionRecord, state: EntryState) {
     let TransactionRecord {
@@ -269,16 +271,13 @@ fn complete(record: &mut TransactionRecord, state: EntryState) {
     if transaction_type.value().is_none() {
         *transaction_type = Field::Value(TransactionTypeCode::SALE);
     }
-    if status.value().is_none() {
-        let StatusCodes { sale, authorised, voided, declined } = StatusCodes::default();
-        let code = match state {
-            EntryState::Voided => voided,
-            EntryState::Declined => declined,
-            EntryState::Approved if transaction_type.value() == Some(&TransactionTypeCode::AUTH) => {
-                authorised
-            }
-            EntryState::Approved => sale,
-        };
-        *status = Field::Value(code.into_owned());
-    }
+    let StatusCodes { sale, authorised, voided, declined } = StatusCodes::default();
+    let code = match state {
+        EntryState::Voided => voided,
+        EntryState::Declined => declined,
+        EntryState::Approved if transaction_type.value() == Some(&TransactionTypeCode::AUTH) => authorised,
+        EntryState::Approved => sale,
+    };
+    *status =
+        Field::Value(status.value().map_or_else(|| code.into_owned(), |text| without_card_numbers(text)));
 }

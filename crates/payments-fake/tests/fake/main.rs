@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
+mod change_log;
 mod choices;
 mod determinism;
 mod faults;
