@@ -36,7 +36,8 @@ struct Rig<'a> {
     client: Client,
     /// The `payments` command.
     payments: PathBuf,
-    keeps_data: bool,
+    /// Why nothing can be measured with `--data`, if so.
+    no_data: Option<&'static str>,
 }
 
 /// A server and the transactions that it was given.
@@ -52,8 +53,20 @@ impl<'a> Rig<'a> {
         let help = help.with_context(|| {
             format!("{} cannot be run: build it with `cargo build -p payments-cli`", payments.display())
         })?;
-        let keeps_data = String::from_utf8_lossy(&help.stdout).contains("--data");
-        Ok(Self { plan, client: Client::new()?, payments, keeps_data })
+        let mut rig = Self { plan, client: Client::new()?, payments, no_data: None };
+        if !String::from_utf8_lossy(&help.stdout).contains("--data") {
+            rig.no_data = Some("this build has no --data");
+        } else if !rig.writes_a_file()? {
+            rig.no_data = Some("this build's --data writes no file");
+        }
+        Ok(rig)
+    }
+
+    fn writes_a_file(&self) -> anyhow::Result<bool> {
+        let folder = self.folder()?;
+        let file = folder.path().join("new");
+        self.sandbox_with_data(&file)?;
+        Ok(file.exists())
     }
 
     fn sandbox(&self) -> anyhow::Result<Server> {
@@ -86,6 +99,15 @@ impl<'a> Rig<'a> {
         self.turn(server, connections, [requests::card_payment(server)].into())
     }
 
+    /// Looks transactions up, which must all be there.
+    fn look_up(&self, server: &Server, ids: &[String]) -> anyhow::Result<()> {
+        let requests: Rc<[_]> = ids.iter().map(|id| requests::look_up(server, id)).collect();
+        let count = ids.len().try_into().context("so many look-ups are not made at once")?;
+        let load = Load { connections: 1, requests, time: LONGEST_FILL, count, keep: None };
+        self.client.run(server, &load)?;
+        Ok(())
+    }
+
     /// Makes this many card payments and gives their ids.
     fn fill(&self, server: &Server, count: u32) -> anyhow::Result<Vec<String>> {
         let load = Load {
@@ -109,8 +131,6 @@ fn bare_server() -> anyhow::Result<Server> {
 const MANY_CONNECTIONS: usize = 64;
 
 const LONGEST_FILL: Duration = Duration::from_mins(1);
-
-const WITHOUT_DATA: &str = "this build has no --data";
 
 fn this_program() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("the path of this program is unknown")

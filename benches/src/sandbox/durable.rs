@@ -1,13 +1,13 @@
 //! Whether connections that pay at the same time share the cost of making payments durable.
 
-use super::{MANY_CONNECTIONS, Rig, WITHOUT_DATA};
+use super::{MANY_CONNECTIONS, Rig};
 use crate::report::{Goal, Report, Short};
 use crate::statistics::Sample;
 
 pub(super) fn measure(rig: &Rig<'_>, report: &mut Report) -> anyhow::Result<()> {
     let name = format!("POST /transaction, --data, connections: {MANY_CONNECTIONS}");
-    if !rig.keeps_data {
-        report.not_measured(&name, WITHOUT_DATA);
+    if let Some(why) = rig.no_data {
+        report.not_measured(&name, why);
         return Ok(());
     }
     let folder = rig.folder()?;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Rig, WITHOUT_DATA};
+use anyhow::Context as _;
+
+use super::Rig;
 use crate::report::{Goal, Report, Short};
 use crate::server::Server;
 use crate::statistics::Sample;
@@ -13,9 +15,9 @@ pub(super) fn measure(rig: &Rig<'_>, report: &mut Report) -> anyhow::Result<()> 
 
     let fresh = "ready, --data, new file";
     let full = format!("ready, --data, {} transactions", rig.plan.many);
-    if !rig.keeps_data {
-        report.not_measured(fresh, WITHOUT_DATA);
-        report.not_measured(&full, WITHOUT_DATA);
+    if let Some(why) = rig.no_data {
+        report.not_measured(fresh, why);
+        report.not_measured(&full, why);
         return Ok(());
     }
     let folder = rig.folder()?;
@@ -24,8 +26,11 @@ pub(super) fn measure(rig: &Rig<'_>, report: &mut Report) -> anyhow::Result<()> 
     report_times(report, rig, fresh, &on_new_files, GOAL_MS);
 
     let file = folder.path().join("full");
-    fill(rig, &file)?;
+    let kept = fill(rig, &file)?;
     let loaded = ready_after(rig, |_| rig.sandbox_with_data(&file))?;
+    let server = rig.sandbox_with_data(&file)?;
+    rig.look_up(&server, &kept)
+        .context("a sandbox lost payments that it had answered, in spite of --data")?;
     report_times(report, rig, &full, &loaded, GOAL_FULL_MS);
     Ok(())
 }
@@ -38,11 +43,13 @@ fn ready_after(rig: &Rig<'_>, start: impl Fn(u32) -> anyhow::Result<Server>) -> 
     Ok(starts.collect::<anyhow::Result<Vec<_>>>()?.into_iter().collect())
 }
 
-/// The process that fills the file is killed, so the first start after it also has what it left behind to put right.
-fn fill(rig: &Rig<'_>, file: &Path) -> anyhow::Result<()> {
+/// Gives the ids of the first and the last payment. The process that fills the file is killed, so the first start after
+/// it also has what it left behind to put right.
+fn fill(rig: &Rig<'_>, file: &Path) -> anyhow::Result<[String; 2]> {
     let server = rig.sandbox_with_data(file)?;
-    rig.fill(&server, rig.plan.many)?;
-    Ok(())
+    let mut ids = rig.fill(&server, rig.plan.many)?;
+    let last = ids.pop().context("no payment was made")?;
+    Ok([ids.swap_remove(0), last])
 }
 
 fn report_times(report: &mut Report, rig: &Rig<'_>, name: &str, times: &Sample, goal_ms: f64) {
