@@ -6,12 +6,16 @@ mod completions;
 mod demo;
 mod dry_run;
 mod help;
+mod http;
 mod input;
 mod interrupts;
+#[cfg(unix)]
+mod kills;
 mod outcomes;
 mod output;
 mod profiles;
 mod sandbox;
+mod sandbox_options;
 mod secrets;
 mod settings;
 mod support;
