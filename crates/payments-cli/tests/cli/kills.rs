@@ -1,0 +1,146 @@
+//! A sandbox with a data file that is killed in the middle of its work, two hundred times.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use serde_json::Value;
+
+use crate::http::Http;
+use crate::support::{Running, payments};
+
+/// A sandbox over `data`, and its ready line.
+fn start(data: &str) -> (Running, Value) {
+    let mut running = payments(["sandbox", "--data", data, "--log", "off"]).stdout(Stdio::piped()).spawn();
+    let ready = running.first_line();
+    let ready = serde_json::from_str(&ready).unwrap_or_else(|error| panic!("{error}: {ready}"));
+    (running, ready)
+}
+
+fn connect(ready: &Value, url: &str) -> Http {
+    let key = ready["api_key"].as_str().unwrap();
+    Http::connect(ready[url].as_str().unwrap(), &format!("authorization: {key}\r\n")).unwrap()
+}
+
+/// Pays with ever new references until the connection ends, and says which were answered.
+fn pay(
+    mut service: Http,
+    round: usize,
+    payer: usize,
+    answered: &Sender<Answered>,
+    count: &AtomicUsize,
+) -> usize {
+    for number in 0.. {
+        let reference = format!("{round}-{payer}-{number}");
+        let body = format!(
+            r#"{{"TokenId":"tok_approved","Amount":{}.50,"ConvenienceFeeActive":false,"ReferenceNo":"{reference}"}}"#,
+            number + 1
+        );
+        let Ok((status, answer)) = service.post("/token-transaction", &body) else { return number + 1 };
+        assert_eq!(status, 200, "{answer}");
+        let id = answer["data"]["TransactionId"].as_str().unwrap().to_owned();
+        answered.send(Answered { id, reference }).unwrap();
+        count.fetch_add(1, Ordering::Release);
+    }
+    unreachable!("it pays until it is let down")
+}
+
+#[derive(Clone, Debug)]
+struct Answered {
+    id: String,
+    reference: String,
+}
+
+/// Every transaction that is kept, by its id.
+fn kept(ready: &Value) -> BTreeMap<String, String> {
+    let (status, state) = connect(ready, "admin_url").get("/state").unwrap();
+    assert_eq!(status, 200);
+    let transactions = state["transactions"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let kept: BTreeMap<_, _> = transactions
+        .iter()
+        .map(|entry| (text(&entry["TransactionId"]), text(&entry["ReferenceNo"])))
+        .collect();
+    assert_eq!(kept.len(), transactions.len(), "no id stands twice");
+    kept
+}
+
+/// Nothing that was answered is lost, and nothing is there that was not asked for, or twice.
+fn check(ready: &Value, answered: &[Answered], sent: &HashSet<String>) {
+    let kept = kept(ready);
+    for Answered { id, reference } in answered {
+        assert_eq!(kept.get(id), Some(reference), "an answered payment is there");
+    }
+    let mut seen = HashSet::new();
+    for reference in kept.values() {
+        assert!(
+            sent.contains(reference) && seen.insert(reference),
+            "{reference} was never asked for, or once"
+        );
+    }
+}
+
+#[test]
+fn two_hundred_kills_lose_no_answered_payment_and_invent_none() {
+    const ROUNDS: usize = 200;
+    const PAYERS: usize = 4;
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("sandbox.db");
+    let data = data.to_str().unwrap();
+    let mut answered = Vec::new();
+    let mut sent = HashSet::new();
+    let chance = RandomState::new();
+
+    for round in 0..ROUNDS {
+        let (running, ready) = start(data);
+        // Those of the round before one by one; reading everything each time would take longer than the killing.
+        let mut service = connect(&ready, "base_url");
+        let newest = answered.len().saturating_sub(PAYERS * 8);
+        for Answered { id, .. } in &answered[newest..] {
+            assert_eq!(
+                service.get(&format!("/transaction/{id}")).unwrap().0,
+                200,
+                "{id} of round {round} is lost"
+            );
+        }
+        if round % 20 == 0 {
+            check(&ready, &answered, &sent);
+        }
+
+        let (tell, told) = channel();
+        let count = AtomicUsize::new(0);
+        let enough = usize::try_from(chance.hash_one((round, "answers")) % 12).unwrap();
+        let spins = chance.hash_one((round, "spins")) % 20_000;
+        let attempts: Vec<usize> = thread::scope(|scope| {
+            let payers: Vec<_> = (0..PAYERS)
+                .map(|payer| {
+                    let (service, tell, count) = (connect(&ready, "base_url"), tell.clone(), &count);
+                    scope.spawn(move || pay(service, round, payer, &tell, count))
+                })
+                .collect();
+            while count.load(Ordering::Acquire) < enough {
+                thread::yield_now();
+            }
+            // Somewhere between two answers.
+            (0..spins).for_each(|_| std::hint::spin_loop());
+            running.signal("KILL");
+            payers.into_iter().map(|payer| payer.join().unwrap()).collect()
+        });
+        drop(tell);
+        answered.extend(told);
+        for (payer, attempts) in attempts.into_iter().enumerate() {
+            sent.extend((0..attempts).map(|number| format!("{round}-{payer}-{number}")));
+        }
+    }
+
+    assert!(answered.len() > ROUNDS, "the sandbox worked between the kills: {} answers", answered.len());
+    let (running, ready) = start(data);
+    check(&ready, &answered, &sent);
+    running.signal("TERM");
+    assert_eq!(running.end().code, Some(0));
+}

@@ -1,0 +1,255 @@
+//! What the options of `payments sandbox` do, seen from outside.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::http::Http;
+use crate::support::{CARD_PAYMENT, Ended, Running, TOKEN_PAYMENT, TemporaryFile, payments};
+
+struct Sandbox {
+    running: Running,
+    ready: Value,
+    line: String,
+}
+
+impl Sandbox {
+    fn start<'a>(options: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut running = payments(["sandbox"]).arguments(options).stdout(Stdio::piped()).spawn();
+        let line = running.first_line();
+        let ready = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        Self { running, ready, line }
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.ready[name].as_str().unwrap_or_else(|| panic!("{name}: {}", self.line))
+    }
+
+    fn service(&self, headers: &str) -> Http {
+        let headers = format!("authorization: {}\r\n{headers}", self.text("api_key"));
+        Http::connect(self.text("base_url"), &headers).unwrap()
+    }
+
+    fn admin(&self) -> Http {
+        Http::connect(self.text("admin_url"), "").unwrap()
+    }
+
+    fn end(self) -> Ended {
+        self.running.signal("TERM");
+        let ended = self.running.end();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended
+    }
+}
+
+fn transactions(sandbox: &Sandbox) -> Vec<Value> {
+    sandbox.admin().get("/state").unwrap().1["transactions"].as_array().unwrap().clone()
+}
+
+#[test]
+fn the_ready_line_says_everything_that_a_program_needs() {
+    let sandbox = Sandbox::start(["--seed", "7"]);
+    let (base, version) = (sandbox.text("base_url"), env!("CARGO_PKG_VERSION"));
+    let origin = base.strip_suffix("/api/v1/public").unwrap();
+    let expected = format!(
+        r#"{{"base_url":"{base}","admin_url":"{origin}/_sandbox","api_key":"test_key_of_the_fake_gateway","version":"{version}","seed":7}}"#
+    );
+    assert_eq!(sandbox.line.trim_end(), expected);
+    assert_eq!(sandbox.admin().get("/health").unwrap().1["seed"], 7);
+}
+
+#[test]
+fn a_seed_gives_the_same_identifiers_again_and_none_gives_others() {
+    let first_id = |options: &[&str]| {
+        let sandbox = Sandbox::start(options.iter().copied());
+        let (status, answer) = sandbox.service("").post("/token-transaction", TOKEN_PAYMENT).unwrap();
+        assert_eq!(status, 200);
+        let seed = sandbox.ready["seed"].as_u64().unwrap();
+        (seed, answer["data"]["TransactionId"].clone())
+    };
+    let (seed, id) = first_id(&[]);
+    assert!(seed < 1 << 53, "a number that every language reads exactly: {seed}");
+    assert_eq!(first_id(&["--seed", &seed.to_string()]), (seed, id.clone()));
+    assert_ne!(first_id(&[]).1, id);
+}
+
+#[test]
+fn each_key_has_books_of_its_own() {
+    let sandbox = Sandbox::start(["--api-key", "one", "--api-key", "two"]);
+    assert_eq!(sandbox.text("api_key"), "one");
+    sandbox.service("").post("/token-transaction", TOKEN_PAYMENT).unwrap();
+    let count = |key: &str| {
+        let (status, state) = sandbox.admin().get(&format!("/state?api_key={key}")).unwrap();
+        (status, state["transactions"].as_array().map_or(0, Vec::len))
+    };
+    assert_eq!([count("one"), count("two"), count("three")], [(200, 1), (200, 0), (404, 0)]);
+}
+
+#[test]
+fn the_admin_interface_may_have_a_port_of_its_own() {
+    let sandbox = Sandbox::start(["--admin-listen", "127.0.0.1:0"]);
+    let base = sandbox.text("base_url");
+    let on_service = base.replace("/api/v1/public", "/_sandbox");
+    assert_ne!(sandbox.text("admin_url"), on_service);
+    assert_eq!(sandbox.admin().get("/health").unwrap().0, 200);
+    assert_eq!(Http::connect(&on_service, "").unwrap().get("/health").unwrap().0, 404);
+}
+
+#[test]
+fn what_is_kept_in_a_file_is_there_at_the_next_start_and_for_one_process_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("sandbox.db");
+    let data = data.to_str().unwrap();
+    let sandbox = Sandbox::start(["--data", data]);
+    let (_, answer) = sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
+    let before = transactions(&sandbox);
+
+    let second = payments(["sandbox", "--data", data]).end();
+    assert_eq!((second.code, &*second.stdout), (Some(1), ""), "{second:?}");
+    assert!(second.stderr.contains("another"), "it says who has the file: {}", second.stderr);
+    sandbox.end();
+
+    let sandbox = Sandbox::start(["--data", data]);
+    let id = answer["data"]["TransactionId"].as_str().unwrap();
+    assert_eq!(sandbox.service("").get(&format!("/transaction/{id}")).unwrap().1["data"], answer["data"]);
+    assert_eq!(transactions(&sandbox), before);
+    let (_, next) = sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
+    assert_ne!(next["data"]["TransactionId"], id);
+}
+
+#[test]
+fn fixtures_are_there_at_the_start_and_a_state_can_be_loaded_again() {
+    let sandbox = Sandbox::start([]);
+    sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
+    let (_, state) = sandbox.admin().get("/state").unwrap();
+    let file = TemporaryFile::new(state.to_string());
+    let again = Sandbox::start(["--fixtures", file.path()]);
+    assert_eq!(again.admin().get("/state").unwrap().1, state);
+    again.service("").post("/transaction", CARD_PAYMENT).unwrap();
+    again.admin().post("/reset", r#"{"keep_fixtures":true}"#).unwrap();
+    assert_eq!(again.admin().get("/state").unwrap().1, state);
+}
+
+#[test]
+fn fixtures_are_refused_as_a_whole_and_every_error_is_named() {
+    let file = TemporaryFile::new(
+        r#"{"customers":[{"CustomerName":"Ada Example"}],"tokens":[{"TokenId":7}],
+            "transactions":[{"TransactionId":"txn_1"}],"faults":[{"operation":"void"}],"orders":[]}"#,
+    );
+    let ended = payments(["sandbox", "--fixtures", file.path()]).end();
+    let error = ended.failed(2, "invalid");
+    let message = error["message"].as_str().unwrap();
+    for place in [
+        "customers[0]: CustomerId",
+        "tokens[0]: TokenId",
+        "transactions[0]: Amount",
+        "faults[0]: phase",
+        "orders",
+    ] {
+        assert!(message.contains(place), "{place}: {message}");
+    }
+    let missing = payments(["sandbox", "--fixtures", "/nowhere/fixtures.json"]).end();
+    missing.failed(2, "invalid");
+}
+
+#[test]
+fn a_certificate_of_its_own_is_trusted_by_whoever_is_given_its_authority() {
+    let file = TemporaryFile::new("");
+    let sandbox = Sandbox::start(["--tls", "--tls-ca-out", file.path()]);
+    assert!(sandbox.text("base_url").starts_with("https://127.0.0.1:"));
+    assert_eq!(std::fs::read_to_string(file.path()).unwrap(), sandbox.text("ca_cert"));
+    let look_up = |arguments: &[&str]| {
+        payments(["customer", "get", "cus_1"])
+            .arguments(arguments.iter().copied())
+            .env("PAYMENTS_BASE_URL", sandbox.text("base_url"))
+            .env("PAYMENTS_API_KEY", sandbox.text("api_key"))
+            .end()
+    };
+    look_up(&["--ca-cert", file.path()]).processed();
+    look_up(&[]).failed(3, "not_processed");
+    let without_tls = payments(["sandbox", "--tls-ca-out", file.path()]).end();
+    assert_eq!(without_tls.code, Some(2), "{without_tls:?}");
+}
+
+#[test]
+fn a_request_asks_for_its_own_fault_unless_that_is_switched_off() {
+    let header = "sandbox-fault: after_commit=close\r\n";
+    let sandbox = Sandbox::start([]);
+    assert!(sandbox.service(header).post("/token-transaction", TOKEN_PAYMENT).is_err());
+    assert_eq!(transactions(&sandbox).len(), 1);
+    let strict = Sandbox::start(["--no-control-headers"]);
+    assert_eq!(strict.service(header).post("/token-transaction", TOKEN_PAYMENT).unwrap().0, 200);
+}
+
+#[test]
+fn choices_change_what_the_interface_leaves_open() {
+    let declined = CARD_PAYMENT.replace("378282246310005", "4000000000000002").replace("7391", "739");
+    let shape = |shape: &str| {
+        let sandbox = Sandbox::start(["--decline-shape", shape]);
+        let (status, answer) = sandbox.service("").post("/transaction", &declined).unwrap();
+        (status, answer["status"].as_str().unwrap().to_owned())
+    };
+    let failed = "failed".to_owned();
+    assert_eq!(shape("ok-failed"), (200, failed.clone()));
+    assert_eq!(shape("ok-error"), (200, "error".to_owned()));
+    assert_eq!(shape("bad-request"), (400, failed.clone()));
+    assert_eq!(shape("payment-required"), (402, failed));
+
+    let unlisted = CARD_PAYMENT.replace("378282246310005", "4012000033330026").replace("7391", "739");
+    let card = |what: &str| {
+        let sandbox = Sandbox::start(["--unlisted-cards", what]);
+        let (status, answer) = sandbox.service("").post("/transaction", &unlisted).unwrap();
+        (status, answer["status_code"].as_u64().unwrap(), transactions(&sandbox).len())
+    };
+    assert_eq!(
+        [card("approve"), card("decline"), card("refuse")],
+        [(200, 100, 1), (200, 200, 1), (400, 400, 0)]
+    );
+
+    let with_unknown = TOKEN_PAYMENT.replace('{', r#"{"Flavour":"plain","#);
+    let lenient = Sandbox::start(["--allow-unknown-fields"]);
+    assert_eq!(lenient.service("").post("/token-transaction", &with_unknown).unwrap().0, 200);
+    let strict = Sandbox::start([]);
+    assert_eq!(strict.service("").post("/token-transaction", &with_unknown).unwrap().0, 400);
+}
+
+#[test]
+fn the_log_has_a_line_for_each_request_and_nothing_secret() {
+    for shape in ["text", "json"] {
+        let sandbox = Sandbox::start(["--log", shape, "--api-key", "sk_canary_of_the_log"]);
+        sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
+        sandbox.service("").get("/transaction/378282246310005").unwrap();
+        sandbox
+            .admin()
+            .post("/faults", r#"{"operation":"any","phase":"before_commit","kind":"close"}"#)
+            .unwrap();
+        sandbox.service("").get("/customer/cus_1").unwrap_err();
+        let log = sandbox.end().stderr;
+        let lines: Vec<_> = log.lines().filter(|line| line.contains("/api/v1/public/")).collect();
+        assert_eq!(lines.len(), 3, "{log}");
+        assert!(lines[2].contains("close"), "{log}");
+        if shape == "json" {
+            let first: Value = serde_json::from_str(lines[0]).unwrap();
+            assert_eq!((&first["status"], &first["method"]), (&200.into(), &"POST".into()), "{log}");
+        }
+        for secret in ["378282246310005", "7391", "1233", "sk_canary_of_the_log", "grace@example.com"] {
+            assert!(!log.contains(secret), "{secret}: {log}");
+        }
+    }
+}
+
+#[test]
+fn its_documents_are_printed_without_serving_anything() {
+    let openapi = payments(["sandbox", "openapi"]).end();
+    assert_eq!((openapi.code, &*openapi.stdout), (Some(0), payments_sandbox::OPENAPI));
+    let json = payments(["sandbox", "magic"]).end();
+    let table: Value = serde_json::from_str(&json.stdout).unwrap();
+    let text = payments(["sandbox", "magic", "--output", "text"]).end();
+    for row in table["values"].as_array().unwrap() {
+        let (value, result) = (row["value"].as_str().unwrap(), row["result"].as_str().unwrap());
+        let stands = |line: &str| line.contains(&format!(" {value} ")) && line.ends_with(result);
+        assert!(text.stdout.lines().any(stands), "{value}: {}", text.stdout);
+    }
+}
