@@ -149,6 +149,11 @@ fn each_answer_that_does_not_prove_the_key_has_a_sentence_and_a_code_of_its_own(
         peer.request();
         assert_eq!(peer.requests_left(), 0, "it is sent once");
     }
+    // The right words in another's mouth prove nothing.
+    let peer = Peer::answering("404 Not Found", r#"{"message":"Transaction not found"}"#);
+    let sentence = failed(payments_at(&peer.base_url, ["check"]), 7, "rejected", NO_KEY);
+    assert!(sentence.starts_with("HTTP 404, but not in the service's words"), "{sentence}");
+
     sentences.sort();
     sentences.dedup();
     assert_eq!(sentences.len(), 14, "no two alike");

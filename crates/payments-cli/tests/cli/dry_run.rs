@@ -110,6 +110,16 @@ fn secrets_in_the_wrong_place_are_not_shown_either() {
     let reason = format!("card {CARD_NUMBER} key {KEY}");
     let void = rehearsed(&["void", "txn_1", "--reason", &reason], "");
     assert_eq!(void["body"]["Reason"], "card ***********0005 key [redacted]");
+    // However short the key is, and wherever somebody put it.
+    let url = format!("http://127.0.0.1:1/{KEY}/x");
+    for key in ["k", KEY] {
+        let run = payments_at(&url, ["void", "txn_1", "--dry-run", "--verbose"]).env("PAYMENTS_API_KEY", key);
+        let ended = run.end();
+        let request = &ended.json()["request"];
+        assert_eq!(request["headers"]["authorization"], "[redacted]");
+        let is_shown = ended.stdout.contains(KEY) || ended.stderr.contains(KEY);
+        assert_eq!(is_shown, key != KEY, "{ended:?}");
+    }
     let get = rehearsed(&["transaction", "get", CARD_NUMBER], "");
     assert!(get["url"].as_str().unwrap().ends_with("/transaction/***********0005"), "{get}");
 }
