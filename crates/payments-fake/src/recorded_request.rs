@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use payments_core::OperationName;
 use payments_model::{MaskedCard, printable_field_name, scrub};
@@ -17,7 +18,7 @@ use crate::timestamp;
 ///
 /// It is redacted when it is captured, not when it is shown: the card number is masked, wherever else it stands too, and
 /// the security code, the expiry date, every field that the interface does not have (an ACH payment's account fields are
-/// such) and the API key are not kept. A body that is no JSON object is not kept at all. What remains is personal data, so `Debug`
+/// such) and the API key, wherever it stands, are not kept. A body that is no JSON object is not kept at all. What remains is personal data, so `Debug`
 /// shows the request line alone.
 #[derive(Clone, PartialEq)]
 pub struct RecordedRequest {
@@ -34,16 +35,17 @@ pub struct RecordedRequest {
 impl RecordedRequest {
     pub(crate) fn capture(now: SystemTime, request: &Request<Bytes>) -> Self {
         let path = request.uri().path();
+        let redaction = Redaction::of(request);
         let mut headers = request.headers().clone();
         for (name, value) in &mut headers {
-            *value = redacted_header(name, value);
+            *value = redaction.header(name, value);
         }
         Self {
             operation: Route::of(request.method(), path).operation(),
             method: request.method().clone(),
-            path: without_card_numbers(path),
+            path: redaction.text(path),
             headers,
-            fields: redacted_fields(request.body()),
+            fields: redaction.fields(request.body()),
             body_length: request.body().len(),
             received_at: now,
         }
@@ -163,47 +165,72 @@ impl RequestLog {
     }
 }
 
-fn redacted_fields(body: &Bytes) -> Vec<(Cow<'static, str>, String)> {
-    let Ok(fields) = serde_json::from_slice::<BTreeMap<Cow<'_, str>, &RawValue>>(body) else {
-        return Vec::new();
-    };
-    fields.into_iter().map(|(name, value)| redacted_field(&name, value.get())).collect()
+/// What is taken out of one request.
+struct Redaction<'a> {
+    /// The key that it came with, which somebody may have put elsewhere too.
+    key: Option<&'a str>,
 }
 
-fn redacted_field(name: &str, json: &str) -> (Cow<'static, str>, String) {
-    let text = serde_json::from_str::<Cow<'_, str>>(json);
-    let Ok(known) = SHOWN_FIELDS.binary_search(&name).map(|index| SHOWN_FIELDS[index]) else {
-        let masked = text.ok().filter(|_| name == "CardNumber");
-        let value =
-            masked.map_or_else(|| quoted(REDACTED), |number| quoted(MaskedCard::new(&number).as_str()));
-        return (Cow::Owned(printable_field_name(name).to_owned()), value);
-    };
-    // The text and not its JSON, because that is what a test gets to see. Anything else stands as it is if it is still one
-    // number or one word after scrubbing, and as a text if not: masked digits are no JSON, and what is nested too deeply
-    // would make the whole unreadable.
-    let value = if let Ok(text) = text {
-        quoted(&without_card_numbers(&text))
-    } else {
-        let shown = scrub(json, &[]);
-        if is_number_or_word(&shown) { shown } else { quoted(&shown) }
-    };
-    (Cow::Borrowed(known), value)
+impl<'a> Redaction<'a> {
+    fn of(request: &'a Request<Bytes>) -> Self {
+        // A shorter one would be found in words that have nothing to do with it.
+        const SHORTEST_KEY: usize = 8;
+        let key = request.headers().get(AUTHORIZATION).and_then(|key| key.to_str().ok());
+        Self { key: key.filter(|key| key.len() >= SHORTEST_KEY) }
+    }
+
+    fn text(&self, text: &str) -> String {
+        let shown = without_card_numbers(text);
+        match self.key {
+            Some(key) if shown.contains(key) => shown.replace(key, REDACTED),
+            _ => shown,
+        }
+    }
+
+    fn fields(&self, body: &Bytes) -> Vec<(Cow<'static, str>, String)> {
+        let Ok(fields) = serde_json::from_slice::<BTreeMap<Cow<'_, str>, &RawValue>>(body) else {
+            return Vec::new();
+        };
+        fields.into_iter().map(|(name, value)| self.field(&name, value.get())).collect()
+    }
+
+    fn field(&self, name: &str, json: &str) -> (Cow<'static, str>, String) {
+        let text = serde_json::from_str::<Cow<'_, str>>(json);
+        let Ok(known) = SHOWN_FIELDS.binary_search(&name).map(|index| SHOWN_FIELDS[index]) else {
+            let value = match text {
+                Ok(number) if name == "CardNumber" => self.text(MaskedCard::new(&number).as_str()),
+                _ => REDACTED.to_owned(),
+            };
+            let name = self.text(printable_field_name(name));
+            return (Cow::Owned(name), quoted(&value));
+        };
+        // The text and not its JSON, because that is what a test gets to see. Anything else stands as it is if it is still one
+        // number or one word after scrubbing, and as a text if not: masked digits are no JSON, and what is nested too deeply
+        // would make the whole unreadable.
+        let value = if let Ok(text) = text {
+            quoted(&self.text(&text))
+        } else {
+            let shown = self.text(&scrub(json, &[]));
+            if is_number_or_word(&shown) { shown } else { quoted(&shown) }
+        };
+        (Cow::Borrowed(known), value)
+    }
+
+    fn header(&self, name: &HeaderName, value: &HeaderValue) -> HeaderValue {
+        let redacted = HeaderValue::from_static(REDACTED);
+        let has_secret_name =
+            name != IDEMPOTENCY_KEY && SECRET_HEADER_WORDS.iter().any(|word| name.as_str().contains(word));
+        if has_secret_name || value.is_sensitive() {
+            return redacted;
+        }
+        let text = lossy(value);
+        let shown = self.text(&text);
+        if shown == text { value.clone() } else { HeaderValue::from_str(&shown).unwrap_or(redacted) }
+    }
 }
 
 fn is_number_or_word(json: &str) -> bool {
     !json.starts_with(['[', '{', '"']) && serde_json::from_str::<&RawValue>(json).is_ok()
-}
-
-fn redacted_header(name: &HeaderName, value: &HeaderValue) -> HeaderValue {
-    let redacted = HeaderValue::from_static(REDACTED);
-    let has_secret_name =
-        name != IDEMPOTENCY_KEY && SECRET_HEADER_WORDS.iter().any(|word| name.as_str().contains(word));
-    if has_secret_name || value.is_sensitive() {
-        return redacted;
-    }
-    let text = lossy(value);
-    let shown = without_card_numbers(&text);
-    if shown == text { value.clone() } else { HeaderValue::from_str(&shown).unwrap_or(redacted) }
 }
 
 fn lossy(value: &HeaderValue) -> Cow<'_, str> {

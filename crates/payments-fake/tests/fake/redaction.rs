@@ -209,3 +209,126 @@ fn only_the_newest_requests_are_kept() {
     answer(&forgetful, get("/customer/cus_1"));
     assert_eq!(forgetful.requests(), []);
 }
+
+/// Every place of each recorded request, as a program reads it and as it is printed. Its JSON must be JSON.
+fn shown(gateway: &FakeGateway) -> Vec<String> {
+    let requests = gateway.requests();
+    let all = requests.iter().map(|request| {
+        let json = request.to_json();
+        serde_json::from_str::<&serde_json::value::RawValue>(&json)
+            .unwrap_or_else(|_| panic!("it is no JSON: {json}"));
+        let fields = request.field_names().map(|name| format!("{name} {}", request.field(name).unwrap()));
+        let fields: Vec<_> = fields.collect();
+        format!("{json} {request:?} {} {:?} {fields:?}", request.path(), request.headers())
+    });
+    all.collect()
+}
+
+#[test]
+fn d62_a_secret_is_not_recorded_wherever_it_was_put() {
+    const SECRET_FIELDS: [&str; 7] =
+        ["Cvv", "ExpiryDate", "AccountNumber", "RoutingNumber", "cardnumber", "Api-Key", "Unknown"];
+    let shown_fields = [
+        "Amount",
+        "BillingAddress",
+        "BillingCity",
+        "BillingCountry",
+        "BillingCountryCode",
+        "BillingCustomerName",
+        "BillingEmail",
+        "BillingPhoneNumber",
+        "BillingPostalCode",
+        "BillingState",
+        "ConvenienceFeeActive",
+        "Description",
+        "GatewayCustomerId",
+        "IpAddress",
+        "PaymentTokenization",
+        "Reason",
+        "ReferenceNo",
+        "ShippingAddress",
+        "ShippingCity",
+        "ShippingCountry",
+        "ShippingCustomerName",
+        "ShippingEmail",
+        "ShippingPhoneNumber",
+        "ShippingPostalCode",
+        "ShippingSameAsBilling",
+        "ShippingState",
+        "SuggestedMode",
+        "TokenId",
+        "TransactionFor",
+        "TransactionId",
+        "TransactionType",
+    ];
+    let gateway = FakeGateway::new();
+    let key = FakeGateway::API_KEY;
+    for path in ["/transaction", "/token-transaction", "/void"] {
+        for field in SECRET_FIELDS {
+            for value in
+                [json!("987"), json!(987), json!(["987"]), json!({ "a": "9876543210" }), json!("021000021")]
+            {
+                answer(&gateway, post(path, json!({ field: value }).to_string()));
+            }
+        }
+        for field in shown_fields.into_iter().chain(["CardNumber"]) {
+            for value in [
+                json!(NUMBER),
+                json!(4_242_424_242_424_242_u64),
+                json!([NUMBER]),
+                json!({ "CardNumber": NUMBER }),
+                json!({ "Cvv": 987 }),
+                json!(format!("for {key}")),
+                json!([key]),
+            ] {
+                answer(&gateway, post(path, json!({ field: value }).to_string()));
+            }
+        }
+        answer(&gateway, post(path, json!({ key: 1 }).to_string()));
+    }
+    for place in [NUMBER, key, "4242-4242-4242-4242"] {
+        answer(&gateway, get(&format!("/transaction/{place}")));
+        answer(&gateway, get(&format!("/customer/cus_1?api_key={place}")));
+        answer(&gateway, get(&format!("/{place}")));
+        for header in ["referer", "user-agent", "x-request-id", "idempotency-key", "x-card"] {
+            let mut request = get("/customer/cus_1");
+            request.headers_mut().insert(header, format!("http://localhost/{place}").parse().unwrap());
+            answer(&gateway, request);
+        }
+    }
+    assert_eq!(gateway.requests().len(), 3 * (7 * 5 + 32 * 7 + 1) + 3 * (3 + 5));
+    for request in shown(&gateway) {
+        assert_no_secret(&request);
+        assert!(!request.contains("4242-4242-4242-4242") && !request.contains("api_key"), "{request}");
+    }
+}
+
+#[test]
+fn a_recorded_request_is_json_whatever_was_sent() {
+    let gateway = FakeGateway::new();
+    let deep = format!("{{\"BillingCity\":{}1{}}}", "[".repeat(1000), "]".repeat(1000));
+    for body in [
+        r#"{"Amount":4242424242424242,"TransactionType":null,"ConvenienceFeeActive":true,"BillingCity":{"Cvv":987}}"#,
+        r#"{"Amount":1e400,"BillingState":"\u0000\ud83d\ude00\"","BillingCity":[1,"a"]}"#,
+        deep.as_str(),
+        "[]",
+        "",
+    ] {
+        let mut request = post("/transaction", body.to_owned());
+        request.headers_mut().append("x-two", "a\"b".parse().unwrap());
+        request.headers_mut().append("x-two", http::HeaderValue::from_bytes(b"\xff").unwrap());
+        answer(&gateway, request);
+    }
+    shown(&gateway);
+    let first: serde_json::Value = serde_json::from_str(&gateway.requests()[0].to_json()).unwrap();
+    let fields = json!({
+        "Amount": "************4242", "BillingCity": "{\"Cvv\":[redacted]}", "ConvenienceFeeActive": true, "TransactionType": null,
+    });
+    assert_eq!(first["fields"], fields);
+    assert_eq!(
+        (&first["operation"], &first["method"], &first["body_length"]),
+        (&json!("transaction"), &json!("POST"), &json!(104))
+    );
+    assert_eq!(first["headers"]["x-two"], "a\"b, \u{fffd}");
+    assert_eq!(first["received_at"], "2030-03-17T17:46:40.000000000Z");
+}
