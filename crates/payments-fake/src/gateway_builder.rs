@@ -49,7 +49,10 @@ impl FakeGatewayBuilder {
     /// If it is no key that a client could send: empty, or with anything but visible ASCII.
     #[track_caller]
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.api_keys[0] = checked(key.into());
+        let key = checked(key.into());
+        self.api_keys.remove(0);
+        self.api_keys.retain(|own| *own != key);
+        self.api_keys.insert(0, key);
         self
     }
 

@@ -33,7 +33,7 @@ pub(crate) fn read(json: &str) -> Result<StoredToken, Vec<String>> {
     reader.finish()?;
 
     let number = number.as_deref().unwrap_or(test_values::VISA);
-    let row = TestValue::find(TestField::CardNumber, number);
+    let row = TestValue::find(TestField::CardNumber, &number.replace([' ', '-'], ""));
     let card_declines =
         row.is_some_and(|row| matches!(row.effect, TestEffect::Declines | TestEffect::DeclinesAsToken));
     Ok(StoredToken {

@@ -281,3 +281,72 @@ fn complete(record: &mut TransactionRecord, state: EntryState) {
     *status =
         Field::Value(status.value().map_or_else(|| code.into_owned(), |text| without_card_numbers(text)));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use payments_model::{Amount, MaskedCard};
+
+    use super::*;
+    use crate::record;
+
+    fn entry(
+        operation: OperationName,
+        kind: EntryKind,
+        state: EntryState,
+        source: PaymentSource,
+    ) -> LedgerEntry {
+        let id: TransactionId = "txn_1".parse().unwrap();
+        let amount = Amount::from_cents(12_45);
+        let mut record = record::of_token(id, Amount::from_cents(10_50), MaskedCard::new("4242424242424242"));
+        if source == PaymentSource::Account {
+            record.card_number = Field::Absent;
+        }
+        let code = if kind == EntryKind::Authorisation {
+            TransactionTypeCode::AUTH
+        } else {
+            TransactionTypeCode::SALE
+        };
+        record::decide(&mut record, amount, code, "77");
+        record.billing_customer_name = Field::Value(r#"x","Operation":"void","TokenId":"tok_2"#.to_owned());
+        LedgerEntry {
+            operation,
+            kind,
+            state,
+            amount,
+            source,
+            reference_no: Some("order-7 \"\\\n".to_owned()),
+            description: Some(String::new()),
+            void_reason: (state == EntryState::Voided).then(|| "changed their mind".to_owned()),
+            at: SystemTime::UNIX_EPOCH + Duration::new(1_900_000_000, 123_456_789),
+            record,
+        }
+    }
+
+    #[test]
+    fn an_entry_is_the_same_after_it_was_a_document() {
+        use EntryState::{Approved, Declined, Voided};
+        let token = || PaymentSource::Token("tok_1".parse().unwrap());
+        let card = || PaymentSource::Card(MaskedCard::new("4242424242424242"));
+        for (operation, kind, state, source) in [
+            (OperationName::Transaction, EntryKind::Sale, Approved, card()),
+            (OperationName::Transaction, EntryKind::Authorisation, Voided, card()),
+            (OperationName::Transaction, EntryKind::Sale, Declined, PaymentSource::Account),
+            (OperationName::TokenTransaction, EntryKind::Sale, Approved, token()),
+            (OperationName::TokenTransaction, EntryKind::Authorisation, Voided, token()),
+            (OperationName::Void, EntryKind::Void, Approved, token()),
+            (OperationName::Void, EntryKind::Void, Approved, PaymentSource::Account),
+        ] {
+            let entry = entry(operation, kind, state, source);
+            let document = TransactionDocument::of(&entry);
+            assert_eq!(document.entry(), entry);
+            let kept = TransactionDocument::kept(Arc::clone(document.text())).unwrap();
+            assert_eq!(kept.entry(), entry);
+            assert_eq!(kept.record().get(), serde_json::to_string(&entry.record).unwrap());
+            let is_charge = operation == OperationName::TokenTransaction;
+            assert_eq!((kept.is_charge_of("tok_1"), kept.is_charge_of("tok_2")), (is_charge, false));
+            assert!(!kept.is_charge_of("tok") && !kept.is_charge_of("tok_11"));
+        }
+    }
+}

@@ -5,11 +5,14 @@
 mod change_log;
 mod choices;
 mod determinism;
+mod fault_document;
 mod faults;
+mod fixtures;
 mod in_flight;
 mod interface;
 mod ledger;
 mod redaction;
 mod scripted_transport;
 mod support;
+mod tenants;
 mod test_values;

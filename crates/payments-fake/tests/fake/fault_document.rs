@@ -1,0 +1,175 @@
+//! Faults as JSON and as a header, and which of several strikes.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use payments_core::OperationName;
+use payments_fake::{FakeGateway, Fault, FaultKind, FaultMoment, Phase, Reply, RequestedFault};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+type Kind = fn(FaultMoment) -> Fault;
+
+const KINDS: [Kind; 13] = [
+    FaultMoment::refuse,
+    FaultMoment::close,
+    FaultMoment::reset,
+    FaultMoment::stall,
+    |moment| moment.drip(7, Duration::from_millis(30)),
+    |moment| moment.truncate(0),
+    |moment| moment.truncate(40),
+    FaultMoment::garbage,
+    |moment| moment.html().retry_after("Fri, 31 Jan 2030 12:00:00 GMT"),
+    |moment| moment.show(FaultKind::Html { status: StatusCode::OK }),
+    |moment| moment.status(StatusCode::TOO_MANY_REQUESTS).retry_after("7"),
+    |moment| moment.delay(Duration::from_millis(1)),
+    FaultMoment::wrong_shape,
+];
+
+#[test]
+fn every_kind_in_every_phase_of_every_operation_reads_back() {
+    let operations =
+        OperationName::ALL.iter().map(|operation| Fault::on(*operation)).chain([Fault::on_any()]);
+    for target in operations {
+        for phase in [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late] {
+            for kind in KINDS {
+                let fault = kind(target.at(phase)).skip(2).times(3);
+                // A refusal is before the commit whatever was said, and that is what is written.
+                let fault = if fault.kind() == FaultKind::Refuse {
+                    target.before_commit().refuse().skip(2).times(3)
+                } else {
+                    fault
+                };
+                let gateway = FakeGateway::builder().ignore_unfired_faults().build();
+                gateway.arm(fault.clone());
+                let written = gateway.faults()[0].to_json();
+                assert_eq!(Fault::from_json(&written).as_ref(), Ok(&fault), "{written}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_json_has_the_names_of_the_interface_and_counts() {
+    let gateway = FakeGateway::new();
+    gateway
+        .arm(Fault::on(OperationName::GetCustomer).after_commit().drip(7, Duration::from_millis(30)).skip(1));
+    for _ in 0..3 {
+        let _ = gateway.handle(noon(), get("/customer/cus_1"));
+    }
+    let written: Value = serde_json::from_str(&gateway.faults()[0].to_json()).unwrap();
+    let expected = json!({
+        "id": "fault_1", "operation": "get-customer", "phase": "after_commit", "kind": "drip", "bytes": 7, "delay_ms": 30,
+        "skip": 1, "times": 1, "seen": 3, "fired": 1,
+    });
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn what_is_left_out_has_a_default_and_what_is_not_used_is_accepted() {
+    let of = |kind: &str| {
+        Fault::from_json(&json!({"operation": "any", "phase": "late", "kind": kind}).to_string()).unwrap()
+    };
+    let late = || Fault::on_any().late();
+    assert_eq!(of("status"), late().status(StatusCode::BAD_GATEWAY));
+    assert_eq!(of("html"), late().html());
+    assert_eq!(of("truncate"), late().truncate(10));
+    assert_eq!(of("drip"), late().drip(10, Duration::from_millis(500)));
+    assert_eq!(of("delay"), late().delay(Duration::from_millis(500)));
+    let all = json!({
+        "operation": "void", "phase": "before_commit", "kind": "close", "status": 503, "retry_after": 7, "bytes": 0, "delay_ms": 1,
+        "skip": 4, "times": 5, "id": "fault_9", "seen": 1, "fired": 1,
+    });
+    let close = Fault::on(OperationName::Void).before_commit().close().skip(4).times(5).retry_after("7");
+    assert_eq!(Fault::from_json(&all.to_string()), Ok(close));
+    let zero = json!({"operation": "any", "phase": "late", "kind": "drip", "bytes": 0, "delay_ms": 0});
+    assert_eq!(Fault::from_json(&zero.to_string()), Ok(late().drip(1, Duration::ZERO)));
+}
+
+#[test]
+fn a_header_says_the_same_shorter() {
+    let any = Fault::on_any();
+    for (header, fault) in [
+        ("after_commit=reset", any.after_commit().reset()),
+        (" before_commit = close ", any.before_commit().close()),
+        ("late=stall", any.late().stall()),
+        (
+            "before_commit=status;status=503;retry_after=2",
+            any.before_commit().status(StatusCode::SERVICE_UNAVAILABLE).retry_after("2"),
+        ),
+        (
+            "after_commit=html; status=504; retry_after=Fri, 31 Jan 2030 12:00:00 GMT",
+            any.after_commit()
+                .show(FaultKind::Html { status: StatusCode::GATEWAY_TIMEOUT })
+                .retry_after("Fri, 31 Jan 2030 12:00:00 GMT"),
+        ),
+        ("after_commit=truncate;bytes=3", any.after_commit().truncate(3)),
+        ("after_commit=drip;bytes=3;delay_ms=4", any.after_commit().drip(3, Duration::from_millis(4))),
+    ] {
+        assert_eq!(Fault::from_header(header), Ok(fault), "{header}");
+    }
+}
+
+#[test]
+fn a_wrong_header_is_named_without_its_text() {
+    const MALFORMED: &str = "it must be PHASE=KIND, then ;NAME=VALUE for more, each once";
+    for (header, problem) in [
+        ("", MALFORMED),
+        ("reset", MALFORMED),
+        ("after_commit=reset;", MALFORMED),
+        ("after_commit=reset;4242", MALFORMED),
+        ("after_commit=reset;kind=close", MALFORMED),
+        ("after_commit=reset;operation=void", MALFORMED),
+        ("after_commit=drip;bytes=1;bytes=2", MALFORMED),
+        ("=", "phase must be"),
+        ("never=reset", "phase must be before_commit, after_commit or late"),
+        ("after_commit=4242", "kind must be"),
+        ("after_commit=status;status=42424", "status must be an HTTP status from 200 to 599"),
+        ("after_commit=drip;bytes=-4242", "bytes must be a whole number"),
+        ("after_commit=close;colour=4242", "colour is not a field here"),
+        ("after_commit=close;4242 4242=1", "(unprintable field name) is not a field here"),
+    ] {
+        let error = Fault::from_header(header).unwrap_err().to_string();
+        assert!(error.starts_with(problem) && !error.contains("4242"), "{header}: {error}");
+    }
+}
+
+fn asking_for(fault: Fault, mut request: Request<Bytes>) -> Request<Bytes> {
+    request.extensions_mut().insert(RequestedFault(fault));
+    request
+}
+
+#[test]
+fn an_armed_fault_goes_before_a_requested_one_and_that_before_a_test_value() {
+    let gateway = FakeGateway::new();
+    let declined = || post("/transaction", encoded(&card("4000000000000002").build().unwrap()));
+    let close = || Fault::on_any().before_commit().close();
+    gateway.arm(Fault::on(OperationName::Transaction).before_commit().reset());
+    assert!(matches!(gateway.handle(noon(), asking_for(close(), declined())), Reply::Reset));
+    assert!(matches!(gateway.handle(noon(), asking_for(close(), declined())), Reply::Closed));
+    let Reply::Answer(answer) = gateway.handle(noon(), declined()) else {
+        panic!("the third asks for nothing")
+    };
+    assert!(answer.body().starts_with(br#"{"status":"failed""#));
+    assert_eq!(gateway.ledger().entries().len(), 1);
+}
+
+#[test]
+fn a_requested_fault_strikes_its_own_request_whatever_else_it_says() {
+    let gateway = FakeGateway::new();
+    let fault = || Fault::on(OperationName::Void).after_commit().close().skip(9);
+    let pay = || post("/transaction", encoded(&sale()));
+    assert!(matches!(gateway.handle(noon(), asking_for(fault(), pay())), Reply::Closed));
+    gateway.ledger().assert_charged_once(PRICE);
+    assert!(matches!(gateway.handle(noon(), pay()), Reply::Answer(_)));
+    assert!(gateway.faults().is_empty(), "it is not armed");
+    // What is no operation has nothing that could fail.
+    assert!(matches!(gateway.handle(noon(), asking_for(fault(), get("/refund"))), Reply::Answer(_)));
+
+    let late = Fault::on_any().late().close();
+    assert!(matches!(gateway.handle(noon(), asking_for(late, pay())), Reply::Closed));
+    assert_eq!((gateway.ledger().charged().count(), gateway.deliver_late()), (2, 1));
+    assert_eq!(gateway.ledger().charged().count(), 3);
+}

@@ -1,0 +1,343 @@
+//! Fixture files: what they may say, and that everything wrong with one is named with its place and never with its value.
+
+use payments_core::model::{Amount, TransactionType};
+use payments_fake::{
+    DocumentError, EntryKind, EntryState, FakeGateway, Fault, FaultKind, Fixtures, PaymentSource, Phase,
+    test_values,
+};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+const NUMBER: &str = "4242424242424242";
+
+#[track_caller]
+fn refused(document: &Value) -> Vec<String> {
+    refused_text(&document.to_string())
+}
+
+#[track_caller]
+fn refused_text(document: &str) -> Vec<String> {
+    let error: DocumentError = Fixtures::from_json(document).unwrap_err();
+    assert_eq!(error.to_string(), error.problems().join("; "));
+    assert!(!error.problems().is_empty());
+    for shown in [error.to_string(), format!("{error:?}")] {
+        assert!(!shown.contains("4242") && !shown.contains("sk_live"), "it quotes the document: {shown}");
+    }
+    error.problems().to_vec()
+}
+
+fn loaded(document: &Value) -> FakeGateway {
+    let gateway = FakeGateway::builder().ignore_unfired_faults().build();
+    gateway.load(&Fixtures::from_json(&document.to_string()).unwrap());
+    gateway
+}
+
+#[test]
+fn what_is_left_out_is_what_the_fake_would_have_put_there() {
+    let gateway = loaded(&json!({
+        "transactions": [
+            {"TransactionId": "txn_sale", "Amount": 10.50, "CardNumber": NUMBER},
+            {"TransactionId": "txn_auth", "Amount": "7.00", "TransactionType": "2"},
+            {"TransactionId": "txn_token", "Amount": 1, "TokenId": "tok_approved", "ReferenceNo": "order-7"},
+            {"TransactionId": "txn_voided", "Amount": 1, "TransactionType": 2, "Voided": true, "VoidReason": "wrong"},
+            {"TransactionId": "txn_declined", "Amount": 1, "Declined": true, "ProcessedAt": "2030-01-31T12:00:00Z"},
+            {"TransactionId": "txn_void", "Amount": 1, "Operation": "void"},
+        ],
+        "tokens": [{"TokenId": "tok_7"}],
+        "customers": [{"CustomerId": "cus_7"}],
+    }));
+    let ledger = gateway.ledger();
+    let entry = |id: &str| ledger.entry(&id.parse().unwrap()).unwrap();
+    let facts: Vec<_> = ledger
+        .entries()
+        .iter()
+        .map(|entry| {
+            (entry.operation.as_str(), entry.kind, entry.state, entry.record.status.value().unwrap().as_str())
+        })
+        .collect();
+    let (sale, auth, void) = (EntryKind::Sale, EntryKind::Authorisation, EntryKind::Void);
+    let (approved, voided, declined) = (EntryState::Approved, EntryState::Voided, EntryState::Declined);
+    assert_eq!(
+        facts,
+        [
+            ("transaction", sale, approved, "1"),
+            ("transaction", auth, approved, "2"),
+            ("token-transaction", sale, approved, "1"),
+            ("transaction", auth, voided, "3"),
+            ("transaction", sale, declined, "4"),
+            ("void", void, approved, "1"),
+        ]
+    );
+    assert_eq!(entry("txn_sale").source.to_string(), "card ************4242");
+    assert_eq!(entry("txn_auth").source, PaymentSource::Account);
+    assert_eq!(entry("txn_auth").amount, Amount::from_cents(7_00));
+    assert_eq!(entry("txn_token").source, PaymentSource::Token("tok_approved".parse().unwrap()));
+    assert_eq!(entry("txn_voided").void_reason.as_deref(), Some("wrong"));
+    assert_eq!(entry("txn_sale").record.base_amount, entry("txn_sale").record.amount);
+
+    let (_, found) = json(&gateway, get("/transaction/txn_sale"));
+    let expected: Vec<_> = [
+        "Amount",
+        "BaseAmount",
+        "BillingAddress",
+        "BillingCity",
+        "BillingCountry",
+        "BillingCountryCode",
+        "BillingCustomerName",
+        "BillingEmail",
+        "BillingPhoneNumber",
+        "BillingPostalCode",
+        "BillingState",
+        "CardNumber",
+        "Status",
+        "TransactionId",
+        "TransactionType",
+    ]
+    .into();
+    let mut shown: Vec<_> = found["data"].as_object().unwrap().keys().collect();
+    shown.sort();
+    assert_eq!(shown, expected, "a look-up shows the interface's fields and no bookkeeping");
+    let (status, customer) = json(&gateway, get("/customer/cus_7"));
+    assert_eq!(
+        (status, &customer["data"]["CustomerName"], &customer["data"]["StateId"]),
+        (200, &json!(""), &json!(0))
+    );
+    assert_eq!(gateway.tokens()[0].gateway_customer_id.as_str(), "gc_1");
+}
+
+#[test]
+fn what_was_loaded_can_be_used() {
+    let gateway = loaded(&json!({
+        "transactions": [{"TransactionId": "txn_auth", "Amount": 7, "TransactionType": 2}],
+        "tokens": [
+            {"TokenId": "tok_good", "GatewayCustomerId": "gc_7"},
+            {"TokenId": "tok_bad", "CardNumber": test_values::INSUFFICIENT_FUNDS},
+            {"TokenId": "tok_bad_later", "CardNumber": test_values::DECLINED_AS_TOKEN},
+            {"TokenId": "tok_bad_by_word", "CardNumber": "************4242", "Declines": true},
+        ],
+    }));
+    let charge = |token: &str, owner: &str| {
+        let body =
+            json!({"TokenId": token, "GatewayCustomerId": owner, "Amount": 1, "ConvenienceFeeActive": false});
+        json(&gateway, post("/token-transaction", body.to_string())).1["status"].clone()
+    };
+    assert_eq!([charge("tok_good", "gc_7"), charge("tok_good", "gc_1")], ["success", "failed"]);
+    for token in ["tok_bad", "tok_bad_later", "tok_bad_by_word"] {
+        assert_eq!(charge(token, "gc_1"), "failed", "{token}");
+    }
+    let void = || json(&gateway, post("/void", json!({"TransactionId": "txn_auth"}).to_string())).0;
+    assert_eq!([void(), void()], [200, 400]);
+}
+
+#[test]
+fn what_is_there_already_stays() {
+    let gateway = loaded(&json!({
+        "transactions": [{"TransactionId": "txn_1", "Amount": 1, "TransactionType": 2}],
+        "tokens": [{"TokenId": "tok_1"}],
+        "customers": [{"CustomerId": "cus_7", "City": "London"}, {"CustomerId": "cus_1", "City": "Paris"}],
+    }));
+    json(&gateway, post("/void", json!({"TransactionId": "txn_1"}).to_string()));
+    let before = gateway.first_tenant().state_json();
+    let other = json!({
+        "transactions": [{"TransactionId": "txn_1", "Amount": 9}, {"TransactionId": "txn_2", "Amount": 2}],
+        "tokens": [{"TokenId": "tok_1", "Declines": true}],
+        "customers": [{"CustomerId": "cus_7", "City": "Rome"}, {"CustomerId": "cus_1", "City": "Rome"}],
+    });
+    gateway.load(&Fixtures::from_json(&other.to_string()).unwrap());
+    let after = gateway.first_tenant().state_json();
+    assert!(!after.contains("Rome") && after.contains("txn_2"), "{after}");
+    let (before, mut after): (Value, Value) =
+        (serde_json::from_str(&before).unwrap(), serde_json::from_str(&after).unwrap());
+    after["transactions"].as_array_mut().unwrap().pop();
+    assert_eq!(after, before);
+}
+
+#[test]
+fn every_tenant_gets_the_records_and_the_gateway_the_faults_once() {
+    let gateway = FakeGateway::builder().another_api_key("key_two").ignore_unfired_faults().build();
+    let fixtures = json!({
+        "transactions": [{"TransactionId": "txn_1", "Amount": 1}],
+        "faults": [{"operation": "void", "phase": "late", "kind": "close", "skip": 1, "times": 2}],
+    });
+    gateway.load(&Fixtures::from_json(&fixtures.to_string()).unwrap());
+    assert_eq!(gateway.tenants().map(|tenant| tenant.transaction_count()).collect::<Vec<_>>(), [1, 1]);
+    let faults = gateway.faults();
+    assert_eq!(faults.len(), 1);
+    assert_eq!((faults[0].fault.phase(), faults[0].fault.kind()), (Phase::Late, FaultKind::Close));
+    assert_eq!(faults[0].fault.to_string(), "late close on void, from request 2, 2 times");
+}
+
+#[test]
+fn an_empty_document_is_one() {
+    let gateway = loaded(&json!({}));
+    assert_eq!(gateway.first_tenant().state_json(), FakeGateway::new().first_tenant().state_json());
+    assert_eq!(
+        format!("{:?}", Fixtures::default()),
+        "Fixtures { customers: 0, tokens: 0, transactions: 0, faults: [] }"
+    );
+}
+
+#[test]
+fn every_wrong_part_is_named_with_its_place() {
+    let problems = refused(&json!({
+        "customers": [
+            {"CustomerId": "cus_ok"},
+            {"CustomerName": 7, "CountryId": "x", "StateId": NUMBER.parse::<i64>().unwrap(), "Phone": NUMBER},
+            {"CustomerId": 7},
+            {"CustomerId": "../x"},
+            "cus",
+        ],
+        "tokens": [{"TokenId": ""}, {"TokenId": "tok_1", "CardNumber": 4_242_424_242_424_242_u64, "Declines": "no"}],
+        "transactions": [
+            {"Amount": 0, "BillingEmail": [NUMBER], "Operation": "refund", "TokenId": 5, "Cvv": "123"},
+            {"TransactionId": "txn_1", "Amount": NUMBER.repeat(2), "TransactionType": 3, "Voided": true, "Declined": true},
+            {"TransactionId": "txn_2", "ProcessedAt": "yesterday", "BillingCountry": NUMBER},
+            {"TransactionId": null, "Amount": -1, "Operation": "get-customer", "Status": {}},
+            {"TransactionId": NUMBER.parse::<i64>().unwrap(), "Amount": 1},
+        ],
+        "faults": [
+            {"operation": NUMBER, "phase": "now", "kind": "explode", "status": 99, "times": 0, "skip": -1},
+            {"operation": "any", "phase": "late", "kind": "status", "status": "many", "retry_after": "\n", "bytes": 1.5, "delay": 1},
+        ],
+        NUMBER: [],
+        "token": [],
+    }));
+    let expected = [
+        "customers[1]: CustomerId must be there",
+        "customers[1]: CustomerName must be a text",
+        "customers[1]: CountryId must be a whole number from 0 to 4294967295",
+        "customers[1]: StateId must be a whole number from 0 to 4294967295",
+        "customers[1]: Phone is not a field here",
+        "customers[2]: CustomerId must be an id as a text",
+        "customers[3]: CustomerId must be an id as a text",
+        "customers[4]: it must be a JSON object",
+        "tokens[0]: TokenId must be an id as a text",
+        "tokens[1]: CardNumber must be a text",
+        "tokens[1]: Declines must be true or false",
+        "transactions[0]: TokenId must be the id of a token, or null",
+        "transactions[0]: Operation must be transaction, token-transaction or void",
+        "transactions[0]: TransactionId must be there",
+        "transactions[0]: BillingEmail must be a text",
+        "transactions[0]: Amount must be above zero",
+        "transactions[0]: Cvv is not a field here",
+        "transactions[1]: Voided must be false for a transaction that was declined",
+        "transactions[1]: Amount must be a number with at most 18 digits",
+        "transactions[1]: TransactionType must be 1 for a sale or 2 for an authorisation",
+        "transactions[2]: ProcessedAt must be a time in UTC such as 2030-01-31T12:00:00Z",
+        "transactions[2]: BillingCountry must be a whole number from 0 to 4294967295",
+        "transactions[2]: Amount must be there",
+        "transactions[3]: Operation must be transaction, token-transaction or void",
+        "transactions[3]: TransactionId must be there",
+        "transactions[3]: Status must be a text",
+        "transactions[3]: Amount must be above zero",
+        "transactions[4]: TransactionId must be an id as a text, and able to stand in a path",
+        "faults[0]: operation must be transaction, token-transaction, void, get-transaction, get-customer or any",
+        "faults[0]: phase must be before_commit, after_commit or late",
+        "faults[0]: status must be an HTTP status from 200 to 599",
+        "faults[0]: kind must be close, reset, stall, drip, truncate, garbage, html, status, delay, wrong_shape or refuse",
+        "faults[0]: skip must be a whole number",
+        "faults[0]: times must be a whole number above zero",
+        "faults[1]: status must be an HTTP status from 200 to 599",
+        "faults[1]: bytes must be a whole number",
+        "faults[1]: retry_after must be seconds or a date, as the header has it",
+        "faults[1]: delay is not a field here",
+        "(unprintable field name) is not a field here",
+        "token is not a field here",
+    ];
+    assert_eq!(problems, expected);
+}
+
+#[test]
+fn what_stands_twice_is_named() {
+    let problems = refused(&json!({
+        "customers": [{"CustomerId": "cus_7"}, {"CustomerId": "cus_7"}],
+        "tokens": [{"TokenId": NUMBER}, {"TokenId": "tok_1"}, {"TokenId": NUMBER}],
+        "transactions": [{"TransactionId": "txn_1", "Amount": 1}, {}, {"TransactionId": "txn_1", "Amount": 2}],
+    }));
+    let expected = [
+        "customers[1]: its id stands in customers[0] too",
+        "tokens[2]: its id stands in tokens[0] too",
+        "transactions[1]: TransactionId must be there",
+        "transactions[1]: Amount must be there",
+        "transactions[2]: its id stands in transactions[0] too",
+    ];
+    assert_eq!(problems, expected);
+    assert_eq!(refused_text(r#"{"tokens":[{"TokenId":"tok_1"}],"tokens":[]}"#), ["tokens stands twice"]);
+    assert_eq!(refused_text(r#"{"sk_live 4242":1,"sk_live 4242":2}"#).len(), 2);
+    assert_eq!(
+        refused_text(r#"{"transactions":[{"TransactionId":"a","TransactionId":"b","Amount":1,"Amount":2}]}"#)
+            [..2],
+        ["transactions[0]: TransactionId stands twice", "transactions[0]: Amount stands twice"]
+    );
+}
+
+#[test]
+fn what_is_no_json_is_named_by_its_place() {
+    assert_eq!(
+        refused_text("{\n  \"tokens\": [sk_live"),
+        ["it must be JSON; it stops being so at line 2, column 14"]
+    );
+    assert_eq!(refused_text(""), ["it must be JSON; it stops being so at line 1, column 0"]);
+    for document in ["[]", "null", "\"4242\"", "7"] {
+        assert_eq!(refused_text(document), ["it must be a JSON object"]);
+    }
+    for list in ["customers", "tokens", "transactions", "faults"] {
+        assert_eq!(refused(&json!({ list: {} })), [format!("{list} must be a list")]);
+        assert_eq!(refused(&json!({ list: null })), [format!("{list} must be a list")]);
+    }
+}
+
+#[test]
+fn the_documents_of_one_record_are_read_as_strictly() {
+    let tenant = FakeGateway::new().first_tenant();
+    let before = tenant.state_json();
+    for document in
+        ["", "{}", r#"{"CustomerId":"cus_7","Cvv":"4242"}"#, r#"{"CustomerId":"a","CustomerId":"b"}"#]
+    {
+        tenant.add_customer_json(document).unwrap_err();
+    }
+    for document in ["", "{}", r#"{"TokenId":"tok_7","ExpiryDate":"1230"}"#, r#"{"TokenId":""}"#] {
+        tenant.add_token_json(document).unwrap_err();
+    }
+    assert_eq!(tenant.state_json(), before);
+
+    let kept = tenant.add_token_json(&json!({"TokenId": "tok_7", "CardNumber": NUMBER}).to_string()).unwrap();
+    let expected = json!({
+        "TokenId": "tok_7", "GatewayCustomerId": "gc_1", "CardNumber": "************4242", "TransactionId": null, "Declines": false,
+    });
+    assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), expected);
+    let kept = tenant.add_customer_json(r#"{"CustomerId":"cus_7","Email":"ada@example.com"}"#).unwrap();
+    let kept: Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!((kept["Email"].as_str(), kept.as_object().unwrap().len()), (Some("ada@example.com"), 10));
+}
+
+#[test]
+fn a_declining_card_is_known_however_its_digits_are_grouped() {
+    let gateway = FakeGateway::new();
+    let json = json!({"TokenId": "tok_7", "CardNumber": "4000 0000-0000 0002"});
+    let kept = gateway.first_tenant().add_token_json(&json.to_string()).unwrap();
+    assert!(
+        kept.contains(r#""Declines":true"#) && kept.contains(r#""CardNumber":"**** ****-**** 0002""#),
+        "{kept}"
+    );
+}
+
+#[test]
+fn a_state_with_all_that_can_be_chosen_is_read_back() {
+    let gateway = FakeGateway::builder()
+        .choices(|choices| {
+            choices.token_transaction_type = TransactionType::Auth;
+            choices.status_codes.sale = "77".into();
+        })
+        .build();
+    answer(&gateway, post("/transaction", encoded(&sale())));
+    answer(&gateway, post("/token-transaction", token("tok_approved").encode().as_ref().to_vec()));
+    gateway.arm(Fault::on_any().after_commit().close());
+    gateway.disarm_all();
+    let state = gateway.first_tenant().state_json();
+    let again = FakeGateway::new();
+    again.load(&Fixtures::from_json(&state).unwrap());
+    assert_eq!(again.ledger(), gateway.ledger());
+    assert_eq!(again.first_tenant().state_json(), state);
+}

@@ -1,0 +1,164 @@
+//! Several keys are several services that know nothing of each other.
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request};
+use payments_core::OperationName;
+use payments_core::model::Amount;
+use payments_fake::{FakeGateway, Fault, Reply, UnlistedCards};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+const KEYS: [&str; 2] = ["key_one", "key_two"];
+
+fn two_tenants() -> FakeGateway {
+    FakeGateway::builder().api_key(KEYS[0]).another_api_key(KEYS[1]).build()
+}
+
+fn under(key: &'static str, mut request: Request<Bytes>) -> Request<Bytes> {
+    request.headers_mut().insert("authorization", HeaderValue::from_static(key));
+    request
+}
+
+#[test]
+fn what_one_key_has_no_other_finds() {
+    let gateway = two_tenants();
+    let payment = card("4242424242424242").payment_tokenization(true).build().unwrap();
+    let (status, paid) = json(&gateway, under(KEYS[1], post("/transaction", encoded(&payment))));
+    assert_eq!(status, 200);
+    let id = paid["data"]["TransactionId"].as_str().unwrap();
+    let (_, authorised) = json(&gateway, under(KEYS[1], post("/transaction", encoded(&authorisation()))));
+    let authorised = authorised["data"]["TransactionId"].as_str().unwrap();
+    let second = gateway.tenant(KEYS[1]).unwrap();
+    second.add_customer_json(r#"{"CustomerId":"cus_7"}"#).unwrap();
+    let token = second.tokens()[0].token_id.to_string();
+
+    let charge = json!({"TokenId": token, "Amount": 1, "ConvenienceFeeActive": false}).to_string();
+    let void = json!({"TransactionId": authorised}).to_string();
+    let statuses = |key| {
+        [
+            get(&format!("/transaction/{id}")),
+            get("/customer/cus_7"),
+            get("/customer/cus_1"),
+            post("/token-transaction", charge.clone()),
+            post("/void", void.clone()),
+        ]
+        .map(|request| json(&gateway, under(key, request)).0)
+    };
+    assert_eq!(statuses(KEYS[0]), [404, 404, 200, 400, 400]);
+    assert_eq!(statuses(KEYS[1]), [200, 200, 200, 200, 200]);
+
+    gateway.ledger().assert_nothing_charged();
+    assert_eq!(gateway.tokens(), []);
+    second.ledger().assert_charged_total(Amount::from_cents(11_50));
+    second.clear();
+    assert_eq!(second.state_json(), gateway.first_tenant().state_json());
+}
+
+#[test]
+fn a_test_token_is_counted_for_each_key_apart() {
+    let gateway = two_tenants();
+    let charge = |key| {
+        let body = token("tok_then_declined").encode().as_ref().to_vec();
+        json(&gateway, under(key, post("/token-transaction", body))).1["status"].clone()
+    };
+    assert_eq!([(); 3].map(|()| charge(KEYS[0])), ["success", "success", "failed"]);
+    assert_eq!([(); 3].map(|()| charge(KEYS[1])), ["success", "success", "failed"]);
+}
+
+#[test]
+fn a_key_that_is_none_of_them_is_told_so_whatever_it_asks() {
+    let gateway = two_tenants();
+    for key in ["", "key_on", "key_one2", "key_three", "KEY_ONE", "key_onekey_one"] {
+        for request in [get("/customer/cus_1"), post("/void", "{}"), post("/transaction", encoded(&sale()))] {
+            assert_eq!(
+                json(&gateway, under(key, request)),
+                error_body(401, "Unauthorized: Invalid API Key"),
+                "{key}"
+            );
+        }
+        assert!(gateway.tenant(key).is_none());
+    }
+    let mut without = get("/customer/cus_1");
+    without.headers_mut().remove("authorization");
+    assert_eq!(json(&gateway, without).0, 401);
+    assert_eq!(gateway.tenants().map(|tenant| tenant.transaction_count()).sum::<usize>(), 0);
+}
+
+#[test]
+fn a_key_that_is_given_twice_is_one_tenant() {
+    let builder = || FakeGateway::builder().another_api_key("key_one");
+    assert_eq!(builder().another_api_key("key_one").build().tenants().count(), 2);
+    let renamed = builder().api_key("key_one").build();
+    assert_eq!((renamed.tenants().count(), renamed.api_key().as_str()), (1, "key_one"));
+}
+
+#[test]
+fn faults_and_the_record_of_requests_are_shared() {
+    let gateway = two_tenants();
+    gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().close());
+    let asked = gateway.handle(noon(), under(KEYS[1], get("/customer/cus_1")));
+    assert!(matches!(asked, Reply::Closed));
+    assert_eq!(gateway.requests().len(), 1);
+}
+
+#[test]
+fn what_is_late_takes_effect_under_the_key_it_came_with() {
+    let gateway = two_tenants();
+    gateway.arm(Fault::on_any().late().close());
+    gateway.handle(noon(), under(KEYS[1], post("/transaction", encoded(&sale()))));
+    assert_eq!(gateway.deliver_late(), 1);
+    gateway.ledger().assert_nothing_charged();
+    gateway.tenant(KEYS[1]).unwrap().ledger().assert_charged_once(PRICE);
+}
+
+#[test]
+fn a_reset_forgets_everything_of_every_key() {
+    let gateway = two_tenants();
+    let fresh = gateway.first_tenant().state_json();
+    for key in KEYS {
+        json(&gateway, under(key, post("/transaction", encoded(&sale()))));
+        gateway.tenant(key).unwrap().add_token_json(r#"{"TokenId":"tok_7"}"#).unwrap();
+        gateway.tenant(key).unwrap().add_customer_json(r#"{"CustomerId":"cus_7"}"#).unwrap();
+        for _ in 0..2 {
+            json(
+                &gateway,
+                under(key, post("/token-transaction", token("tok_then_declined").encode().as_ref().to_vec())),
+            );
+        }
+    }
+    gateway.arm(Fault::on_any().late().close());
+    gateway.handle(noon(), under(KEYS[1], post("/transaction", encoded(&sale()))));
+    gateway.arm(Fault::on_any().before_commit().close());
+    gateway.reset();
+
+    assert_eq!((gateway.faults().len(), gateway.requests().len(), gateway.deliver_late()), (0, 0, 0));
+    for key in KEYS {
+        assert_eq!(gateway.tenant(key).unwrap().state_json(), fresh);
+        let body = token("tok_then_declined").encode().as_ref().to_vec();
+        assert_eq!(json(&gateway, under(key, post("/token-transaction", body))).1["status"], "success");
+    }
+}
+
+#[test]
+fn the_state_of_a_fresh_tenant_is_the_seeded_customer() {
+    let state: Value = serde_json::from_str(&FakeGateway::new().first_tenant().state_json()).unwrap();
+    assert_eq!((&state["transactions"], &state["tokens"]), (&json!([]), &json!([])));
+    let (_, shown) = json(&FakeGateway::new(), request(Method::GET, "/customer/cus_1", Bytes::new()));
+    assert_eq!(state["customers"], json!([shown["data"]]));
+}
+
+#[test]
+fn unlisted_cards_are_refused_where_that_was_chosen() {
+    let gateway =
+        FakeGateway::builder().choices(|choices| choices.unlisted_cards = UnlistedCards::Refused).build();
+    let unlisted = card("4000000000000010").build().unwrap();
+    let (status, refused) = json(&gateway, post("/transaction", encoded(&unlisted)));
+    assert_eq!((status, &refused["msg"]), (400, &json!("bad request error: not a test card number")));
+    assert_eq!(gateway.ledger().entries(), []);
+    for listed in ["4242424242424242", "4000000000000002"] {
+        assert_eq!(json(&gateway, post("/transaction", encoded(&card(listed).build().unwrap()))).0, 200);
+    }
+    let tokens = json(&gateway, post("/token-transaction", token("tok_approved").encode().as_ref().to_vec()));
+    assert_eq!(tokens.0, 200);
+}
