@@ -32,6 +32,12 @@ pub(super) const NODE: Need = Need {
     otherwise: "node is not installed, or older than 18",
 };
 
+pub(super) const CURL: Need =
+    Need { program: "curl", arguments: &["--version"], otherwise: "curl is not installed" };
+
+pub(super) const BASH: Need =
+    Need { program: "bash", arguments: &["--version"], otherwise: "bash is not installed" };
+
 impl Need {
     pub(super) fn is_met(&self, shell: &Shell) -> bool {
         let probe = shell.cmd(self.program).args(self.arguments);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::features;
-use super::need::{NODE, Need, PYTHON, PYTHON_3_11, PYTHON_VENV};
+use super::need::{BASH, CURL, NODE, Need, PYTHON, PYTHON_3_11, PYTHON_VENV};
 use super::sandbox;
 use crate::workspace::{Member, Workspace};
 
@@ -83,7 +83,7 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
     steps.extend(workspace.products().map(lints_of_one_crate));
     steps.push(step("tests, the rules of the repository among them", [tests(&["--workspace"], has_nextest)]));
     steps.push(step("tests of what features add", [tests_of_features(workspace, has_nextest)]));
-    steps.extend([openapi(workspace), python(workspace), node(workspace)]);
+    steps.extend([openapi(workspace), python(workspace), node(workspace), curl()]);
     steps.push(step(
         "doctests",
         [Call::new(["test", "--locked", "--workspace", "--doc", "--", "--skip", README])],
@@ -192,6 +192,12 @@ fn node(workspace: &Workspace) -> Step {
     let mut test = Call::of("node", ["--test", "examples/node/payments.test.mjs"]);
     test.environment.push(("PAYMENTS", command(workspace).display().to_string()));
     Step { needs: &[NODE], ..step("a payment from Node", [build_command(), test]) }
+}
+
+fn curl() -> Step {
+    let mut test = Call::new("test --locked --workspace --test cli -- --ignored readme".split(' '));
+    test.must_run_a_test = true;
+    Step { needs: &[BASH, CURL], ..step("the session with curl of the README", [test]) }
 }
 
 /// The `payments` command, with the features that the tests of the whole workspace have built it with: nothing is

@@ -14,6 +14,7 @@ mod kills;
 mod outcomes;
 mod output;
 mod profiles;
+mod readme;
 mod sandbox;
 mod sandbox_options;
 mod secrets;
