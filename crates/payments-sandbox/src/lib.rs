@@ -57,8 +57,8 @@
 //! # As a server
 //!
 //! HTTP/1.1 with keep-alive, over https if it is given a [certificate](SandboxBuilder::tls_pem). A body over 64 KiB is
-//! answered with 413, a client that takes more than ten seconds for a request's head or body is let go, and the number
-//! of [connections](SandboxBuilder::max_connections) is limited. [`Sandbox::shutdown`] finishes what is in flight.
+//! answered with 413, a client that takes more than ten seconds for a request's head or body, or that takes nothing of
+//! its answer for as long, is let go, and the number of [connections](SandboxBuilder::max_connections) is limited. [`Sandbox::shutdown`] finishes what is in flight.
 //!
 //! # What it is not
 //!
@@ -72,6 +72,7 @@ mod connection;
 mod exchange;
 mod magic;
 mod openapi;
+mod patient_socket;
 mod real_time;
 mod sandbox;
 mod sandbox_builder;
@@ -82,6 +83,7 @@ mod socket;
 mod store;
 mod symptom;
 mod tls;
+mod version;
 mod wall_clock;
 
 pub use blocking_sandbox::BlockingSandbox;
@@ -91,6 +93,4 @@ pub use openapi::OPENAPI;
 pub use sandbox::Sandbox;
 pub use sandbox_builder::SandboxBuilder;
 pub use store::{DataFile, Store, StoreError};
-
-/// The version of this crate, as the header `Sandbox-Version` and the command's first line say it.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub use version::VERSION;
