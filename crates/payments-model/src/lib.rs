@@ -146,7 +146,7 @@ pub use masked_card::MaskedCard;
 pub use other_fields::OtherFields;
 pub use payer::Payer;
 pub use raw_json::RawJson;
-pub use redacted_members::redacted_members;
+pub use redacted_members::{redacted_members, shown_field};
 pub use routing_number::is_valid_routing_number;
 pub use scrub::scrub;
 pub use secret::SecretBytes;

@@ -29,13 +29,16 @@ use crate::{MaskedCard, RawJson, printable_field_name, scrub};
 pub fn redacted_members(document: &[u8]) -> Option<Vec<(String, RawJson)>> {
     let mut members = Vec::new();
     for_each_member(str::from_utf8(document).ok()?, |name, value| members.push((name, value))).ok()?;
-    let secrets: Vec<Cow<'_, str>> =
-        members.iter().filter(|(name, _)| !is_shown(name)).filter_map(|(_, value)| text(value)).collect();
+    let secrets: Vec<Cow<'_, str>> = members
+        .iter()
+        .filter(|(name, _)| shown_field(name).is_none())
+        .filter_map(|(_, value)| text(value))
+        .collect();
     let secrets: Vec<&str> = secrets.iter().map(AsRef::as_ref).collect();
     let redacted = members.iter().map(|(name, value)| {
         let shown = match (text(value), &**name) {
             (Some(number), CARD_NUMBER) => quoted(MaskedCard::new(&number).as_str()),
-            _ if !is_shown(name) => RawJson::redacted(),
+            _ if shown_field(name).is_none() => RawJson::redacted(),
             (Some(text), _) => quoted(&scrub(&text, &secrets)),
             (None, _) => {
                 let scrubbed = scrub(value.get(), &secrets);
@@ -51,8 +54,10 @@ fn quoted(text: &str) -> RawJson {
     RawJson::from_json_text(serde_json::to_string(text).unwrap_or_else(|_| format!("\"{REDACTED}\"")))
 }
 
-fn is_shown(name: &str) -> bool {
-    SHOWN_FIELDS.binary_search(&name).is_ok()
+/// The name itself, if it is that of a field of the interface which holds neither card nor account data, so that its value
+/// may be shown; `None` for any other, `CardNumber` among them.
+pub fn shown_field(name: &str) -> Option<&'static str> {
+    SHOWN_FIELDS.binary_search(&name).ok().map(|index| SHOWN_FIELDS[index])
 }
 
 const CARD_NUMBER: &str = "CardNumber";
