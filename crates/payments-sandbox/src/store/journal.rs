@@ -95,14 +95,12 @@ impl Journal {
         }
     }
 
-    /// Nothing more is written, for this reason. The first one counts.
+    /// Nothing more is written, for this reason.
     pub(crate) fn fail(&self, error: StoreError) {
-        self.0.failure.send_if_modified(|failure| {
-            let is_first = failure.is_none();
-            failure.get_or_insert(error);
-            is_first
-        });
-        self.end(Phase::Failed);
+        let left = self.end(Phase::Failed);
+        // Before anybody is woken, so that whoever is told can ask for the reason.
+        self.0.failure.send_replace(Some(error));
+        drop(left);
     }
 
     /// Takes no more changes; the writer writes what was taken.
@@ -116,17 +114,15 @@ impl Journal {
 
     /// The writer has written everything that was taken.
     pub(crate) fn closed(&self) {
-        self.end(Phase::Closed);
+        drop(self.end(Phase::Closed));
     }
 
-    fn end(&self, phase: Phase) {
+    /// What is left. Dropping it wakes the waiters, which must not happen under the lock.
+    fn end(&self, phase: Phase) -> (VecDeque<Entry>, VecDeque<Waiter>) {
         let mut state = self.state();
         state.phase = phase;
         let State { queue, waiters, .. } = &mut *state;
-        let left = (std::mem::take(queue), std::mem::take(waiters));
-        drop(state);
-        // Dropping a waiter wakes it, which must not happen under the lock.
-        drop(left);
+        (std::mem::take(queue), std::mem::take(waiters))
     }
 
     pub(crate) fn failure(&self) -> Option<StoreError> {

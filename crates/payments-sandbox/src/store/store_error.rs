@@ -48,6 +48,10 @@ impl StoreError {
         Self::new(path, Problem::LinkToNothing)
     }
 
+    pub(crate) fn not_a_database(path: &Path) -> Self {
+        Self::new(path, Problem::NotADatabase)
+    }
+
     pub(crate) fn another_programmes(path: &Path) -> Self {
         Self::new(path, Problem::AnotherProgrammes)
     }

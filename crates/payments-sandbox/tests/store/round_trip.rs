@@ -1,0 +1,239 @@
+//! What was kept comes back, to the tenant whose it is and in the order in which it came.
+
+use bytes::Bytes;
+use payments_core::model::{
+    AchTransaction, Card, CardTransaction, ConvenienceFee, Payer, SecretBytes, TransactionType,
+};
+use payments_fake::test_values::{DECLINED, DECLINED_AS_TOKEN, MASTERCARD, VISA};
+use payments_fake::{FakeGateway, block_on};
+use payments_sandbox::DataFile;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::support::{KEYS, Kept, PRICE, Place};
+
+const CARDS: [&str; 4] = [VISA, MASTERCARD, DECLINED, DECLINED_AS_TOKEN];
+const TOKENS: [&str; 3] = ["tok_approved", "tok_declined", "tok_then_declined"];
+
+pub(crate) const PAYER: Payer<'static> = Payer {
+    customer_name: "Ada \"Ω\" Example",
+    email: "ada@example.com",
+    country_code: "+44",
+    phone_number: "020 7946 0000",
+    country: "GB",
+    postal_code: "SW1A 1AA",
+    ip_address: "203.0.113.7",
+};
+
+#[derive(Clone, Debug)]
+enum Step {
+    Card { card: usize, auth: bool, tokenize: bool },
+    Account,
+    NamedToken(usize),
+    MadeToken(usize),
+    Void(usize),
+    Customer(u8),
+    Token(u8),
+    Clear,
+    Restart,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (0..CARDS.len(), any::<bool>(), any::<bool>())
+            .prop_map(|(card, auth, tokenize)| Step::Card { card, auth, tokenize }),
+        2 => Just(Step::Account),
+        4 => (0..TOKENS.len()).prop_map(Step::NamedToken),
+        3 => (0..8_usize).prop_map(Step::MadeToken),
+        4 => (0..8_usize).prop_map(Step::Void),
+        2 => (0..4_u8).prop_map(Step::Customer),
+        2 => (0..4_u8).prop_map(Step::Token),
+        1 => Just(Step::Clear),
+        1 => Just(Step::Restart),
+    ]
+}
+
+pub(crate) fn card_payment(number: &str, auth: bool, tokenize: bool) -> SecretBytes {
+    let kind = if auth { TransactionType::Auth } else { TransactionType::Sale };
+    let card = Card { number, cvv: "987", expiry: "12/31" };
+    let payment = CardTransaction::builder(PRICE, kind, ConvenienceFee::Inactive, card, PAYER);
+    payment.payment_tokenization(tokenize).build().unwrap().encode()
+}
+
+pub(crate) fn account_payment() -> SecretBytes {
+    AchTransaction::builder(PRICE, TransactionType::Sale, ConvenienceFee::Inactive, PAYER)
+        .account_field("RoutingNumber", "021000021")
+        .account_field("AccountNumber", "9876543210")
+        .build()
+        .unwrap()
+        .encode()
+}
+
+fn take(kept: &Kept, key: &str, step: &Step) {
+    let tenant = kept.gateway.tenant(key).unwrap();
+    match *step {
+        Step::Card { card, auth, tokenize } => {
+            let body = card_payment(CARDS[card], auth, tokenize);
+            kept.post(key, "/transaction", Bytes::from_owner(body));
+        }
+        Step::Account => {
+            kept.post(key, "/transaction", Bytes::from_owner(account_payment()));
+        }
+        Step::NamedToken(token) => {
+            kept.charge(key, TOKENS[token]);
+        }
+        Step::MadeToken(number) => {
+            if let Some(token) = tenant.tokens().get(number) {
+                kept.charge(key, token.token_id.as_str());
+            }
+        }
+        Step::Void(number) => {
+            let state: Value = serde_json::from_str(&tenant.state_json()).unwrap();
+            if let Some(id) = state["transactions"][number]["TransactionId"].as_str() {
+                kept.void(key, id);
+            }
+        }
+        Step::Customer(number) => kept.add_customer(key, &format!("cus_{number}")),
+        Step::Token(number) => {
+            tenant.add_token_json(&format!(r#"{{"TokenId":"tok_own_{number}"}}"#)).unwrap();
+        }
+        Step::Clear => tenant.clear(),
+        Step::Restart => unreachable!("taken by the caller, who has the place"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_two_tenants_did_is_there_after_a_restart(
+        steps in prop::collection::vec((0..KEYS.len(), step()), 1..40),
+    ) {
+        let place = Place::new();
+        let mut kept = place.open(&KEYS);
+        for (tenant, step) in steps.iter().chain([&(0, Step::Restart)]) {
+            if let Step::Restart = step {
+                let states = kept.states();
+                kept.close();
+                kept = place.open(&KEYS);
+                prop_assert_eq!(kept.states(), states);
+            } else {
+                take(&kept, KEYS[*tenant], step);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_token_that_approves_twice_remembers_across_a_restart() {
+    let place = Place::new();
+    let kept = place.open(&KEYS);
+    for _ in 0..2 {
+        assert_eq!(kept.charge(KEYS[0], "tok_then_declined")["status_code"], 100);
+    }
+    kept.close();
+    let kept = place.open(&KEYS);
+    assert_eq!(kept.charge(KEYS[0], "tok_then_declined")["status_code"], 200);
+    assert_eq!(kept.charge(KEYS[1], "tok_then_declined")["status_code"], 100);
+}
+
+#[test]
+fn a_void_keeps_its_payments_place_in_the_order() {
+    let place = Place::new();
+    let kept = place.open(&KEYS);
+    let ids: Vec<_> = (0..5)
+        .map(|_| {
+            let body = Bytes::from_owner(card_payment(VISA, true, false));
+            let answer = kept.post(KEYS[0], "/transaction", body);
+            answer["data"]["TransactionId"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    assert_eq!(kept.void(KEYS[0], &ids[1])["status_code"], 100);
+    kept.close();
+    let kept = place.open(&KEYS);
+    let ledger = kept.gateway.first_tenant().ledger();
+    let kept_ids: Vec<_> = ledger.entries().iter().map(|entry| entry.transaction_id().to_string()).collect();
+    assert_eq!(kept_ids[..5], ids);
+}
+
+#[test]
+fn each_key_finds_its_own_records_wherever_it_stands() {
+    let place = Place::new();
+    let kept = place.open(&KEYS);
+    kept.pay(KEYS[0]);
+    kept.add_customer(KEYS[1], "cus_7");
+    let [first, second] = <[String; 2]>::try_from(kept.states()).unwrap();
+    kept.close();
+
+    let kept = place.open(&[KEYS[1], KEYS[0]]);
+    assert_eq!(kept.states(), [second.clone(), first]);
+    kept.close();
+    // A key that is not given keeps its records, whatever the others do.
+    let kept = place.open(&["third_key_of_the_tests", KEYS[0]]);
+    assert_eq!(kept.gateway.first_tenant().transaction_count(), 0);
+    kept.gateway.reset();
+    kept.close();
+    let kept = place.open(&KEYS);
+    assert_eq!(kept.gateway.first_tenant().transaction_count(), 0);
+    assert_eq!(kept.states()[1], second);
+}
+
+#[test]
+fn a_key_that_stands_twice_is_one_tenant() {
+    let place = Place::new();
+    let kept = place.open(&[KEYS[0], KEYS[0], KEYS[1]]);
+    kept.pay(KEYS[1]);
+    let states = kept.states();
+    assert_eq!(states.len(), 2);
+    kept.close();
+    assert_eq!(place.open(&KEYS).states(), states);
+}
+
+#[test]
+fn every_start_is_counted_also_one_that_ends_before_it_serves() {
+    let place = Place::new();
+    for start in 1..4 {
+        assert_eq!(DataFile::open(place.file(), &KEYS).unwrap().starts(), start);
+    }
+    let kept = place.open(&KEYS);
+    drop(kept);
+    assert_eq!(DataFile::open(place.file(), &KEYS).unwrap().starts(), 5);
+}
+
+#[test]
+fn fixtures_and_state_go_through_the_file_as_well() {
+    let place = Place::new();
+    let kept = place.open(&KEYS);
+    kept.pay(KEYS[0]);
+    kept.add_customer(KEYS[0], "cus_7");
+    let state = kept.gateway.first_tenant().state_json();
+    kept.gateway.reset();
+    let fixtures = payments_fake::Fixtures::from_json(&state).unwrap();
+    kept.gateway.load(&fixtures);
+    let states = kept.states();
+    kept.close();
+    assert_eq!(place.open(&KEYS).states(), states);
+}
+
+#[test]
+#[should_panic(expected = "the gateway's keys are those of the data file")]
+fn a_builder_with_another_key_is_a_mistake() {
+    let place = Place::new();
+    let file = DataFile::open(place.file(), &KEYS).unwrap();
+    let builder = FakeGateway::builder().another_api_key("a_key_that_the_file_was_not_asked_for");
+    let _ = file.gateway(builder);
+}
+
+#[test]
+fn a_sandbox_serves_a_kept_gateway() {
+    use payments_sandbox::{BlockingSandbox, Sandbox};
+
+    let place = Place::new();
+    let Kept { gateway, store } = place.open(&KEYS);
+    let sandbox = BlockingSandbox::start_with(Sandbox::builder().gateway(gateway)).unwrap();
+    sandbox.gateway().first_tenant().add_customer_json(r#"{"CustomerId":"cus_7"}"#).unwrap();
+    let state = sandbox.gateway().first_tenant().state_json();
+    drop(sandbox);
+    block_on(store.close()).unwrap();
+    assert_eq!(place.open(&KEYS).states()[0], state);
+}
