@@ -17,6 +17,7 @@ use payments_fake::Reply;
 use tokio::io::AsyncWriteExt;
 use tokio::time::{sleep, timeout};
 
+use crate::patient_socket::PatientSocket;
 use crate::shutdown::Shutdown;
 use crate::site::Site;
 use crate::socket::Socket;
@@ -34,7 +35,7 @@ pub(crate) async fn serve(socket: impl Socket, site: Arc<Site>, mut shutdown: Sh
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
-        .serve_connection(TokioIo::new(socket), service);
+        .serve_connection(TokioIo::new(PatientSocket::new(socket)), service);
 
     let mut is_stopping = false;
     loop {

@@ -33,13 +33,18 @@ impl Server {
                 Some(_) = connections.join_next() => continue,
                 () = shutdown.begun() => break,
             };
-            let (tls, site, shutdown) = (tls.clone(), Arc::clone(&site), shutdown.clone());
+            let (tls, site, mut shutdown) = (tls.clone(), Arc::clone(&site), shutdown.clone());
             connections.spawn(async move {
                 let _place = place;
                 match tls {
                     None => serve(socket, site, shutdown).await,
                     Some(tls) => {
-                        if let Some(socket) = tls.accept(socket).await {
+                        let accepted = tokio::select! {
+                            accepted = tls.accept(socket) => accepted,
+                            // A client that is still shaking hands has asked for nothing.
+                            () = shutdown.begun() => None,
+                        };
+                        if let Some(socket) = accepted {
                             serve(socket, site, shutdown).await;
                         }
                     }
