@@ -11,8 +11,8 @@ pub(super) fn get(admin: &Admin, _: &Ask<'_>) -> Result<String, Refusal> {
     Ok(shown(clock(admin)?))
 }
 
-/// `{"freeze": true}`, `{"set": "2030-01-31T12:00:00Z"}`, `{"advance_ms": 60000}`, or several of them: the time is set
-/// first, then advanced, then frozen or freed.
+/// `{"freeze": true}`, `{"set": "2030-01-31T12:00:00Z"}`, `{"advance_ms": 60000}`, or several of them: the clock is frozen or
+/// freed first, so that a frozen one stands at exactly the time that is set, and advanced last.
 pub(super) fn post(admin: &Admin, ask: &Ask<'_>) -> Result<String, Refusal> {
     let clock = clock(admin)?;
     let Ok(members) = serde_json::from_str::<Map<String, Value>>(ask.body()) else {
@@ -28,11 +28,11 @@ pub(super) fn post(admin: &Admin, ask: &Ask<'_>) -> Result<String, Refusal> {
     let advance = read(&members, "advance_ms", Value::as_u64)?.map_or(Duration::ZERO, Duration::from_millis);
     let to = set.unwrap_or_else(|| clock.now()).checked_add(advance).filter(|to| *to < last());
     let to = to.ok_or_else(|| Refusal::bad_request("the clock cannot be set beyond the year 9000"))?;
-    if set.is_some() || !advance.is_zero() {
-        clock.set(to);
-    }
     if let Some(frozen) = freeze {
         clock.freeze(frozen);
+    }
+    if set.is_some() || !advance.is_zero() {
+        clock.set(to);
     }
     Ok(shown(clock))
 }
