@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::{Fault, Reply, RequestedFault, Responder};
 use payments_model::ErrorEnvelope;
 
@@ -82,15 +82,17 @@ impl Site {
                 "Path not found: this port is for /_sandbox alone",
             ));
         };
-        if self.control_headers
-            && let Some(header) = request.headers().get(CONTROL_HEADER)
-        {
-            match header.to_str().map(Fault::from_header) {
-                Ok(Ok(fault)) => {
-                    request.extensions_mut().insert(RequestedFault(fault));
+        if self.control_headers {
+            match requested_fault(request.headers()) {
+                Ok(Some(fault)) => _ = request.extensions_mut().insert(RequestedFault(fault)),
+                Ok(None) => {}
+                Err(problem) => {
+                    let reason = format!("Sandbox-Fault: {problem}");
+                    return Reply::Answer(with_body(
+                        StatusCode::BAD_REQUEST,
+                        ErrorEnvelope::bad_request(&reason).encode(),
+                    ));
                 }
-                Ok(Err(problem)) => return Reply::Answer(bad_control_header(&problem.to_string())),
-                Err(_) => return Reply::Answer(bad_control_header("it must be visible ASCII")),
             }
         }
         service.respond(request, &RealTime).await
@@ -139,9 +141,17 @@ fn error(status: StatusCode, msg: &str) -> Response<Bytes> {
     with_body(status, ErrorEnvelope::new(status.as_u16(), msg).encode())
 }
 
-fn bad_control_header(problem: &str) -> Response<Bytes> {
-    let reason = format!("Sandbox-Fault: {problem}");
-    with_body(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(&reason).encode())
+/// The fault that the request asks for itself, or what is wrong with the header in which it does.
+fn requested_fault(headers: &HeaderMap) -> Result<Option<Fault>, String> {
+    let mut values = headers.get_all(CONTROL_HEADER).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(_), Some(_)) => Err("a request can ask for one fault".to_owned()),
+        (Some(value), None) => {
+            let text = value.to_str().map_err(|_| "it must be visible ASCII".to_owned())?;
+            Fault::from_header(text).map(Some).map_err(|problem| problem.to_string())
+        }
+    }
 }
 
 fn with_body(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {
