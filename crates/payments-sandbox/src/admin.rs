@@ -79,13 +79,11 @@ const RESOURCES: &[Resource] = &[
 ];
 
 impl Admin {
-    /// Answers a request whose path begins with [`PREFIX`]. What it changes is durable before it is answered.
+    /// Answers a request whose path begins with [`PREFIX`]. What it changes or tells of is durable before it is answered.
     pub(crate) async fn answer(&self, request: &Request<Bytes>) -> Response<Bytes> {
         let answered = match self.carry_out(request) {
-            Ok(json) if request.method() != Method::GET => {
-                self.gateway.responder().flushed().await.map(|()| json).map_err(Refusal::from)
-            }
-            answered => answered,
+            Ok(json) => self.gateway.responder().flushed().await.map(|()| json).map_err(Refusal::from),
+            refused => refused,
         };
         match answered {
             Ok(json) => json_answer(StatusCode::OK, json),
