@@ -16,13 +16,33 @@ use crate::{Sandbox, SandboxBuilder};
 /// Dropping it shuts it down gracefully and waits for that. A request that is held at a
 /// [gate](payments_fake::Gate) is in flight: release it first.
 pub struct BlockingSandbox {
-    gateway: FakeGateway,
-    base_url: String,
-    address: SocketAddr,
-    endpoint: Endpoint,
+    facts: Facts,
     /// Dropped, it tells the thread to stop.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What is asked of a running sandbox.
+struct Facts {
+    gateway: FakeGateway,
+    base_url: String,
+    admin_url: String,
+    ca_certificate: Option<String>,
+    address: SocketAddr,
+    endpoint: Endpoint,
+}
+
+impl Facts {
+    fn of(sandbox: &Sandbox) -> Self {
+        Self {
+            gateway: sandbox.gateway().clone(),
+            base_url: sandbox.base_url(),
+            admin_url: sandbox.admin_url(),
+            ca_certificate: sandbox.ca_certificate_pem().map(str::to_owned),
+            address: sandbox.local_addr(),
+            endpoint: sandbox.endpoint(),
+        }
+    }
 }
 
 impl BlockingSandbox {
@@ -47,8 +67,7 @@ impl BlockingSandbox {
         let serve = async move {
             match builder.start().await {
                 Ok(sandbox) => {
-                    let gateway = sandbox.gateway().clone();
-                    let facts = (gateway, sandbox.base_url(), sandbox.local_addr(), sandbox.endpoint());
+                    let facts = Facts::of(&sandbox);
                     // The receiver waits for exactly one report.
                     let _ = report.send(Ok(facts));
                     // Sent or dropped, it means the same.
@@ -63,35 +82,46 @@ impl BlockingSandbox {
         let thread = thread::Builder::new()
             .name("payments-sandbox".to_owned())
             .spawn(move || runtime.block_on(serve))?;
-        let (gateway, base_url, address, endpoint) = started
+        let facts = started
             .recv()
             .map_err(|_| io::Error::other("the sandbox's thread ended before it reported"))??;
-        Ok(Self { gateway, base_url, address, endpoint, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { facts, stop: Some(stop), thread: Some(thread) })
     }
 
     /// The address that clients are given, such as `http://127.0.0.1:40123/api/v1/public`.
     pub fn base_url(&self) -> &str {
-        &self.base_url
+        &self.facts.base_url
+    }
+
+    /// The address of the admin interface, such as `http://127.0.0.1:40123/_sandbox`.
+    pub fn admin_url(&self) -> &str {
+        &self.facts.admin_url
+    }
+
+    /// The certificate authority that clients must trust, in PEM, if the sandbox made [one of its
+    /// own](SandboxBuilder::tls).
+    pub fn ca_certificate_pem(&self) -> Option<&str> {
+        self.facts.ca_certificate.as_deref()
     }
 
     /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
-        self.address
+        self.facts.address
     }
 
     /// The key that it accepts.
     pub fn api_key(&self) -> String {
-        self.gateway.api_key()
+        self.facts.gateway.api_key()
     }
 
     /// [`base_url`](Self::base_url) and [`api_key`](Self::api_key), for a client.
     pub fn endpoint(&self) -> Endpoint {
-        self.endpoint.clone()
+        self.facts.endpoint.clone()
     }
 
     /// What is served: its ledger, its faults, its gates.
     pub fn gateway(&self) -> &FakeGateway {
-        &self.gateway
+        &self.facts.gateway
     }
 }
 
@@ -107,10 +137,11 @@ impl Drop for BlockingSandbox {
 
 impl fmt::Debug for BlockingSandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { gateway, base_url, address: _, endpoint: _, stop: _, thread: _ } = self;
+        let Self { facts, stop: _, thread: _ } = self;
         f.debug_struct("BlockingSandbox")
-            .field("base_url", base_url)
-            .field("gateway", gateway)
+            .field("base_url", &facts.base_url)
+            .field("admin_url", &facts.admin_url)
+            .field("gateway", &facts.gateway)
             .finish_non_exhaustive()
     }
 }
