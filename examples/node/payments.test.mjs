@@ -31,7 +31,7 @@ class Sandbox {
     this.ended = ended;
     this.baseUrl = ready.base_url;
     this.apiKey = ready.api_key;
-    this.adminUrl = ready.admin_url ?? this.baseUrl.replace("/api/v1/public", "/_sandbox");
+    this.adminUrl = ready.admin_url;
   }
 
   /** Ends it with SIGTERM, as a service manager would. */

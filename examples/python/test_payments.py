@@ -27,7 +27,7 @@ class Sandbox:
         ready = json.loads(ready)
         self.base_url = ready["base_url"]
         self.api_key = ready["api_key"]
-        self.admin_url = ready.get("admin_url", self.base_url.replace("/api/v1/public", "/_sandbox"))
+        self.admin_url = ready["admin_url"]
 
     def stop(self):
         """Ends it with SIGTERM, as a service manager would."""
