@@ -70,6 +70,7 @@ mod blocking_sandbox;
 mod certificate;
 mod connection;
 mod exchange;
+mod fresh_gateway;
 mod magic;
 mod openapi;
 mod patient_socket;

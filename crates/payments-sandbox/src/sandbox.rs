@@ -12,7 +12,7 @@ use crate::server::Server;
 use crate::shutdown::{Shutdown, ShutdownSwitch};
 use crate::site::Site;
 use crate::tls::Tls;
-use crate::{SandboxBuilder, admin};
+use crate::{SandboxBuilder, Store, admin};
 
 /// A [`FakeGateway`] served over HTTP, in the background of the current tokio runtime.
 ///
@@ -20,6 +20,7 @@ use crate::{SandboxBuilder, admin};
 /// flight; [`shutdown`](Self::shutdown) stops it gracefully.
 pub struct Sandbox {
     gateway: FakeGateway,
+    store: Option<Store>,
     seed: Option<u64>,
     address: SocketAddr,
     admin_address: SocketAddr,
@@ -39,6 +40,7 @@ pub(crate) struct Sites {
 /// What a sandbox is made of.
 pub(crate) struct Facts {
     pub(crate) gateway: FakeGateway,
+    pub(crate) store: Option<Store>,
     pub(crate) seed: Option<u64>,
     pub(crate) tls: Option<Tls>,
     pub(crate) ca_certificate: Option<String>,
@@ -96,7 +98,7 @@ impl Sandbox {
     /// Serves on ports that are bound.
     pub(crate) fn serve(ports: Ports, sites: Sites, facts: Facts) -> Self {
         let Ports { service, admin, service_address, admin_address } = ports;
-        let Facts { gateway, seed, tls, ca_certificate, max_connections } = facts;
+        let Facts { gateway, store, seed, tls, ca_certificate, max_connections } = facts;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let (switch, shutdown) = Shutdown::new();
         let serve = |listener, site| {
@@ -107,6 +109,7 @@ impl Sandbox {
         servers.extend(admin.zip(sites.admin).map(|(listener, site)| serve(listener, site)));
         Self {
             gateway,
+            store,
             seed,
             address: service_address,
             admin_address,
@@ -145,7 +148,10 @@ impl Sandbox {
     /// From then on every request is let down without an answer: nobody is told of a payment that the next start would
     /// not know. Stop the sandbox and start it again.
     pub async fn failed(&self) -> io::Error {
-        std::future::pending().await
+        match &self.store {
+            Some(store) => io::Error::other(store.failed().await),
+            None => std::future::pending().await,
+        }
     }
 
     fn origin(&self, address: SocketAddr) -> String {
@@ -189,6 +195,10 @@ impl Sandbox {
         // An error would be a panic of the server, which has nothing that panics, or the runtime's own end.
         for server in &mut self.servers {
             let _ = server.await;
+        }
+        if let Some(store) = self.store.take() {
+            // What could not be written was answered to nobody, and `failed` has told of it.
+            let _ = store.close().await;
         }
     }
 }

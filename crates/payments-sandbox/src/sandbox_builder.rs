@@ -5,12 +5,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use payments_fake::{Choices, FakeGateway, FakeGatewayBuilder, Fixtures};
+use payments_fake::{Choices, FakeGateway, Fixtures};
+use tokio::task::spawn_blocking;
 
 use crate::Sandbox;
 use crate::admin::Admin;
 use crate::certificate::Certificate;
 use crate::exchange::Exchange;
+use crate::fresh_gateway::{Choose, FreshGateway};
 use crate::sandbox::{Facts, Ports, Sites};
 use crate::site::{OnExchange, RequestIds, Site};
 use crate::tls::Tls;
@@ -33,8 +35,6 @@ pub struct SandboxBuilder {
     control_headers: bool,
     on_exchange: Option<OnExchange>,
 }
-
-type Choose = Box<dyn FnOnce(&mut Choices) + Send>;
 
 enum Encryption {
     None,
@@ -172,12 +172,12 @@ impl SandboxBuilder {
         let Self {
             listen,
             admin_listen,
-            api_keys,
+            mut api_keys,
             seed,
             choose,
             ignores_unfired_faults,
             gateway,
-            data: _,
+            data,
             fixtures,
             encryption,
             max_connections,
@@ -197,26 +197,26 @@ impl SandboxBuilder {
 
         // Few digits, because people type it again, and JSON numbers of some languages are exact up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
-        let (gateway, seed, clock) = if let Some(gateway) = gateway {
-            (gateway, None, None)
+        let (gateway, store, seed, clock) = if let Some(gateway) = gateway {
+            (gateway, None, None, None)
         } else {
             let seed = seed.unwrap_or(any_number);
+            if api_keys.is_empty() {
+                api_keys.push(FakeGateway::API_KEY.to_owned());
+            }
+            let fresh = FreshGateway { api_keys, seed, choose, ignores_unfired_faults, data };
             let clock = WallClock::default();
             let told = clock.clone();
-            let mut builder = FakeGateway::builder()
-                .seed(seed)
-                .wall_clock(move || told.now())
-                .choices(|choices| choose.into_iter().for_each(|change| change(choices)));
-            if ignores_unfired_faults {
-                builder = builder.ignore_unfired_faults();
-            }
-            let mut keys = api_keys.into_iter();
-            if let Some(first) = keys.next() {
-                builder = keys.fold(builder.api_key(first), FakeGatewayBuilder::another_api_key);
-            }
-            (builder.build(), Some(seed), Some(clock))
+            // A file with many transactions must not hold up whatever else the runtime does.
+            let built = spawn_blocking(move || fresh.build(&told)).await;
+            let (gateway, store) = built.map_err(|stopped| match stopped.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(cancelled) => io::Error::other(cancelled),
+            })??;
+            (gateway, store, Some(seed), Some(clock))
         };
         gateway.load(&fixtures);
+        gateway.responder().flushed().await.map_err(io::Error::other)?;
 
         let admin = Arc::new(Admin { gateway: gateway.uncounted(), clock, fixtures, seed });
         let request_ids = Arc::new(RequestIds::new(any_number));
@@ -231,7 +231,7 @@ impl SandboxBuilder {
             None => Sites { service: site(true, true), admin: None },
             Some(_) => Sites { service: site(true, false), admin: Some(site(false, true)) },
         };
-        Ok(Sandbox::serve(ports, sites, Facts { gateway, seed, tls, ca_certificate, max_connections }))
+        Ok(Sandbox::serve(ports, sites, Facts { gateway, store, seed, tls, ca_certificate, max_connections }))
     }
 }
 
