@@ -30,7 +30,7 @@ impl Metadata {
         let retry_after = RetryAfter::read(answer.headers());
         Self {
             http_status: answer.status(),
-            status_code: status_code.map(|json| secrets.clean(json.trim_matches('"'))),
+            status_code: status_code.map(|json| secrets.clean_code(json.trim_matches('"'))),
             message: message.map(|text| secrets.clean(&text)),
             retry_after,
             pause: retry_after.and_then(|retry_after| retry_after.pause(answered_at(answer.headers()))),

@@ -22,10 +22,18 @@ impl<'a> Secrets<'a> {
         scrub_and_cut(text, &self.0, MESSAGE_MAX_BYTES)
     }
 
+    /// A code without secrets. A number too short to be anything but a code is kept whatever it equals: a security code of
+    /// 400 must not hide that the service said 400.
+    pub(crate) fn clean_code(&self, text: &str) -> String {
+        let is_short_number =
+            text.len() < SHORTEST_TOLD_BY_ITSELF && text.bytes().all(|byte| byte.is_ascii_digit());
+        if is_short_number { text.to_owned() } else { self.clean(text) }
+    }
+
     /// Whether one of them stands in a text that must be shown as it is or not at all, such as an id. Those that are so
     /// short that an id may hold them by chance do not count.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.0.iter().any(|secret| secret.len() >= 8 && text.contains(secret))
+        self.0.iter().any(|secret| secret.len() >= SHORTEST_TOLD_BY_ITSELF && text.contains(secret))
     }
 
     /// A copy for later, which is set to zero on drop.
@@ -33,6 +41,9 @@ impl<'a> Secrets<'a> {
         KeptSecrets(Zeroizing::new(self.0.join(SEPARATOR)))
     }
 }
+
+/// Shorter ones look like too much else: a security code, an expiry.
+const SHORTEST_TOLD_BY_ITSELF: usize = 8;
 
 /// Secrets that wait until somebody looks at a text.
 #[derive(Clone)]

@@ -174,6 +174,20 @@ fn d64_status_code_retry_after_request_id_and_snippet_are_kept() {
 }
 
 #[test]
+fn d64_a_status_code_that_equals_the_security_code_is_still_the_status_code() {
+    // 917 and 1131 are the sale's own security code and expiry.
+    for (body, code) in [
+        (r#"{"status":"failed","status_code":917,"msg":"no"}"#, "917"),
+        (r#"{"status":"failed","status_code":"1131","msg":"no"}"#, "1131"),
+    ] {
+        assert_eq!(answer(400, body).status_code(), Some(code));
+    }
+    let echo = answer(400, r#"{"status":"failed","status_code":4242424242424242,"msg":"917 is wrong"}"#);
+    assert!(!echo.status_code().unwrap().contains("424242424242"), "what is longer is scrubbed");
+    assert!(!echo.to_string().contains("917"), "and so is the message: {echo}");
+}
+
+#[test]
 fn d64_the_snippet_is_bounded_and_scrubbed() {
     let mut body =
         r#"{"status":"failed","msg":"no","CardNumber":"4000 0000 0000 9995","note":"4242-4242-4242-4242 "#
