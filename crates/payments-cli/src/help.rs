@@ -8,8 +8,9 @@ use crate::args::ClientOptions;
 /// The end of `payments --help`: what holds for every command that talks to a service.
 pub(crate) const SETTINGS: &str = "\
 Settings:
-  base address   --base-url, else PAYMENTS_BASE_URL, else the profile's base_url;
-                 https, or plain http for a loopback address or localhost alone
+  base address   --base-url, else PAYMENTS_BASE_URL, else the profile's
+                 base_url; https, or plain http for a loopback address or
+                 localhost alone
   API key        --api-key-file, else PAYMENTS_API_KEY (the key itself), else
                  PAYMENTS_API_KEY_FILE, else the profile's api_key or
                  api_key_file; one newline at a file's end is ignored
@@ -20,8 +21,8 @@ Settings:
   A charge whose answer comes after the deadline has an unknown outcome.
   `payments check` shows which setting came from where.
 
-Profiles stand in $XDG_CONFIG_HOME/payments/config.toml, or in
-$HOME/.config/payments/config.toml, and --profile or PAYMENTS_PROFILE chooses one:
+Profiles stand in $XDG_CONFIG_HOME/payments/config.toml, or else in
+$HOME/.config/payments/config.toml; --profile or PAYMENTS_PROFILE chooses one:
   [profiles.sandbox]
   base_url = \"http://127.0.0.1:8080/api/v1/public\"
   api_key = \"test_key_of_the_fake_gateway\"
@@ -34,7 +35,8 @@ $HOME/.config/payments/config.toml, and --profile or PAYMENTS_PROFILE chooses on
   All five are optional. Paths begin at the file's folder. No profile is chosen
   by itself, so that no charge goes to production unasked, and a variable that
   is set goes before the profile. The file must be yours or root's, nobody else
-  may write to it, and if it holds an api_key nobody else may read it: chmod 600.
+  may write to it, and if it holds an api_key, nobody else may open it either:
+  chmod 600.
 
 Exit codes:
   0  processed, or found; or with --dry-run, shown and not sent
@@ -56,7 +58,7 @@ With --dry-run, which reads and checks everything and contacts nobody:
 /// The exit codes of what moves money.
 pub(crate) const CHARGE_CODES: &str = "\
 Exit codes (settings and JSON: payments --help):
-  0  processed
+  0  processed; or with --dry-run, shown and not sent
   1  anything else: see stderr
   2  invalid use or input; nothing was sent
   3  not processed; it is safe to run it again
@@ -170,7 +172,8 @@ Exit codes (settings and JSON: payments --help):
 pub(crate) const COMPLETIONS: &str = "\
 Print the completions for a shell
 
-  bash  payments completions bash > ~/.local/share/bash-completion/completions/payments
+  bash  payments completions bash \\
+          > ~/.local/share/bash-completion/completions/payments
   zsh   payments completions zsh > ~/.zfunc/_payments     (a folder of $fpath)
   fish  payments completions fish > ~/.config/fish/completions/payments.fish
 
