@@ -54,16 +54,33 @@
 //! | `delay` | the whole answer, late, on a connection that stays open |
 //! | `html`, `status`, `wrong_shape` | another whole answer |
 //!
+//! # Steering it from another language
+//!
+//! Whatever tests in Rust do through [`Sandbox::gateway`], tests in any language do over HTTP, under
+//! [`Sandbox::admin_url`]: arm faults, look at the state and at the requests, add customers and tokens, begin again, stop
+//! the clock. It is on the service's port, or on [one of its own](SandboxBuilder::admin_listen), and never under the base
+//! path. The README has the table. A request may ask for its own fault with the header `Sandbox-Fault:
+//! after_commit=reset`, unless [switched off](SandboxBuilder::control_headers); an armed fault goes first.
+//!
+//! [`OPENAPI`] describes the service itself.
+//!
+//! # What lasts
+//!
+//! Nothing, unless it is given a [file](SandboxBuilder::data). Then every change is committed and synced before anybody is
+//! told of it; requests that come at the same time share a commit. See [`DataFile`].
+//!
 //! # As a server
 //!
-//! HTTP/1.1 with keep-alive, over https if it is given a [certificate](SandboxBuilder::tls_pem). A body over 64 KiB is
+//! HTTP/1.1 with keep-alive, over https with a certificate [of its own](SandboxBuilder::tls) or a
+//! [given one](SandboxBuilder::tls_pem). Every answer has a unique `x-request-id` and says the `Sandbox-Version`. A body over 64 KiB is
 //! answered with 413, a client that takes more than ten seconds for a request's head or body, or that takes nothing of
 //! its answer for as long, is let go, and the number of [connections](SandboxBuilder::max_connections) is limited. [`Sandbox::shutdown`] finishes what is in flight.
 //!
 //! # What it is not
 //!
-//! It is no place for real cards: nothing of a card but its last four digits is kept, and everything else is gone when
-//! the process ends, but whoever can reach the port can use it.
+//! It is no place for real cards: nothing of a card but its last four digits is kept, in memory or in a file, but whoever
+//! can reach the port can use it, and steer it too. [`UnlistedCards::Refused`](payments_fake::UnlistedCards::Refused)
+//! refuses every number that is no test value.
 
 mod admin;
 mod blocking_sandbox;
