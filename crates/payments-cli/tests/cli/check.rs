@@ -175,7 +175,7 @@ fn silence_is_no_proof_of_the_key() {
         (Then::Wait, "was asked and did not answer in time: raise --timeout"),
     ] {
         let peer = Peer::new(then);
-        let run = payments_at(&peer.base_url, ["check", "--timeout", "2"]);
+        let run = payments_at(&peer.base_url, ["check", "--timeout", "4"]);
         let sentence = failed(run, 3, "not_processed", NO_KEY);
         assert!(sentence.contains(start), "{start}: {sentence}");
     }
@@ -245,7 +245,7 @@ fn a_server_that_takes_connections_and_says_nothing_is_reached_and_has_no_tls() 
     // The operating system takes connections for a listener that nobody serves.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("https://{}/x", listener.local_addr().unwrap());
-    let run = payments_at(&base_url, ["check", "--timeout", "2"]);
+    let run = payments_at(&base_url, ["check", "--timeout", "6"]);
     let sentence = failed(run, 3, "not_processed", ["passed", "failed", "skipped"]);
     assert!(sentence.contains("the TLS handshake did not end in time"), "{sentence}");
 }
