@@ -56,18 +56,13 @@ pub(crate) fn html(status: StatusCode, retry_after: Option<&HeaderValue>) -> Res
     let page = format!(
         "<!DOCTYPE html>\n<html><head><title>{status}</title></head><body><h1>{status}</h1></body></html>\n"
     );
-    with_retry_after(with_body(status, "text/html; charset=utf-8", page.into_bytes()), retry_after)
+    finished(with_body(status, "text/html; charset=utf-8", page.into_bytes()), retry_after)
 }
 
 /// The error body under any final status.
 pub(crate) fn status(status: StatusCode, retry_after: Option<&HeaderValue>) -> Response<Bytes> {
-    let mut answer = error(status, status.canonical_reason().unwrap_or("Error"));
-    if matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED) {
-        // These have no body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5), and an HTTP server would not send one.
-        answer.headers_mut().remove(CONTENT_TYPE);
-        *answer.body_mut() = Bytes::new();
-    }
-    with_retry_after(answer, retry_after)
+    let answer = error(status, status.canonical_reason().unwrap_or("Error"));
+    finished(answer, retry_after)
 }
 
 /// Good JSON of another interface.
@@ -86,7 +81,14 @@ fn with_body(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> R
     answer
 }
 
-fn with_retry_after(mut answer: Response<Bytes>, retry_after: Option<&HeaderValue>) -> Response<Bytes> {
+/// An answer under a status that somebody chose, as an HTTP server would send it.
+fn finished(mut answer: Response<Bytes>, retry_after: Option<&HeaderValue>) -> Response<Bytes> {
+    let status = answer.status();
+    if matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED) {
+        // These have no body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5).
+        answer.headers_mut().remove(CONTENT_TYPE);
+        *answer.body_mut() = Bytes::new();
+    }
     if let Some(value) = retry_after {
         answer.headers_mut().insert(RETRY_AFTER, value.clone());
     }
