@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
+use http::header::AUTHORIZATION;
 use payments_fake::Reply;
 use payments_model::scrub;
 
@@ -15,7 +16,7 @@ pub struct Exchange {
     pub client: SocketAddr,
     /// The HTTP method.
     pub method: String,
-    /// The path without its query; a card number in it is masked.
+    /// The path without its query; a card number in it is masked, and so is the key.
     pub path: String,
     /// What the client was shown.
     pub shown: Shown,
@@ -28,10 +29,14 @@ pub struct Exchange {
 impl Exchange {
     /// What is known of it before it is answered.
     pub(crate) fn begin(client: SocketAddr, request: &Request<Bytes>) -> Self {
+        // A shorter key would be found in words that have nothing to do with it.
+        const SHORTEST_KEY: usize = 8;
+        let key = request.headers().get(AUTHORIZATION).and_then(|key| key.to_str().ok());
+        let key = key.filter(|key| key.len() >= SHORTEST_KEY);
         Self {
             client,
             method: request.method().to_string(),
-            path: scrub(request.uri().path(), &[]),
+            path: scrub(request.uri().path(), key.as_slice()),
             shown: Shown::Fault("nothing"),
             request_id: None,
             took: Duration::ZERO,
