@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
+mod admin;
 mod answers;
+mod clock;
+mod control_header;
 mod faults;
+mod http;
 mod lifetime;
 mod limits;
 mod raw_client;

@@ -73,8 +73,22 @@ impl RawClient {
         format!("{method} /api/v1/public{path} HTTP/1.1\r\nhost: localhost\r\nauthorization: {key}\r\n")
     }
 
+    /// Asks for any target with any further headers, each ended by `\r\n`, and reads the answer.
+    pub(crate) fn ask(&mut self, method: &str, target: &str, headers: &str, body: &str) -> RawAnswer {
+        let (key, length) = (&self.api_key, body.len());
+        self.send(&format!(
+            "{method} {target} HTTP/1.1\r\nhost: localhost\r\nauthorization: {key}\r\n{headers}\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        ));
+        self.answer()
+    }
+
     pub(crate) fn send(&mut self, text: &str) {
-        self.stream.write_all(text.as_bytes()).unwrap();
+        self.send_bytes(text.as_bytes());
+    }
+
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).unwrap();
     }
 
     /// Reads one whole answer and leaves the connection open.

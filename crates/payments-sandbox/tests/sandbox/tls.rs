@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use payments_core::OperationName;
 use payments_core::model::Amount;
@@ -9,9 +10,11 @@ use payments_fake::Fault;
 use payments_sandbox::Sandbox;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
@@ -101,4 +104,76 @@ async fn a_certificate_that_is_none_is_an_error_without_its_text() {
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         assert!(!error.to_string().contains("nonsense"), "{error}");
     }
+}
+
+/// A client that trusts this authority and nobody else, and asks for the server by this name.
+async fn ask_as(sandbox: &Sandbox, authority_pem: &str, name: &'static str) -> io::Result<String> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority_pem.as_bytes()).unwrap()).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let socket = TcpStream::connect(sandbox.local_addr()).await?;
+    let name = ServerName::try_from(name).unwrap();
+    let mut client = TlsConnector::from(Arc::new(config)).connect(name, socket).await?;
+    client
+        .write_all(b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        .await?;
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await?;
+    Ok(answer)
+}
+
+#[tokio::test]
+async fn a_certificate_of_its_own_is_good_for_this_machine_to_whoever_trusts_its_authority() {
+    let sandbox = Sandbox::builder().tls().start().await.unwrap();
+    assert!(sandbox.base_url().starts_with("https://") && sandbox.admin_url().starts_with("https://"));
+    let authority = sandbox.ca_certificate_pem().unwrap();
+    assert!(authority.starts_with("-----BEGIN CERTIFICATE-----") && !authority.contains("PRIVATE KEY"));
+    for name in ["localhost", "127.0.0.1", "::1"] {
+        let answer = ask_as(&sandbox, authority, name).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{name}: {answer}");
+    }
+    ask_as(&sandbox, authority, "pay.example.com").await.unwrap_err();
+    ask_as(&sandbox, authority, "127.0.0.2").await.unwrap_err();
+
+    let other = Sandbox::builder().tls().start().await.unwrap();
+    ask_as(&sandbox, other.ca_certificate_pem().unwrap(), "localhost").await.unwrap_err();
+    sandbox.shutdown().await;
+    other.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_certificate_of_its_own_names_the_address_that_is_listened_on() {
+    let sandbox = Sandbox::builder().tls().listen("127.0.0.2:0".parse().unwrap()).start().await.unwrap();
+    let authority = sandbox.ca_certificate_pem().unwrap();
+    ask_as(&sandbox, authority, "127.0.0.2").await.unwrap();
+    sandbox.shutdown().await;
+}
+
+#[tokio::test]
+async fn only_a_certificate_of_its_own_has_an_authority_to_trust() {
+    assert_eq!(Sandbox::start().await.unwrap().ca_certificate_pem(), None);
+    let (given, _client) = sandbox_and_client().await;
+    assert_eq!(given.ca_certificate_pem(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_shakes_hands_is_let_go_and_does_not_hold_the_shutdown() {
+    let sandbox = Sandbox::builder().tls().start().await.unwrap();
+    let mut silent = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+    let began = Instant::now();
+    assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
+    assert!(began.elapsed() >= Duration::from_secs(10));
+
+    let mut silent = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+    // Another connection's answer means that this one was accepted before.
+    let authority = sandbox.ca_certificate_pem().unwrap().to_owned();
+    ask_as(&sandbox, &authority, "localhost").await.unwrap();
+    let began = Instant::now();
+    sandbox.shutdown().await;
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
 }

@@ -1,0 +1,480 @@
+//! The interface under `/_sandbox`, path by path.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use payments_core::OperationName;
+use payments_core::model::Amount;
+use payments_fake::{Choices, DeclineShape, Fault, Fixtures};
+use payments_sandbox::{BlockingSandbox, Sandbox, SandboxBuilder};
+use serde_json::{Value, json};
+
+use crate::raw_client::{RawAnswer, RawClient, TOKEN_PAYMENT};
+
+const PATHS: [(&str, &str); 11] = [
+    ("/health", "GET"),
+    ("/reset", "POST"),
+    ("/state", "GET"),
+    ("/customers", "POST"),
+    ("/tokens", "POST"),
+    ("/requests", "GET, DELETE"),
+    ("/faults", "GET, POST, DELETE"),
+    ("/deliver-late", "POST"),
+    ("/magic", "GET"),
+    ("/openapi.json", "GET"),
+    ("/clock", "GET, POST"),
+];
+
+fn start(builder: SandboxBuilder) -> (BlockingSandbox, RawClient) {
+    let sandbox = BlockingSandbox::start_with(builder.ignore_unfired_faults()).unwrap();
+    let client = RawClient::connect(&sandbox);
+    (sandbox, client)
+}
+
+fn ask(client: &mut RawClient, method: &str, path: &str, body: &str) -> RawAnswer {
+    client.ask(method, &format!("/_sandbox{path}"), "", body)
+}
+
+/// What a successful answer says.
+#[track_caller]
+fn done(client: &mut RawClient, method: &str, path: &str, body: &Value) -> Value {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let answer = ask(client, method, path, &body);
+    assert_eq!(
+        (answer.status(), answer.header("content-type")),
+        (200, Some("application/json")),
+        "{:?}",
+        answer.json()
+    );
+    answer.json()
+}
+
+#[track_caller]
+fn get(client: &mut RawClient, path: &str) -> Value {
+    done(client, "GET", path, &Value::Null)
+}
+
+#[track_caller]
+fn refused(client: &mut RawClient, method: &str, path: &str, body: &str) -> (u16, Value) {
+    let answer = ask(client, method, path, body);
+    let json = answer.json();
+    assert_eq!(
+        (&json["status"], &json["status_code"]),
+        (&json!("failed"), &json!(answer.status())),
+        "{json}"
+    );
+    (answer.status(), json)
+}
+
+fn pay(client: &mut RawClient) -> Value {
+    client.post("/token-transaction", TOKEN_PAYMENT);
+    client.answer().json()
+}
+
+#[test]
+fn a_wrong_method_is_told_the_right_ones() {
+    let (_sandbox, mut client) = start(Sandbox::builder());
+    for (path, allowed) in PATHS {
+        for method in ["GET", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"] {
+            if allowed.split(", ").any(|allowed| allowed == method) {
+                continue;
+            }
+            let answer = ask(&mut client, method, path, "");
+            assert_eq!((answer.status(), answer.header("allow")), (405, Some(allowed)), "{method} {path}");
+            assert_eq!(answer.json()["status_code"], 405);
+        }
+    }
+}
+
+#[test]
+fn an_unknown_path_lists_the_known_ones() {
+    let (_sandbox, mut client) = start(Sandbox::builder());
+    for path in ["", "/", "/healthz", "/health/", "/state/1", "/api/v1/public/transaction"] {
+        let (status, body) = refused(&mut client, "GET", path, "");
+        assert_eq!(status, 404, "{path}");
+        let named: Vec<_> =
+            body["msg"].as_str().unwrap().split(' ').filter(|word| word.starts_with('/')).collect();
+        assert_eq!(named[0], "/_sandbox");
+        assert_eq!(named[1..], PATHS.map(|(path, _)| path));
+    }
+    // It only begins like the prefix, and is the service's affair.
+    assert_eq!(client.ask("GET", "/_sandboxes/health", "", "").json()["msg"], "Path not found");
+}
+
+#[test]
+fn an_unknown_parameter_is_refused_and_not_ignored() {
+    let (sandbox, mut client) = start(Sandbox::builder());
+    for (path, allowed) in PATHS {
+        let method = allowed.split(", ").next().unwrap();
+        let (status, body) = refused(&mut client, method, &format!("{path}?apikey=4242"), "");
+        assert_eq!(status, 400, "{path}");
+        let known = match path {
+            "/state" | "/customers" | "/tokens" => "the query may have api_key",
+            "/requests" => "the query may have operation and limit",
+            "/faults" => "the query may have id",
+            _ => "this takes no query",
+        };
+        assert_eq!(body["msg"], known);
+    }
+    assert_eq!(sandbox.gateway().requests(), [], "none of this went to the service");
+}
+
+#[test]
+fn a_web_page_cannot_steer_it() {
+    let (sandbox, mut client) = start(Sandbox::builder());
+    for (path, allowed) in PATHS {
+        for method in allowed.split(", ") {
+            let answer =
+                client.ask(method, &format!("/_sandbox{path}"), "origin: http://localhost:8000\r\n", "{}");
+            assert_eq!(
+                (answer.status(), &answer.json()["msg"]),
+                (403, &json!("a web page cannot steer the sandbox"))
+            );
+        }
+    }
+    assert!(sandbox.gateway().faults().is_empty());
+}
+
+#[test]
+fn health_says_what_is_there() {
+    let builder = Sandbox::builder().seed(7).api_key("key_one").api_key("key_two");
+    let (sandbox, mut client) = start(builder);
+    pay(&mut client);
+    sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
+    let health = get(&mut client, "/health");
+    let expected = json!({
+        "status": "ok", "version": payments_sandbox::VERSION, "seed": 7, "tenants": 2, "transactions": 1, "faults": 1,
+    });
+    assert_eq!(health, expected);
+    sandbox.gateway().disarm_all();
+}
+
+#[test]
+fn the_state_is_one_tenants() {
+    let (sandbox, mut client) = start(Sandbox::builder().api_key("key_one").api_key("key_two_"));
+    let paid = pay(&mut client)["data"]["TransactionId"].clone();
+    let state = get(&mut client, "/state");
+    assert_eq!(state["transactions"][0]["TransactionId"], paid);
+    for (name, value) in [
+        ("Operation", json!("token-transaction")),
+        ("ReferenceNo", Value::Null),
+        ("Description", Value::Null),
+        ("TokenId", json!("tok_approved")),
+        ("Voided", json!(false)),
+    ] {
+        assert_eq!(state["transactions"][0][name], value);
+    }
+    assert_eq!(get(&mut client, "/state?api_key=key_one"), state);
+    let other = get(&mut client, "/state?api_key=key%5Ftwo%5F");
+    assert_eq!((&other["transactions"], other["customers"].as_array().unwrap().len()), (&json!([]), 1));
+    for path in ["/state?api_key=key_three", "/state?api_key="] {
+        let (status, body) = refused(&mut client, "GET", path, "");
+        assert_eq!((status, &body["msg"]), (404, &json!("this sandbox does not accept that api_key")));
+    }
+    assert_eq!(
+        refused(&mut client, "POST", "/customers?api_key=key_three", r#"{"CustomerId":"cus_7"}"#).0,
+        404
+    );
+    assert_eq!(refused(&mut client, "POST", "/tokens?api_key=key_three", r#"{"TokenId":"tok_7"}"#).0, 404);
+    drop(sandbox);
+}
+
+#[test]
+fn customers_and_tokens_are_made_for_the_key_that_is_named() {
+    let (sandbox, mut client) = start(Sandbox::builder().api_key("key_one").api_key("key_two"));
+    let made = done(
+        &mut client,
+        "POST",
+        "/customers?api_key=key_two",
+        &json!({"CustomerId": "cus_7", "City": "London"}),
+    );
+    assert_eq!((&made["City"], &made["StateId"]), (&json!("London"), &json!(0)));
+    let card = json!({"TokenId": "tok_7", "GatewayCustomerId": "gc_7", "CardNumber": "4242424242424242"});
+    let made = done(&mut client, "POST", "/tokens?api_key=key_two", &card);
+    assert_eq!((&made["CardNumber"], &made["Declines"]), (&json!("************4242"), &json!(false)));
+
+    let charge =
+        json!({"TokenId": "tok_7", "GatewayCustomerId": "gc_7", "Amount": 1, "ConvenienceFeeActive": false});
+    let under = |key: &str| {
+        let mut client = RawClient::to(sandbox.base_url(), key).unwrap();
+        client.get("/customer/cus_7");
+        let found = client.answer().status();
+        client.post("/token-transaction", &charge.to_string());
+        (found, client.answer().status())
+    };
+    assert_eq!([under("key_one"), under("key_two")], [(404, 400), (200, 200)]);
+}
+
+#[test]
+fn a_wrong_document_is_refused_with_all_its_problems() {
+    let (sandbox, mut client) = start(Sandbox::builder());
+    let (status, body) = refused(
+        &mut client,
+        "POST",
+        "/tokens",
+        r#"{"CardNumber":4242424242424242,"Cvv":"123","Declines":1}"#,
+    );
+    let problems = json!([
+        "TokenId must be there",
+        "CardNumber must be a text",
+        "Declines must be true or false",
+        "Cvv is not a field here",
+    ]);
+    assert_eq!((status, &body["problems"]), (400, &problems));
+    assert_eq!(
+        body["msg"],
+        "TokenId must be there; CardNumber must be a text; Declines must be true or false; Cvv is not a field here"
+    );
+    for (path, body) in [
+        ("/customers", "{}"),
+        ("/customers", "nonsense"),
+        ("/tokens", ""),
+        ("/tokens", "[]"),
+        ("/faults", "{}"),
+        ("/faults", "{\"operation\":\"any\""),
+        ("/faults", r#"{"operation":"any","phase":"late","kind":"explode"}"#),
+        ("/reset", "true"),
+        ("/reset", "nonsense"),
+        ("/reset", r#"{"keep_fixtures":1}"#),
+        ("/reset", r#"{"keep_fixture":true}"#),
+        ("/reset", r#"{"keep_fixtures":true,"more":1}"#),
+    ] {
+        assert_eq!(refused(&mut client, "POST", path, body).0, 400, "{path} {body}");
+    }
+    client.send_bytes(
+        b"POST /_sandbox/tokens HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n\xff\xfe",
+    );
+    assert_eq!(client.answer().json()["msg"], "the body must be UTF-8");
+    assert_eq!(
+        sandbox.gateway().first_tenant().state_json(),
+        payments_fake::FakeGateway::new().first_tenant().state_json()
+    );
+}
+
+#[test]
+fn a_document_of_up_to_a_mebibyte_is_taken() {
+    let (_sandbox, mut client) = start(Sandbox::builder());
+    let customer = r#"{"CustomerId":"cus_7"}"#;
+    let padded = |length: usize| format!("{customer}{}", " ".repeat(length - customer.len()));
+    assert_eq!(ask(&mut client, "POST", "/customers", &padded(1024 * 1024)).status(), 200);
+    assert_eq!(refused(&mut client, "POST", "/customers", &padded(1024 * 1024 + 1)).0, 413);
+    assert_eq!(get(&mut client, "/health")["status"], "ok", "the connection goes on");
+}
+
+#[test]
+fn requests_are_shown_newest_last_and_can_be_narrowed_and_forgotten() {
+    let (_sandbox, mut client) = start(Sandbox::builder());
+    for path in ["/customer/cus_1", "/transaction/txn_1", "/customer/cus_2", "/refund"] {
+        client.get(path);
+        client.answer();
+    }
+    pay(&mut client);
+    let mut paths = |query: &str| -> Vec<String> {
+        let requests = get(&mut client, &format!("/requests{query}"));
+        let path = |request: &Value| {
+            request["path"].as_str().unwrap().strip_prefix("/api/v1/public").unwrap().to_owned()
+        };
+        requests["requests"].as_array().unwrap().iter().map(path).collect()
+    };
+    let all = ["/customer/cus_1", "/transaction/txn_1", "/customer/cus_2", "/refund", "/token-transaction"];
+    assert_eq!(paths(""), all);
+    assert_eq!(paths("?limit=2"), all[3..]);
+    assert_eq!(paths("?limit=0"), [""; 0]);
+    assert_eq!(paths("?limit=99"), all);
+    assert_eq!(paths("?operation=get-customer"), ["/customer/cus_1", "/customer/cus_2"]);
+    assert_eq!(paths("?limit=1&operation=get-customer"), ["/customer/cus_2"]);
+    assert_eq!(paths("?operation=void"), [""; 0]);
+    for (query, msg) in [
+        ("?limit=many", "limit must be a whole number"),
+        ("?limit=-1", "limit must be a whole number"),
+        (
+            "?operation=refund",
+            "operation must be one of transaction, token-transaction, void, get-transaction, get-customer",
+        ),
+    ] {
+        let (status, body) = refused(&mut client, "GET", &format!("/requests{query}"), "");
+        assert_eq!((status, &body["msg"]), (400, &json!(msg)));
+    }
+    assert_eq!(done(&mut client, "DELETE", "/requests", &Value::Null), json!({}));
+    assert_eq!(get(&mut client, "/requests"), json!({"requests": []}));
+    assert_eq!(get(&mut client, "/state")["transactions"].as_array().unwrap().len(), 1, "the books stay");
+}
+
+#[test]
+fn faults_are_armed_counted_listed_and_taken_back() {
+    let (sandbox, mut client) = start(Sandbox::builder());
+    assert_eq!(get(&mut client, "/faults"), json!({"faults": []}));
+    let fault = json!({"operation": "token-transaction", "phase": "after_commit", "kind": "wrong_shape", "skip": 1, "times": 2});
+    let armed = done(&mut client, "POST", "/faults", &fault);
+    assert_eq!((&armed["id"], &armed["fired"], &armed["seen"]), (&json!("fault_1"), &json!(0), &json!(0)));
+    let other = done(
+        &mut client,
+        "POST",
+        "/faults",
+        &json!({"operation": "any", "phase": "late", "kind": "close", "skip": 9}),
+    );
+    assert_eq!(other["id"], "fault_2");
+    let shapes: Vec<_> = (0..4).map(|_| pay(&mut client)["status"].clone()).collect();
+    assert_eq!(shapes, [json!("success"), Value::Null, Value::Null, json!("success")]);
+    let listed = get(&mut client, "/faults");
+    let counts: Vec<_> = listed["faults"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|fault| (fault["seen"].clone(), fault["fired"].clone()))
+        .collect();
+    assert_eq!(counts, [(json!(4), json!(2)), (json!(4), json!(0))]);
+    assert_eq!(sandbox.gateway().ledger().charged().count(), 4, "the shape was wrong after the commit");
+
+    for id in ["fault_3", "1", ""] {
+        assert_eq!(refused(&mut client, "DELETE", &format!("/faults?id={id}"), "").0, 404);
+    }
+    assert_eq!(done(&mut client, "DELETE", "/faults?id=fault_1", &Value::Null), json!({}));
+    assert_eq!(refused(&mut client, "DELETE", "/faults?id=fault_1", "").0, 404);
+    assert_eq!(get(&mut client, "/faults")["faults"].as_array().unwrap().len(), 1);
+    assert_eq!(done(&mut client, "DELETE", "/faults", &Value::Null), json!({}));
+    assert_eq!(get(&mut client, "/faults"), json!({"faults": []}));
+}
+
+#[test]
+fn what_is_late_is_delivered_when_it_is_asked_for() {
+    let (sandbox, mut client) = start(Sandbox::builder());
+    done(&mut client, "POST", "/faults", &json!({"operation": "any", "phase": "late", "kind": "html"}));
+    client.post("/token-transaction", TOKEN_PAYMENT);
+    assert_eq!(client.answer().status(), 502);
+    assert_eq!(get(&mut client, "/state")["transactions"], json!([]));
+    assert_eq!(done(&mut client, "POST", "/deliver-late", &Value::Null), json!({"delivered": 1}));
+    assert_eq!(done(&mut client, "POST", "/deliver-late", &Value::Null), json!({"delivered": 0}));
+    sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
+}
+
+#[test]
+fn a_reset_begins_again_with_or_without_the_fixtures() {
+    let fixtures = r#"{
+        "customers": [{"CustomerId": "cus_7"}],
+        "tokens": [{"TokenId": "tok_7"}],
+        "transactions": [{"TransactionId": "txn_7", "Amount": 1, "TransactionType": 2}],
+        "faults": [{"operation": "void", "phase": "late", "kind": "close", "skip": 1}]
+    }"#;
+    let builder = Sandbox::builder().fixtures(Fixtures::from_json(fixtures).unwrap());
+    let (_sandbox, mut client) = start(builder);
+    let at_the_start = get(&mut client, "/state");
+    assert_eq!(at_the_start["transactions"][0]["TransactionId"], "txn_7");
+    let use_it = |client: &mut RawClient| {
+        pay(client);
+        client.post("/void", r#"{"TransactionId":"txn_7"}"#);
+        client.answer();
+        done(client, "POST", "/clock", &json!({"freeze": true, "set": "2030-01-31T12:00:00Z"}));
+    };
+    use_it(&mut client);
+    assert_ne!(get(&mut client, "/state"), at_the_start);
+    assert_eq!(done(&mut client, "POST", "/reset", &json!({"keep_fixtures": true})), json!({}));
+    assert_eq!(get(&mut client, "/state"), at_the_start);
+    assert_eq!(get(&mut client, "/faults")["faults"][0]["seen"], 0);
+    assert_eq!(get(&mut client, "/faults")["faults"].as_array().unwrap().len(), 1);
+    assert_eq!(get(&mut client, "/requests"), json!({"requests": []}));
+    assert_eq!(get(&mut client, "/clock")["frozen"], false);
+
+    for body in [json!({}), json!({"keep_fixtures": false}), Value::Null] {
+        use_it(&mut client);
+        done(&mut client, "POST", "/reset", &body);
+        let state = get(&mut client, "/state");
+        assert_eq!((&state["transactions"], &state["tokens"]), (&json!([]), &json!([])));
+        assert_eq!(state["customers"].as_array().unwrap().len(), 1, "the seeded one");
+        assert_eq!(get(&mut client, "/faults"), json!({"faults": []}));
+    }
+}
+
+#[test]
+fn a_state_can_be_loaded_again() {
+    let (_sandbox, mut client) = start(Sandbox::builder());
+    pay(&mut client);
+    done(&mut client, "POST", "/customers", &json!({"CustomerId": "cus_7"}));
+    done(&mut client, "POST", "/tokens", &json!({"TokenId": "tok_7"}));
+    let state = get(&mut client, "/state");
+    let fixtures = Fixtures::from_json(&state.to_string()).unwrap();
+    let (_other, mut other) = start(Sandbox::builder().fixtures(fixtures));
+    assert_eq!(get(&mut other, "/state"), state);
+}
+
+#[test]
+fn the_tables_and_the_description_are_served() {
+    let (_sandbox, mut client) = start(Sandbox::builder());
+    let magic = get(&mut client, "/magic");
+    let declined = json!({"field": "CardNumber", "value": "4000000000000002", "effect": "declines", "result": "declined"});
+    assert!(magic["values"].as_array().unwrap().contains(&declined));
+    assert_eq!(magic["values"].as_array().unwrap().len(), payments_fake::test_values::TEST_VALUES.len());
+    let described = ask(&mut client, "GET", "/openapi.json", "");
+    assert_eq!(described.body, payments_sandbox::OPENAPI.as_bytes());
+}
+
+#[test]
+fn it_is_nowhere_under_the_base_path_and_needs_no_key() {
+    let (sandbox, _) = start(Sandbox::builder());
+    let mut stranger = RawClient::to(sandbox.base_url(), "wrong").unwrap();
+    assert_eq!(get(&mut stranger, "/health")["status"], "ok");
+    stranger.get("/_sandbox/health");
+    assert_eq!(stranger.answer().status(), 404);
+}
+
+#[test]
+fn with_a_port_of_its_own_it_is_on_no_other() {
+    let any_port = "127.0.0.1:0".parse().unwrap();
+    let (sandbox, mut service) = start(Sandbox::builder().admin_listen(any_port));
+    let mut admin = RawClient::to(sandbox.admin_url(), &sandbox.api_key()).unwrap();
+    assert_eq!(get(&mut admin, "/health")["transactions"], 0);
+    pay(&mut service);
+    assert_eq!(get(&mut admin, "/health")["transactions"], 1);
+
+    let answer = service.ask("GET", "/_sandbox/health", "", "");
+    assert_eq!((answer.status(), &answer.json()["msg"]), (404, &json!("Path not found")));
+    admin.post("/token-transaction", TOKEN_PAYMENT);
+    let answer = admin.answer();
+    assert_eq!(answer.status(), 404);
+    assert_eq!(answer.json()["msg"], "Path not found: this port is for /_sandbox alone");
+    assert!(answer.header("x-request-id").is_some() && answer.header("sandbox-version").is_some());
+    sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
+}
+
+#[test]
+fn the_key_in_a_query_is_neither_recorded_nor_logged() {
+    let lines = Arc::new(Mutex::new(String::new()));
+    let log = Arc::clone(&lines);
+    let builder = Sandbox::builder().api_key("key_of_a_tenant").on_exchange(move |exchange| {
+        writeln!(log.lock().unwrap(), "{exchange} {exchange:?}").unwrap();
+    });
+    let (_sandbox, mut client) = start(builder);
+    get(&mut client, "/state?api_key=key_of_a_tenant");
+    client.ask("GET", "/api/v1/public/customer/cus_1?api_key=key_of_a_tenant", "", "");
+    client.ask("GET", "/api/v1/public/customer/4242424242424242?card=4242424242424242", "", "");
+    client.get("/customer/key_of_a_tenant");
+    client.answer();
+    client.post("/token-transaction", r#"{"TokenId":"4242424242424242"}"#);
+    client.answer();
+    let requests = get(&mut client, "/requests");
+    assert_eq!(requests["requests"].as_array().unwrap().len(), 4);
+    let lines = lines.lock().unwrap();
+    assert_eq!(lines.lines().count(), 4);
+    for text in [requests.to_string(), lines.clone()] {
+        assert!(!text.contains("key_of_a_tenant") && !text.contains("4242424242424242"), "{text}");
+    }
+    assert!(lines.contains("GET /api/v1/public/customer/cus_1 200 in "), "{lines}");
+}
+
+#[test]
+fn choices_and_a_seed_are_kept_by_the_sandbox_that_was_given_them() {
+    let choose = |choices: &mut Choices| choices.decline_shape = DeclineShape::PaymentRequired;
+    let declined = || {
+        let (sandbox, mut client) = start(Sandbox::builder().seed(7).choices(choose));
+        client.post("/token-transaction", &TOKEN_PAYMENT.replace("tok_approved", "tok_declined"));
+        let status = client.answer().status();
+        (
+            status,
+            pay(&mut client)["data"]["TransactionId"].clone(),
+            sandbox.gateway().ledger().entries().len(),
+        )
+    };
+    let first = declined();
+    assert_eq!((first.0, first.2), (402, 2));
+    assert_eq!(declined(), first);
+}
