@@ -35,7 +35,7 @@ fn the_session_with_curl_says_what_the_readme_shows() {
         match line.strip_prefix("$ ") {
             Some(command) => {
                 // An error of the command is part of what is shown; a line ends where the next command begins.
-                script.push_str(&format!("echo '$'\n{command}\necho\n"));
+                script.extend(["echo '$'\n", command, "\necho\n"]);
                 shown.push_str("$\n");
             }
             None => {
