@@ -1,10 +1,11 @@
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
+use std::time::SystemTime;
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    KeyUsagePurpose,
+    KeyUsagePurpose, date_time_ymd,
 };
 
 /// A certificate chain and its key, in PEM.
@@ -27,6 +28,10 @@ impl Certificate {
         authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         authority.distinguished_name.push(DnType::CommonName, "payments sandbox authority");
+        let year = this_year();
+        // Apple's clients take no certificate that is good for more than 825 days, whoever vouches for it.
+        let (not_before, not_after) = (date_time_ymd(year - 1, 12, 1), date_time_ymd(year + 2, 1, 1));
+        (authority.not_before, authority.not_after) = (not_before, not_after);
         let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
 
         let mut names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
@@ -36,6 +41,7 @@ impl Certificate {
         }
         let mut leaf = CertificateParams::new(names)?;
         leaf.distinguished_name.push(DnType::CommonName, "payments sandbox");
+        (leaf.not_before, leaf.not_after) = (not_before, not_after);
         leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         // Strict clients, Python's since 3.13 among them, want to see which key signed.
@@ -45,6 +51,12 @@ impl Certificate {
         let own = Self { chain: leaf.pem(), private_key: key.serialize_pem() };
         Ok((own, authority.pem()))
     }
+}
+
+fn this_year() -> i32 {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let year = now.split('-').next().and_then(|year| year.parse().ok());
+    year.expect("such a time begins with its year")
 }
 
 impl fmt::Debug for Certificate {

@@ -35,6 +35,7 @@ pub(crate) async fn serve(socket: impl Socket, site: Arc<Site>, mut shutdown: Sh
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
+        .max_buf_size(LARGEST_HEAD)
         .serve_connection(TokioIo::new(PatientSocket::new(socket)), service);
 
     let mut is_stopping = false;
@@ -63,6 +64,9 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Chosen by this SDK: and ten more for its body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Chosen by this SDK: what a request's head may have, because the newest requests are kept.
+const LARGEST_HEAD: usize = 64 * 1024;
 
 /// What is read and forgotten beyond what is wanted, so that a client that writes all before it reads meets the answer and not a
 /// reset, and may go on.

@@ -27,6 +27,17 @@ fn d37_a_body_over_64_kib_is_too_large_and_the_connection_goes_on() {
 }
 
 #[test]
+fn a_head_of_more_than_64_kib_is_too_large_and_is_not_kept() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    let of_length = |length: usize| format!("x-long: {}\r\n", "a".repeat(length));
+    let mut client = RawClient::connect(&sandbox);
+    let target = "/api/v1/public/customer/cus_1";
+    assert_eq!(client.ask("GET", target, &of_length(60 * 1024), "").status(), 200);
+    assert_eq!(client.ask("GET", target, &of_length(70 * 1024), "").status(), 431);
+    assert_eq!(sandbox.gateway().requests().len(), 1);
+}
+
+#[test]
 fn a_request_that_breaks_off_is_none() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut client = RawClient::connect(&sandbox);
