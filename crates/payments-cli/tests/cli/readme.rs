@@ -32,16 +32,12 @@ fn the_session_with_curl_says_what_the_readme_shows() {
     let mut script = String::new();
     let mut shown = String::new();
     for line in lines {
-        match line.strip_prefix("$ ") {
-            Some(command) => {
-                // An error of the command is part of what is shown; a line ends where the next command begins.
-                script.extend(["echo '$'\n", command, "\necho\n"]);
-                shown.push_str("$\n");
-            }
-            None => {
-                shown.push_str(line);
-                shown.push('\n');
-            }
+        if let Some(command) = line.strip_prefix("$ ") {
+            // An error of the command is part of what is shown; a line ends where the next command begins.
+            script.extend(["echo '$'\n", command, "\necho\n"]);
+            shown.push_str("$\n");
+        } else {
+            shown.extend([line, "\n"]);
         }
     }
     let script = format!("exec 2>&1\n{}", script.replace(SHOWN_ADDRESS, &address));
