@@ -72,9 +72,11 @@
 //! # As a server
 //!
 //! HTTP/1.1 with keep-alive, over https with a certificate [of its own](SandboxBuilder::tls) or a
-//! [given one](SandboxBuilder::tls_pem). Every answer has a unique `x-request-id` and says the `Sandbox-Version`. A body over 64 KiB is
-//! answered with 413, a client that takes more than ten seconds for a request's head or body, or that takes nothing of
-//! its answer for as long, is let go, and the number of [connections](SandboxBuilder::max_connections) is limited. [`Sandbox::shutdown`] finishes what is in flight.
+//! [given one](SandboxBuilder::tls_pem). Every answer to a request has a unique `x-request-id` and says the
+//! `Sandbox-Version`; only what cannot be read as a request is refused without. A body over 64 KiB is answered with 413, a
+//! head over 64 KiB with 431. A client that takes more than ten seconds for a request's head or body, or that takes nothing
+//! of its answer for as long, is let go, and the number of [connections](SandboxBuilder::max_connections) is limited.
+//! [`Sandbox::shutdown`] finishes what is in flight.
 //!
 //! # What it is not
 //!
