@@ -5,7 +5,6 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use crate::check::{Check, Entry, Invalid};
-use crate::document;
 use crate::json_tokens::leaf_texts;
 use crate::json_writer::{self, ObjectWriter, quoted};
 use crate::payment::{Payment, payment_accessors, payment_setters};
@@ -14,7 +13,8 @@ use crate::redact::Redacted;
 use crate::secret::SecretText;
 use crate::violation::printable_field_name;
 use crate::{
-    Amount, ConvenienceFee, Payer, SecretBytes, SuggestedMode, TransactionType, ValidationError, Violation,
+    Amount, ConvenienceFee, Payer, RequestMembers, SecretBytes, SuggestedMode, TransactionType,
+    ValidationError, Violation,
 };
 
 /// A checked request to take a payment from a bank account: `POST /transaction` with the mode `ACH`.
@@ -79,11 +79,24 @@ impl AchTransaction {
     /// interface's fields that is repeated, `null` or of another JSON type than the interface names. `body`
     /// if it is no JSON object. Nothing was sent.
     pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
+        Self::from_members(&RequestMembers::read(document)?)
+    }
+
+    /// The same from members that were read already.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json`](Self::from_json).
+    pub fn from_members(members: &RequestMembers<'_>) -> Result<Self, ValidationError> {
         let mut draft = AchDraft::default();
-        document::read(document, |name, raw| match draft.payment.slot(&name) {
-            Some(slot) => slot.put(raw),
-            None => draft.account_fields.push(AccountField::new(name, SecretText::new(raw.get().to_owned()))),
-        })?;
+        for (name, raw) in members.iter_raw() {
+            if let Some(slot) = draft.payment.slot(name) {
+                slot.put(raw);
+            } else {
+                let value = SecretText::new(raw.get().to_owned());
+                draft.account_fields.push(AccountField::new(name, value));
+            }
+        }
         draft.check()
     }
 
@@ -213,7 +226,7 @@ impl AchDraft<'_> {
             names?;
             Ok(AchTransaction { payment: Payment { head: head?, tail: tail? }, account_fields })
         })();
-        check.finish(request, |request| json_writer::encoded_len(|out| request.write(out)))
+        check.finish(request, AchTransaction::write)
     }
 }
 

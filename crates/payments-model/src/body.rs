@@ -1,7 +1,7 @@
 use std::fmt;
 
-use crate::document::BYTE_ORDER_MARK;
 use crate::json_object::{JSON_WHITESPACE, ObjectError};
+use crate::request_members::BYTE_ORDER_MARK;
 use crate::{Answer, TransactionId};
 
 /// A response body, as far as it can be read.

@@ -11,7 +11,7 @@ use crate::payment::{Payment, payment_accessors, payment_setters};
 use crate::payment_draft::PaymentDraft;
 use crate::redact::Redacted;
 use crate::{
-    Amount, Card, CardNumber, ConvenienceFee, Cvv, Expiry, Payer, SecretBytes, SuggestedMode,
+    Amount, Card, CardNumber, ConvenienceFee, Cvv, Expiry, Payer, RequestMembers, SecretBytes, SuggestedMode,
     TransactionType, UnknownFields, ValidationError, Violation,
 };
 
@@ -96,7 +96,19 @@ impl CardTransaction {
     ///
     /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
     pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
-        document::parse::<CardDraft<'_>>(document, unknown)
+        Self::from_members(&RequestMembers::read(document)?, unknown)
+    }
+
+    /// The same from members that were read already.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json_with`](Self::from_json_with).
+    pub fn from_members(
+        members: &RequestMembers<'_>,
+        unknown: UnknownFields,
+    ) -> Result<Self, ValidationError> {
+        document::parse::<CardDraft<'_>>(members, unknown)
     }
 
     /// The request as JSON, in the order of the interface's table, without the fields that are not set.
@@ -248,7 +260,7 @@ impl<'a> Draft<'a> for CardDraft<'a> {
                 expiry: expiry?,
             })
         })();
-        check.finish(request, |request| json_writer::encoded_len(|out| request.write(out)))
+        check.finish(request, CardTransaction::write)
     }
 }
 

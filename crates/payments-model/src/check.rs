@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::json_writer::{ObjectWriter, fits};
 use crate::{Amount, ValidationError, Violation};
 
 /// The rest of a sentence that begins with the field's name.
@@ -93,16 +94,16 @@ impl Check {
         self.optional(field, entry, Ok)
     }
 
-    /// The request if nothing was found wrong with it, including its encoded length.
+    /// The request if nothing was found wrong with it, including the length of what `write` writes of it.
     pub(crate) fn finish<T>(
         mut self,
         request: Result<T, Invalid>,
-        encoded_len: impl FnOnce(&T) -> usize,
+        write: impl Fn(&T, &mut ObjectWriter<'_>),
     ) -> Result<T, ValidationError> {
         if let Ok(request) = request
             && self.violations.is_empty()
         {
-            if encoded_len(&request) <= MAX_BODY_BYTES {
+            if fits(MAX_BODY_BYTES, |out| write(&request, out)) {
                 return Ok(request);
             }
             self.refuse(Violation::new("body", "must be at most 65536 bytes of JSON"));

@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use crate::check::Entry;
-use crate::json_object::{self, ObjectError, for_each_member};
-use crate::{Amount, UnknownFields, ValidationError, Violation};
+use crate::{Amount, RequestMembers, UnknownFields, ValidationError, Violation, json_object};
 
 /// A place for one field of the interface, by the JSON type that the interface names.
 pub(crate) enum Slot<'s, 'a> {
@@ -29,22 +28,6 @@ impl<'a> Slot<'_, 'a> {
     }
 }
 
-/// Calls `member` for every member of the document.
-pub(crate) fn read<'a>(
-    document: &'a [u8],
-    member: impl FnMut(Cow<'a, str>, &'a RawValue),
-) -> Result<(), ValidationError> {
-    let document = document.strip_prefix(BYTE_ORDER_MARK).unwrap_or(document);
-    let text = str::from_utf8(document).map_err(|_| ValidationError::one("body", "must be UTF-8"))?;
-    for_each_member(text, member).map_err(|error| match error {
-        ObjectError::NotAnObject => ValidationError::one("body", "must be a JSON object"),
-        ObjectError::NotJson { line, column } => {
-            let rule = format!("must be JSON; it stops being so at line {line}, column {column}");
-            ValidationError::new(vec![Violation::new("body", rule)])
-        }
-    })
-}
-
 /// A request before it is checked, whose fields are those of the interface and no others.
 pub(crate) trait Draft<'a>: Default {
     type Request;
@@ -56,22 +39,22 @@ pub(crate) trait Draft<'a>: Default {
     fn check(self, unknown: Vec<Violation>) -> Result<Self::Request, ValidationError>;
 }
 
-/// The request that the document asks for.
+/// The request that the members ask for.
 pub(crate) fn parse<'a, D: Draft<'a>>(
-    document: &'a [u8],
+    members: &RequestMembers<'a>,
     unknown_fields: UnknownFields,
 ) -> Result<D::Request, ValidationError> {
     let mut draft = D::default();
     let mut unknown = Vec::new();
-    read(document, |name, raw| match draft.slot(&name) {
-        Some(slot) => slot.put(raw),
-        None if unknown_fields == UnknownFields::Ignored => {}
-        None => unknown.push(Violation::of_named(&name, "is not a field of this request")),
-    })?;
+    for (name, raw) in members.iter_raw() {
+        match draft.slot(name) {
+            Some(slot) => slot.put(raw),
+            None if unknown_fields == UnknownFields::Ignored => {}
+            None => unknown.push(Violation::of_named(name, "is not a field of this request")),
+        }
+    }
     draft.check(unknown)
 }
-
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 fn given<T>(value: Option<T>, otherwise: &'static str) -> Entry<T> {
     value.map_or(Entry::Refused(otherwise), Entry::Given)

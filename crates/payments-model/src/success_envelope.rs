@@ -22,17 +22,26 @@ impl SuccessEnvelope {
 
     /// The answer to a POST. Data that cannot be written as JSON becomes `null`; a record always can.
     pub fn post(message: &str, data: &impl Serialize) -> Vec<u8> {
-        let data = to_json(data);
+        Self::post_encoded(message, &to_json(data))
+    }
+
+    /// The same with data that is JSON already, a record that is kept encoded for example. It is copied as it is and not
+    /// looked at.
+    pub fn post_encoded(message: &str, data: &str) -> Vec<u8> {
         encode_plain(|out| {
             out.text("status", "success");
-            write_rest(out, 100, message, &data);
+            write_rest(out, 100, message, data);
         })
     }
 
     /// The answer to a GET. Data that cannot be written as JSON becomes `null`; a record always can.
     pub fn get(message: &str, data: &impl Serialize) -> Vec<u8> {
-        let data = to_json(data);
-        encode_plain(|out| write_rest(out, 200, message, &data))
+        Self::get_encoded(message, &to_json(data))
+    }
+
+    /// The same with data that is JSON already; see [`post_encoded`](Self::post_encoded).
+    pub fn get_encoded(message: &str, data: &str) -> Vec<u8> {
+        encode_plain(|out| write_rest(out, 200, message, data))
     }
 }
 

@@ -6,8 +6,8 @@ use crate::document::{self, Draft, Slot};
 use crate::json_writer::{self, ObjectWriter};
 use crate::redact::Redacted;
 use crate::{
-    Amount, ConvenienceFee, GatewayCustomerId, SecretBytes, TokenId, UnknownFields, ValidationError,
-    Violation,
+    Amount, ConvenienceFee, GatewayCustomerId, RequestMembers, SecretBytes, TokenId, UnknownFields,
+    ValidationError, Violation,
 };
 
 /// A checked request to charge a stored payment token: the body of `POST /token-transaction`.
@@ -74,7 +74,19 @@ impl TokenTransaction {
     ///
     /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
     pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
-        document::parse::<TokenDraft<'_>>(document, unknown)
+        Self::from_members(&RequestMembers::read(document)?, unknown)
+    }
+
+    /// The same from members that were read already.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json_with`](Self::from_json_with).
+    pub fn from_members(
+        members: &RequestMembers<'_>,
+        unknown: UnknownFields,
+    ) -> Result<Self, ValidationError> {
+        document::parse::<TokenDraft<'_>>(members, unknown)
     }
 
     /// The request as JSON, in the order of the interface's table, without the fields that are not set.
@@ -236,6 +248,6 @@ impl<'a> Draft<'a> for TokenDraft<'a> {
                 reference_no: reference_no?,
             })
         })();
-        check.finish(request, |request| json_writer::encoded_len(|out| request.write(out)))
+        check.finish(request, TokenTransaction::write)
     }
 }

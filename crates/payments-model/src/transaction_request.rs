@@ -1,6 +1,6 @@
-use crate::document;
 use crate::{
-    AchTransaction, CardTransaction, SecretBytes, SuggestedMode, UnknownFields, ValidationError, json_object,
+    AchTransaction, CardTransaction, RequestMembers, SecretBytes, SuggestedMode, UnknownFields,
+    ValidationError, json_object,
 };
 
 /// A request to `POST /transaction` of either kind, for those who learn the kind from the document itself.
@@ -33,17 +33,24 @@ impl TransactionRequest {
     ///
     /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
     pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
-        let mut is_ach = false;
-        document::read(document, |name, raw| {
-            if name == "SuggestedMode" {
-                is_ach |=
-                    json_object::text(raw).is_some_and(|mode| mode.eq_ignore_ascii_case(SuggestedMode::ACH));
-            }
-        })?;
-        if is_ach {
-            AchTransaction::from_json(document).map(Self::Ach)
+        Self::from_members(&RequestMembers::read(document)?, unknown)
+    }
+
+    /// The same from members that were read already.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json_with`](Self::from_json_with).
+    pub fn from_members(
+        members: &RequestMembers<'_>,
+        unknown: UnknownFields,
+    ) -> Result<Self, ValidationError> {
+        let mut modes = members.iter_raw().filter(|(name, _)| *name == "SuggestedMode");
+        let is_ach = |mode: &str| mode.eq_ignore_ascii_case(SuggestedMode::ACH);
+        if modes.any(|(_, raw)| json_object::text(raw).is_some_and(|mode| is_ach(&mode))) {
+            AchTransaction::from_members(members).map(Self::Ach)
         } else {
-            CardTransaction::from_json_with(document, unknown).map(Self::Card)
+            CardTransaction::from_members(members, unknown).map(Self::Card)
         }
     }
 

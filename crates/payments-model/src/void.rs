@@ -5,7 +5,7 @@ use crate::check::{Check, Entry, not_blank};
 use crate::document::{self, Draft, Slot};
 use crate::json_writer::{self, ObjectWriter};
 use crate::redact::Redacted;
-use crate::{SecretBytes, TransactionId, UnknownFields, ValidationError, Violation};
+use crate::{RequestMembers, SecretBytes, TransactionId, UnknownFields, ValidationError, Violation};
 
 /// A request to void an authorised transaction: the body of `POST /void`.
 ///
@@ -57,7 +57,19 @@ impl Void {
     ///
     /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
     pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
-        document::parse::<VoidDraft<'_>>(document, unknown)
+        Self::from_members(&RequestMembers::read(document)?, unknown)
+    }
+
+    /// The same from members that were read already.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json_with`](Self::from_json_with).
+    pub fn from_members(
+        members: &RequestMembers<'_>,
+        unknown: UnknownFields,
+    ) -> Result<Self, ValidationError> {
+        document::parse::<VoidDraft<'_>>(members, unknown)
     }
 
     /// The request as JSON, in the order of the interface's table.
@@ -127,7 +139,7 @@ impl<'a> Draft<'a> for VoidDraft<'a> {
             transaction_for?;
             Ok(Void { transaction_id: transaction_id?, reason: reason? })
         })();
-        check.finish(request, |request| json_writer::encoded_len(|out| request.write(out)))
+        check.finish(request, Void::write)
     }
 }
 
