@@ -13,7 +13,9 @@ pub(crate) const VERSION: i32 = 1;
 
 /// Makes the tables in an empty database, within a transaction.
 ///
-/// A record is never moved, so that `position` is the order in which records first came. An API key is kept as its HMAC
+/// `position` is the order in which records came. A customer or a token that changes keeps its row and its place. A
+/// transaction gets another row when it is voided, and the later row says what became of it: an index over the random ids
+/// of all transactions would make every commit several times as large, and no transaction changes more than once. An API key is kept as its HMAC
 /// under a key that is in this file alone: two files do not show that they have a tenant in common.
 pub(crate) fn create(connection: &Connection, hash_key: &[u8]) -> rusqlite::Result<()> {
     connection.execute_batch(
@@ -31,9 +33,9 @@ pub(crate) fn create(connection: &Connection, hash_key: &[u8]) -> rusqlite::Resu
             tenant INTEGER NOT NULL REFERENCES tenant (id),
             kind INTEGER NOT NULL,
             id TEXT NOT NULL,
-            document TEXT NOT NULL,
-            UNIQUE (tenant, kind, id)
-        ) STRICT;",
+            document TEXT NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX record_that_changes ON record (tenant, kind, id) WHERE kind <> 1;",
     )?;
     connection.execute("INSERT INTO meta (row, hash_key, starts) VALUES (1, ?1, 0)", [hash_key])?;
     connection.pragma_update(None, "user_version", VERSION)?;
@@ -52,9 +54,13 @@ pub(crate) fn tenant(connection: &Connection, key_hash: &[u8]) -> rusqlite::Resu
 /// Every record, in the order in which they came.
 pub(crate) const ALL_RECORDS: &str = "SELECT tenant, kind, id, document FROM record ORDER BY position";
 
-/// A new record comes last, a changed one keeps its place.
+/// A transaction comes last, also if it was there before.
+pub(crate) const ADD_TRANSACTION: &str =
+    "INSERT INTO record (tenant, kind, id, document) VALUES (?1, ?2, ?3, ?4)";
+
+/// A new customer or token comes last, a changed one keeps its place.
 pub(crate) const PUT_RECORD: &str = "INSERT INTO record (tenant, kind, id, document) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (tenant, kind, id) DO UPDATE SET document = excluded.document";
+    ON CONFLICT (tenant, kind, id) WHERE kind <> 1 DO UPDATE SET document = excluded.document";
 
 pub(crate) const CLEAR_RECORDS: &str = "DELETE FROM record WHERE tenant = ?1";
 

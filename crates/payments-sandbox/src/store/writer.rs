@@ -74,6 +74,7 @@ fn failed(journal: &Journal, error: &rusqlite::Error) -> StoreError {
 /// Everything a commit needs, prepared once.
 struct Statements<'a> {
     begin: Statement<'a>,
+    add: Statement<'a>,
     put: Statement<'a>,
     clear: Statement<'a>,
     commit: Statement<'a>,
@@ -83,6 +84,7 @@ impl<'a> Statements<'a> {
     fn prepare(connection: &'a Connection) -> rusqlite::Result<Self> {
         Ok(Self {
             begin: connection.prepare("BEGIN IMMEDIATE")?,
+            add: connection.prepare(schema::ADD_TRANSACTION)?,
             put: connection.prepare(schema::PUT_RECORD)?,
             clear: connection.prepare(schema::CLEAR_RECORDS)?,
             commit: connection.prepare("COMMIT")?,
@@ -97,7 +99,7 @@ impl<'a> Statements<'a> {
             let tenant = tenants.get(*tenant).copied().unwrap_or_default();
             match change {
                 Change::Transaction { id, document } => {
-                    self.put.execute(params![tenant, Kind::Transaction, id.as_str(), document.as_ref()])?
+                    self.add.execute(params![tenant, Kind::Transaction, id.as_str(), document.as_ref()])?
                 }
                 Change::Token { id, document } => {
                     self.put.execute(params![tenant, Kind::Token, id.as_str(), document.as_ref()])?

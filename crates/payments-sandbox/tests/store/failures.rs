@@ -57,6 +57,8 @@ fn everybody_is_told_now_and_later() {
     let Kept { gateway, store } = kept;
     assert_eq!(block_on(store.close()), Err(error));
     drop(gateway);
+    // Nothing is built on a log of which nobody knows what is on the disk.
+    assert_eq!(place.names(), ["payments.db", "payments.db-wal"]);
 
     // The transaction that met it is undone as a whole, and nothing after it is there.
     place.sql().execute_batch("DROP TRIGGER poison").unwrap();

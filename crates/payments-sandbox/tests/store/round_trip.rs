@@ -157,6 +157,23 @@ fn a_void_keeps_its_payments_place_in_the_order() {
 }
 
 #[test]
+fn the_file_grows_with_what_is_kept_and_not_with_every_change() {
+    let place = Place::new();
+    let kept = place.open(&KEYS);
+    for _ in 0..20 {
+        kept.add_customer(KEYS[0], "cus_7");
+        kept.gateway.first_tenant().add_token_json(r#"{"TokenId":"tok_7"}"#).unwrap();
+    }
+    kept.close();
+    let records = || place.sql().query_row("SELECT count(*) FROM record", [], |row| row.get::<_, i64>(0));
+    assert_eq!(records().unwrap(), 2);
+    let kept = place.open(&KEYS);
+    kept.gateway.first_tenant().clear();
+    kept.close();
+    assert_eq!(records().unwrap(), 0);
+}
+
+#[test]
 fn each_key_finds_its_own_records_wherever_it_stands() {
     let place = Place::new();
     let kept = place.open(&KEYS);
