@@ -4,18 +4,17 @@ use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use payments_model::{ErrorEnvelope, SuccessEnvelope};
-use serde::Serialize;
 
 use crate::DeclineShape;
 
-/// HTTP 200 in the envelope of the POST operations.
-pub(crate) fn post(message: &str, data: &impl Serialize) -> Response<Bytes> {
-    json(StatusCode::OK, SuccessEnvelope::post(message, data))
+/// HTTP 200 in the envelope of the POST operations, around data that is JSON already.
+pub(crate) fn post(message: &str, data: &str) -> Response<Bytes> {
+    json(StatusCode::OK, SuccessEnvelope::post_encoded(message, data))
 }
 
-/// HTTP 200 in the envelope of the GET operations.
-pub(crate) fn get(message: &str, data: &impl Serialize) -> Response<Bytes> {
-    json(StatusCode::OK, SuccessEnvelope::get(message, data))
+/// HTTP 200 in the envelope of the GET operations, around data that is JSON already.
+pub(crate) fn get(message: &str, data: &str) -> Response<Bytes> {
+    json(StatusCode::OK, SuccessEnvelope::get_encoded(message, data))
 }
 
 /// The error body, whose `status_code` is the HTTP status.
@@ -35,11 +34,10 @@ pub(crate) fn method_not_allowed(allow: &'static str) -> Response<Bytes> {
     answer
 }
 
-/// A decline; `data` is what the operation answers when it succeeds.
-pub(crate) fn declined(shape: DeclineShape, reason: &str, data: &impl Serialize) -> Response<Bytes> {
+/// A decline; `data` is what the operation answers when it succeeds, as JSON.
+pub(crate) fn declined(shape: DeclineShape, reason: &str, data: &str) -> Response<Bytes> {
     let ok = |status: &str| {
         let message = serde_json::to_string(reason).expect("a text is JSON");
-        let data = serde_json::to_string(data).expect("a record is JSON");
         let body = format!(r#"{{"status":"{status}","status_code":200,"message":{message},"data":{data}}}"#);
         json(StatusCode::OK, body.into_bytes())
     };

@@ -3,28 +3,24 @@
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{Response, StatusCode};
 use payments_core::OperationName;
 use payments_model::{
     AchTransaction, Amount, CardTransaction, ConvenienceFee, CustomerId, ErrorEnvelope, Field, MaskedCard,
     RawJson, SuccessEnvelope, TokenId, TokenTransaction, TransactionId, TransactionReceipt,
     TransactionRecord, TransactionRequest, TransactionType, TransactionTypeCode, Void,
 };
-use serde_json::value::{RawValue, to_raw_value};
+use serde::Serialize;
 
 use crate::choices::{Choices, UnlistedCards, VoidAnswer};
 use crate::randomness::Randomness;
 use crate::record::{self, without_card_numbers};
-use crate::route::Route;
 use crate::store::{Effect, Store};
 use crate::tenants::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::transaction_document::TransactionDocument;
+use crate::understood_request::{Asked, UnderstoodRequest};
 use crate::{EntryKind, EntryState, LedgerEntry, PaymentSource, StoredToken, answer, seeded_customer};
-
-/// Chosen by this SDK: a request's body is at most 64 KiB.
-pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// What the service would answer, and what it would change.
 #[derive(Debug)]
@@ -37,24 +33,20 @@ pub(crate) struct Decision {
 /// What would be done with the request, under whosever key it comes.
 pub(crate) fn decide(
     now: SystemTime,
-    route: &Route<'_>,
-    request: &Request<Bytes>,
+    request: &UnderstoodRequest,
     tenants: &Tenants,
     choices: &Choices,
     randomness: &mut Randomness,
 ) -> Decision {
-    let answered = |answer| Decision { answer, effect: None };
-    match route {
-        Route::UnknownPath => return answered(answer::error(StatusCode::NOT_FOUND, "Path not found")),
-        Route::WrongMethod(allowed) => return answered(answer::method_not_allowed(allowed)),
-        _ => {}
+    if let Asked::NotFound(answer) = &request.asked {
+        return Decision { answer: answer.clone(), effect: None };
     }
-    let key = request.headers().get(AUTHORIZATION);
-    let Some(tenant) = key.and_then(|key| tenants.with_key(key.as_bytes())) else {
-        return answered(answer::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY));
+    let Some(tenant) = request.api_key.as_ref().and_then(|key| tenants.with_key(key.as_bytes())) else {
+        let answer = answer::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY);
+        return Decision { answer, effect: None };
     };
     let mut clerk = Clerk { now, choices, store: &tenants[tenant].store, randomness };
-    let Ruling { answer, effect } = clerk.rule(route, request);
+    let Ruling { answer, effect } = clerk.rule(&request.asked);
     Decision { answer, effect: effect.map(|effect| (tenant, effect)) }
 }
 
@@ -82,33 +74,18 @@ struct Clerk<'a> {
 type Verdict = Result<(), &'static str>;
 
 impl Clerk<'_> {
-    fn rule(&mut self, route: &Route<'_>, request: &Request<Bytes>) -> Ruling {
-        match route {
-            Route::GetTransaction(id) => return self.get_transaction(id).into(),
-            Route::GetCustomer(id) => return self.get_customer(id).into(),
-            _ => {}
+    fn rule(&mut self, asked: &Asked) -> Ruling {
+        match asked {
+            Asked::Transaction(payment) => match &**payment {
+                TransactionRequest::Card(payment) => self.card(payment),
+                TransactionRequest::Ach(payment) => self.ach(payment),
+            },
+            Asked::TokenTransaction(payment) => self.token(payment),
+            Asked::Void(void) => self.void(void),
+            Asked::GetTransaction(id) => self.get_transaction(id).into(),
+            Asked::GetCustomer(id) => self.get_customer(id).into(),
+            Asked::Refused(answer) | Asked::NotFound(answer) => answer.clone().into(),
         }
-        if !is_json(request.headers()) {
-            let msg = "Content-Type must be application/json";
-            return answer::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, msg).into();
-        }
-        let body = request.body();
-        if body.len() > MAX_BODY_BYTES {
-            let msg = format!("Request body is larger than {MAX_BODY_BYTES} bytes");
-            return answer::error(StatusCode::PAYLOAD_TOO_LARGE, msg).into();
-        }
-        let unknown = self.choices.unknown_fields;
-        let decision = match route {
-            Route::TokenTransaction => {
-                TokenTransaction::from_json_with(body, unknown).map(|payment| self.token(&payment))
-            }
-            Route::Void => Void::from_json_with(body, unknown).map(|void| self.void(&void)),
-            _ => TransactionRequest::from_json_with(body, unknown).map(|payment| match payment {
-                TransactionRequest::Card(payment) => self.card(&payment),
-                TransactionRequest::Ach(payment) => self.ach(&payment),
-            }),
-        };
-        decision.unwrap_or_else(|error| answer::bad_request(&error.to_string()).into())
     }
 
     fn card(&mut self, payment: &CardTransaction) -> Ruling {
@@ -241,9 +218,6 @@ impl Clerk<'_> {
             Err(_) => (EntryState::Declined, &codes.declined),
         };
         record::decide(&mut record, amount, transaction_type, code);
-        // Once, for the answer and for the books.
-        let encoded = to_raw_value(&record).expect("a record is JSON");
-        let answer = self.payment_answer(operation, &record, &encoded, new_token.as_ref(), verdict);
         let entry = LedgerEntry {
             operation,
             kind,
@@ -256,7 +230,8 @@ impl Clerk<'_> {
             at: self.now,
             record,
         };
-        let document = TransactionDocument::with_record(&entry, &encoded);
+        let document = TransactionDocument::of(&entry);
+        let answer = self.payment_answer(&entry, &document, new_token.as_ref(), verdict);
         let id = entry.record.transaction_id;
         Ruling { answer, effect: Some(Effect::Payment { id, document, new_token }) }
     }
@@ -264,30 +239,24 @@ impl Clerk<'_> {
     /// A card or ACH payment answers with its record, a token payment with its `TransactionId`.
     fn payment_answer(
         &self,
-        operation: OperationName,
-        record: &TransactionRecord,
-        encoded: &RawValue,
+        entry: &LedgerEntry,
+        document: &TransactionDocument,
         new_token: Option<&StoredToken>,
         verdict: Verdict,
     ) -> Response<Bytes> {
-        let shape = self.choices.decline_shape;
-        let message = SuccessEnvelope::TRANSACTION_PROCESSED;
-        if operation == OperationName::TokenTransaction {
-            let receipt = TransactionReceipt::new(record.transaction_id.clone());
-            return match verdict {
-                Ok(()) => answer::post(message, &receipt),
-                Err(reason) => answer::declined(shape, reason, &receipt),
-            };
-        }
-        match (verdict, &self.choices.token_field, new_token) {
-            (Err(reason), ..) => answer::declined(shape, reason, &encoded),
-            (Ok(()), Some(name), Some(token)) => {
-                let mut shown = record.clone();
-                let id = serde_json::to_string(token.token_id.as_str()).expect("a text is JSON");
-                shown.other.insert(name.as_ref(), RawJson::parse(&id).expect("a text is JSON"));
-                answer::post(message, &shown)
-            }
-            (Ok(()), ..) => answer::post(message, &encoded),
+        let data = if entry.operation == OperationName::TokenTransaction {
+            to_json(&TransactionReceipt::new(entry.transaction_id().clone()))
+        } else if let (Ok(()), Some(name), Some(token)) = (verdict, &self.choices.token_field, new_token) {
+            let mut shown = entry.record.clone();
+            let id = to_json(token.token_id.as_str());
+            shown.other.insert(name.as_ref(), RawJson::parse(&id).expect("a text is JSON"));
+            to_json(&shown)
+        } else {
+            document.record()
+        };
+        match verdict {
+            Ok(()) => answer::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
+            Err(reason) => answer::declined(self.choices.decline_shape, reason, &data),
         }
     }
 
@@ -313,8 +282,8 @@ impl Clerk<'_> {
         });
         let answered_id =
             entry.as_ref().map_or_else(|| void.transaction_id(), |entry| entry.transaction_id());
-        let answer =
-            answer::post(SuccessEnvelope::TRANSACTION_VOIDED, &TransactionReceipt::new(answered_id.clone()));
+        let receipt = to_json(&TransactionReceipt::new(answered_id.clone()));
+        let answer = answer::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt);
         let transaction_id = void.transaction_id().clone();
         Ruling { answer, effect: Some(Effect::Void { transaction_id, status, reason: void_reason, entry }) }
     }
@@ -330,9 +299,9 @@ impl Clerk<'_> {
     fn get_customer(&self, id: &str) -> Response<Bytes> {
         let customer = CustomerId::new(id).ok().and_then(|id| self.store.customer(&id));
         match customer {
-            Some(customer) => answer::get(SuccessEnvelope::CUSTOMER_FOUND, customer),
+            Some(customer) => answer::get(SuccessEnvelope::CUSTOMER_FOUND, &to_json(customer)),
             None if id == test_values::CUSTOMER => {
-                answer::get(SuccessEnvelope::CUSTOMER_FOUND, &seeded_customer::record())
+                answer::get(SuccessEnvelope::CUSTOMER_FOUND, &to_json(&seeded_customer::record()))
             }
             None => answer::error(StatusCode::NOT_FOUND, ErrorEnvelope::CUSTOMER_NOT_FOUND),
         }
@@ -349,7 +318,7 @@ impl Clerk<'_> {
     /// An id that no transaction has: a restored one may have been made from the same seed.
     fn new_transaction_id(&mut self) -> TransactionId {
         loop {
-            let id = self.randomness.identifier("txn_").parse().expect(VALID_ID);
+            let id = TransactionId::new(self.randomness.identifier("txn_")).expect(VALID_ID);
             if self.store.document(&id).is_none() {
                 return id;
             }
@@ -359,7 +328,7 @@ impl Clerk<'_> {
     /// The same for tokens.
     fn new_token_id(&mut self) -> TokenId {
         loop {
-            let id = self.randomness.identifier("tok_").parse().expect(VALID_ID);
+            let id = TokenId::new(self.randomness.identifier("tok_")).expect(VALID_ID);
             if self.store.token(&id).is_none() {
                 return id;
             }
@@ -386,6 +355,10 @@ struct ChargeableToken {
     card: MaskedCard,
 }
 
+fn to_json(data: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(data).expect("a record, a receipt and a text are JSON")
+}
+
 const VALID_ID: &str = "letters, digits and a low line are a valid id";
 
 /// The reason where the test values give no other.
@@ -395,25 +368,5 @@ fn type_code(transaction_type: TransactionType) -> TransactionTypeCode {
     match transaction_type {
         TransactionType::Auth => TransactionTypeCode::AUTH,
         TransactionType::Sale | TransactionType::GatewayDefault => TransactionTypeCode::SALE,
-    }
-}
-
-/// Whether the body is declared as JSON; parameters such as a charset do not matter.
-fn is_json(headers: &HeaderMap) -> bool {
-    let essence = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()?.split(';').next());
-    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_content_type_may_have_parameters_and_any_case() {
-        let is_json =
-            |text: &'static str| is_json(&HeaderMap::from_iter([(CONTENT_TYPE, text.parse().unwrap())]));
-        assert!(is_json("application/json") && is_json("Application/JSON ; charset=utf-8"));
-        assert!(!is_json("text/plain") && !is_json("application/jsonp") && !is_json(""));
-        assert!(!super::is_json(&HeaderMap::new()));
     }
 }

@@ -11,11 +11,11 @@ use crate::fault::Phase;
 use crate::gateway_builder::UnfiredFaults;
 use crate::randomness::{Randomness, SeededJitter};
 use crate::recorded_request::RequestLog;
-use crate::service::{HeldRequest, Service};
+use crate::service::Service;
 use crate::tenants::Tenants;
 use crate::{
-    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, Ledger, ManualClock,
-    RecordedRequest, Reply, Responder, StoredToken, Tenant,
+    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, HeldRequest, Ledger,
+    ManualClock, RecordedRequest, Reply, Responder, StoredToken, Tenant,
 };
 
 /// The payment service as a state machine, for the tests of programs that take payments.
@@ -65,14 +65,13 @@ impl FakeGateway {
         }
         let service = Service {
             tenants,
-            choices: builder.choices,
             randomness: Randomness::new(builder.seed),
             faults: crate::armed_fault::ArmedFaults::default(),
-            gates: crate::gate::Gates::default(),
             requests: RequestLog::new(builder.recorded_requests),
             late: Vec::new(),
         };
-        let responder = Responder::new(service, builder.clock, builder.wall_clock, builder.change_log);
+        let responder =
+            Responder::new(service, builder.choices, builder.clock, builder.wall_clock, builder.change_log);
         let sentinel = Sentinel { responder: responder.clone(), unfired_faults: builder.unfired_faults };
         Self { responder, _sentinel: Some(Arc::new(sentinel)) }
     }
@@ -190,12 +189,12 @@ impl FakeGateway {
 
     /// Holds every request of the operation before it is processed; see [`Gate`].
     pub fn gate(&self, operation: OperationName) -> Gate {
-        self.service().gates.close(operation, Phase::BeforeCommit)
+        self.responder.gates().close(operation, Phase::BeforeCommit)
     }
 
     /// Holds the answer to every request of the operation after it was processed; see [`Gate`].
     pub fn gate_after_commit(&self, operation: OperationName) -> Gate {
-        self.service().gates.close(operation, Phase::AfterCommit)
+        self.responder.gates().close(operation, Phase::AfterCommit)
     }
 
     /// What the service did so far.

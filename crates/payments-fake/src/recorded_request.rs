@@ -1,16 +1,16 @@
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::time::SystemTime;
 
-use bytes::Bytes;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
+use http::request::Parts;
+use http::{HeaderMap, Method};
 use payments_core::OperationName;
-use payments_model::{MaskedCard, printable_field_name, scrub, shown_field};
-use serde_json::value::RawValue;
+use payments_model::RequestMembers;
 
-use crate::record::without_card_numbers;
+use crate::recorded_fields::RecordedFields;
+use crate::redaction::{Redaction, lossy, quoted};
 use crate::route::Route;
 use crate::timestamp;
 
@@ -26,27 +26,29 @@ pub struct RecordedRequest {
     method: Method,
     path: String,
     headers: HeaderMap,
-    /// Values as JSON text, by field name.
-    fields: Vec<(Cow<'static, str>, String)>,
+    fields: RecordedFields,
     body_length: usize,
     received_at: SystemTime,
 }
 
 impl RecordedRequest {
-    pub(crate) fn capture(now: SystemTime, request: &Request<Bytes>) -> Self {
-        let path = request.uri().path();
-        let redaction = Redaction::of(request);
-        let mut headers = request.headers().clone();
-        for (name, value) in &mut headers {
-            *value = redaction.header(name, value);
-        }
+    /// `members` are the body's, if it is a JSON object.
+    pub(crate) fn capture(
+        now: SystemTime,
+        head: Parts,
+        body_length: usize,
+        members: Option<&RequestMembers<'_>>,
+    ) -> Self {
+        let Parts { method, uri, headers, .. } = head;
+        let key = headers.get(AUTHORIZATION).cloned();
+        let redaction = Redaction::of(key.as_ref());
         Self {
-            operation: Route::of(request.method(), path).operation(),
-            method: request.method().clone(),
-            path: redaction.text(path),
-            headers,
-            fields: redaction.fields(request.body()),
-            body_length: request.body().len(),
+            operation: Route::of(&method, uri.path()).operation(),
+            method,
+            path: redaction.text(uri.path()).into_owned(),
+            headers: redaction.headers(headers),
+            fields: members.map(|members| RecordedFields::redacted(members, &redaction)).unwrap_or_default(),
+            body_length,
             received_at: now,
         }
     }
@@ -88,13 +90,13 @@ impl RecordedRequest {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn field(&self, name: &str) -> Option<Cow<'_, str>> {
-        let (_, json) = self.fields.iter().find(|(own, _)| own == name)?;
+        let json = self.fields.get(name)?;
         Some(serde_json::from_str(json).map_or(Cow::Borrowed(json), Cow::Owned))
     }
 
     /// The fields' names, in alphabetical order. One that may itself hold a secret is `(unprintable field name)`.
     pub fn field_names(&self) -> impl Iterator<Item = &str> {
-        self.fields.iter().map(|(name, _)| name.as_ref())
+        self.fields.sorted().into_keys()
     }
 
     /// The length of the body in bytes, as it was received; a server may cut one that is too long to be taken.
@@ -110,7 +112,7 @@ impl RecordedRequest {
             let values: Vec<_> = headers.get_all(name).iter().map(lossy).collect();
             format!("{}:{}", quoted(name.as_str()), quoted(&values.join(", ")))
         });
-        let fields = fields.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
+        let fields = fields.sorted().into_iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
         format!(
             r#"{{"operation":{},"method":{},"path":{},"headers":{{{}}},"fields":{{{}}},"body_length":{body_length},"received_at":{}}}"#,
             operation.map_or("null".to_owned(), |operation| quoted(operation.as_str())),
@@ -147,13 +149,14 @@ impl RequestLog {
         Self { requests: VecDeque::new(), room }
     }
 
-    pub(crate) fn push(&mut self, request: RecordedRequest) {
-        if self.requests.len() >= self.room {
-            self.requests.pop_front();
+    /// Gives the request back that there is no room for, so that it need not be dropped under the gateway's lock.
+    pub(crate) fn push(&mut self, request: RecordedRequest) -> Option<RecordedRequest> {
+        if self.room == 0 {
+            return Some(request);
         }
-        if self.room > 0 {
-            self.requests.push_back(request);
-        }
+        let oldest = if self.requests.len() >= self.room { self.requests.pop_front() } else { None };
+        self.requests.push_back(request);
+        oldest
     }
 
     pub(crate) fn all(&self) -> Vec<RecordedRequest> {
@@ -165,87 +168,34 @@ impl RequestLog {
     }
 }
 
-/// What is taken out of one request.
-struct Redaction<'a> {
-    /// The key that it came with, which somebody may have put elsewhere too.
-    key: Option<&'a str>,
-}
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+    use http::{HeaderValue, Request};
 
-impl<'a> Redaction<'a> {
-    fn of(request: &'a Request<Bytes>) -> Self {
-        // A shorter one would be found in words that have nothing to do with it.
-        const SHORTEST_KEY: usize = 8;
-        let key = request.headers().get(AUTHORIZATION).and_then(|key| key.to_str().ok());
-        Self { key: key.filter(|key| key.len() >= SHORTEST_KEY) }
-    }
+    use crate::FakeGateway;
 
-    fn text(&self, text: &str) -> String {
-        let shown = without_card_numbers(text);
-        match self.key {
-            Some(key) if shown.contains(key) => shown.replace(key, REDACTED),
-            _ => shown,
-        }
-    }
-
-    fn fields(&self, body: &Bytes) -> Vec<(Cow<'static, str>, String)> {
-        let Ok(fields) = serde_json::from_slice::<BTreeMap<Cow<'_, str>, &RawValue>>(body) else {
-            return Vec::new();
-        };
-        fields.into_iter().map(|(name, value)| self.field(&name, value.get())).collect()
-    }
-
-    fn field(&self, name: &str, json: &str) -> (Cow<'static, str>, String) {
-        let text = serde_json::from_str::<Cow<'_, str>>(json);
-        let Some(known) = shown_field(name) else {
-            let value = match text {
-                Ok(number) if name == "CardNumber" => self.text(MaskedCard::new(&number).as_str()),
-                _ => REDACTED.to_owned(),
-            };
-            let name = self.text(printable_field_name(name));
-            return (Cow::Owned(name), quoted(&value));
-        };
-        // The text and not its JSON, because that is what a test gets to see. Anything else stands as it is if it is still one
-        // number or one word after scrubbing, and as a text if not: masked digits are no JSON, and what is nested too deeply
-        // would make the whole unreadable.
-        let value = if let Ok(text) = text {
-            quoted(&self.text(&text))
-        } else {
-            let shown = self.text(&scrub(json, &[]));
-            if is_number_or_word(&shown) { shown } else { quoted(&shown) }
-        };
-        (Cow::Borrowed(known), value)
-    }
-
-    fn header(&self, name: &HeaderName, value: &HeaderValue) -> HeaderValue {
-        let redacted = HeaderValue::from_static(REDACTED);
-        let has_secret_name =
-            name != IDEMPOTENCY_KEY && SECRET_HEADER_WORDS.iter().any(|word| name.as_str().contains(word));
-        if has_secret_name || value.is_sensitive() {
-            return redacted;
-        }
-        let text = lossy(value);
-        let shown = self.text(&text);
-        if shown == text { value.clone() } else { HeaderValue::from_str(&shown).unwrap_or(redacted) }
+    /// A server hands over parts of the buffer that it reads from its socket, so to keep a part would be to keep the key and
+    /// the card number.
+    #[test]
+    fn s5_nothing_that_is_recorded_is_a_part_of_what_was_received() {
+        let received = Bytes::from(
+            "host.invalid application/json test_key_of_the_fake_gateway {\"Amount\":1,\"Cvv\":\"917\"}"
+                .to_owned(),
+        );
+        let value = |range| HeaderValue::from_maybe_shared(received.slice(range)).unwrap();
+        let request = Request::post("/api/v1/public/transaction")
+            .header(HOST, value(0..12))
+            .header(CONTENT_TYPE, value(13..29))
+            .header(AUTHORIZATION, value(30..58))
+            .body(received.slice(59..))
+            .unwrap();
+        let gateway = FakeGateway::new();
+        drop(gateway.handle(gateway.clock().wall(), request));
+        let [recorded] = &gateway.requests()[..] else { panic!("one request was sent") };
+        assert_eq!(recorded.headers()[HOST], "host.invalid");
+        assert_eq!(recorded.field("Amount").as_deref(), Some("1"));
+        assert!(received.is_unique());
     }
 }
-
-fn is_number_or_word(json: &str) -> bool {
-    !json.starts_with(['[', '{', '"']) && serde_json::from_str::<&RawValue>(json).is_ok()
-}
-
-fn lossy(value: &HeaderValue) -> Cow<'_, str> {
-    String::from_utf8_lossy(value.as_bytes())
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a text is JSON")
-}
-
-const REDACTED: &str = "[redacted]";
-
-/// What the names of headers have in common that hold a key: whoever sends one may not have marked it as sensitive, as
-/// on a socket nobody can.
-const SECRET_HEADER_WORDS: [&str; 7] = ["auth", "cookie", "key", "password", "secret", "session", "token"];
-
-/// A key to nothing, and what a test may well want to see.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";

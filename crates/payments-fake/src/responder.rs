@@ -5,10 +5,16 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use http::Request;
 use payments_core::{OperationName, Timer};
+use payments_model::RequestMembers;
 
-use crate::fault::Phase;
-use crate::service::{HeldRequest, Service, operation_of};
-use crate::{ChangeLog, ManualClock, NotDurable, Reply};
+use crate::choices::Choices;
+use crate::fault::{FaultKind, Phase};
+use crate::gate::Gates;
+use crate::recorded_request::RecordedRequest;
+use crate::route::Route;
+use crate::service::Service;
+use crate::understood_request::UnderstoodRequest;
+use crate::{ChangeLog, HeldRequest, ManualClock, NotDurable, Reply};
 
 /// The side of a [`FakeGateway`](crate::FakeGateway) that transports and servers hold.
 ///
@@ -18,6 +24,9 @@ pub struct Responder(Arc<Shared>);
 
 struct Shared {
     service: Mutex<Service>,
+    choices: Choices,
+    /// Beside the service, because every request asks twice for a closed one.
+    gates: Mutex<Gates>,
     clock: ManualClock,
     wall_clock: Option<WallClock>,
     change_log: Option<Arc<dyn ChangeLog>>,
@@ -29,21 +38,43 @@ pub(crate) type WallClock = Box<dyn Fn() -> SystemTime + Send + Sync>;
 impl Responder {
     pub(crate) fn new(
         service: Service,
+        choices: Choices,
         clock: ManualClock,
         wall_clock: Option<WallClock>,
         change_log: Option<Arc<dyn ChangeLog>>,
     ) -> Self {
-        Self(Arc::new(Shared { service: Mutex::new(service), clock, wall_clock, change_log }))
+        let (service, gates) = (Mutex::new(service), Mutex::default());
+        Self(Arc::new(Shared { service, choices, gates, clock, wall_clock, change_log }))
     }
 
     /// What the network would carry back for this request at this time of day. It neither waits nor looks at a clock.
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        self.service().handle(now, request)
+        let (head, body) = request.into_parts();
+        let members = RequestMembers::read(&body);
+        let request = UnderstoodRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
+        let recorded = RecordedRequest::capture(now, head, body.len(), members.as_ref().ok());
+        let _outgrown;
+        // What stands above is dropped after the lock is released, so that nobody waits for that either.
+        let mut service = self.service();
+        let fault = service.strike(&request);
+        if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
+            // It never arrived, so there is nothing to record.
+            return Reply::Refused;
+        }
+        _outgrown = service.requests.push(recorded);
+        match fault.as_ref().map(|fault| (fault, fault.kind(), fault.phase())) {
+            None => service.process(now, &request, &self.0.choices),
+            Some((_, FaultKind::Delay { by }, Phase::BeforeCommit)) => {
+                Reply::Held { by, request: HeldRequest(Box::new(request)) }
+            }
+            Some((fault, ..)) => service.fail(now, &request, &self.0.choices, fault),
+        }
     }
 
     /// Processes a request that a fault had [held](Reply::Held).
     pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
-        self.service().resume(now, request)
+        let HeldRequest(request) = request;
+        self.service().process(now, &request, &self.0.choices)
     }
 
     /// [`handle`](Self::handle) as a server does it: at the gateway's time of day, waiting at its
@@ -54,7 +85,7 @@ impl Responder {
     ///
     /// Dropping the future is a client that went away: what was not committed by then never is.
     pub async fn respond(&self, request: Request<Bytes>, timer: &dyn Timer) -> Reply {
-        let operation = operation_of(&request);
+        let operation = Route::of(request.method(), request.uri().path()).operation();
         self.pass_gate(operation, Phase::BeforeCommit).await;
         let reply = match self.handle(self.wall(), request) {
             Reply::Held { by, request } => {
@@ -90,8 +121,12 @@ impl Responder {
         self.0.service.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn gates(&self) -> MutexGuard<'_, Gates> {
+        self.0.gates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn pass_gate(&self, operation: Option<OperationName>, phase: Phase) {
-        let latch = operation.and_then(|operation| self.service().gates.closed(operation, phase));
+        let latch = operation.and_then(|operation| self.gates().closed(operation, phase));
         if let Some(latch) = latch {
             latch.hold(&self.0.clock).await;
         }
@@ -104,7 +139,7 @@ impl Responder {
 
 impl fmt::Debug for Responder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { service: _, clock, wall_clock: _, change_log: _ } = &*self.0;
+        let Shared { service: _, choices: _, gates: _, clock, wall_clock: _, change_log: _ } = &*self.0;
         f.debug_struct("Responder").field("clock", clock).finish_non_exhaustive()
     }
 }

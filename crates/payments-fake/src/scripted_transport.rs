@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use payments_core::{Transport, TransportError, TransportRequest, TransportResponse};
+use payments_model::RequestMembers;
 
 use crate::RecordedRequest;
 
@@ -101,7 +102,9 @@ impl ScriptedTransport {
 
     fn next(&self, request: TransportRequest) -> Step {
         let operation = request.operation();
-        let captured = RecordedRequest::capture(SystemTime::UNIX_EPOCH, &request.into_http());
+        let (head, body) = request.into_http().into_parts();
+        let members = RequestMembers::read(&body).ok();
+        let captured = RecordedRequest::capture(SystemTime::UNIX_EPOCH, head, body.len(), members.as_ref());
         let mut script = self.script();
         script.requests.push(captured);
         let step = script.steps.pop_front();

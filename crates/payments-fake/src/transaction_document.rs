@@ -8,7 +8,6 @@ use std::time::UNIX_EPOCH;
 
 use payments_core::OperationName;
 use payments_model::{Field, OtherFields, TransactionId, TransactionRecord, TransactionTypeCode};
-use serde_json::value::RawValue;
 
 use crate::choices::StatusCodes;
 use crate::document_reader::DocumentReader;
@@ -25,12 +24,6 @@ pub(crate) struct TransactionDocument {
 
 impl TransactionDocument {
     pub(crate) fn of(entry: &LedgerEntry) -> Self {
-        let record = serde_json::value::to_raw_value(&entry.record).expect("a record is JSON");
-        Self::with_record(entry, &record)
-    }
-
-    /// The document of an entry whose record is already encoded.
-    pub(crate) fn with_record(entry: &LedgerEntry, record: &RawValue) -> Self {
         let LedgerEntry {
             operation,
             kind: _, // follows from the operation and the type
@@ -41,12 +34,13 @@ impl TransactionDocument {
             description,
             void_reason,
             at,
-            record: _,
+            record,
         } = entry;
-        let record = record.get();
-        let record = record.strip_suffix('}').expect("a record is a JSON object");
-        let mut text = Vec::with_capacity(record.len() + 256);
-        text.extend_from_slice(record.as_bytes());
+        let mut text = Vec::with_capacity(USUAL_LENGTH);
+        serde_json::to_writer(&mut text, record).expect("a record is JSON and a vector takes everything");
+        let brace = text.pop();
+        debug_assert_eq!(brace, Some(b'}'), "a record is a JSON object");
+        let record_end = text.len();
         let token = match source {
             PaymentSource::Token(token) => Some(token.as_str()),
             PaymentSource::Card(_) | PaymentSource::Account => None,
@@ -63,7 +57,7 @@ impl TransactionDocument {
         push_text(&mut text, "ProcessedAt", Some(&timestamp::format(*at)));
         text.push(b'}');
         let text = String::from_utf8(text).expect("JSON is UTF-8");
-        Self { text: text.into(), record_end: record.len() }
+        Self { text: text.into(), record_end }
     }
 
     /// A document that was kept, without decoding it.
@@ -72,10 +66,9 @@ impl TransactionDocument {
         Some(Self { text, record_end })
     }
 
-    /// What a look-up shows.
-    pub(crate) fn record(&self) -> Box<RawValue> {
-        let record = [&self.text[..self.record_end], "}"].concat();
-        RawValue::from_string(record).expect("the record was JSON when it was written")
+    /// What a look-up shows, as JSON.
+    pub(crate) fn record(&self) -> String {
+        [&self.text[..self.record_end], "}"].concat()
     }
 
     pub(crate) fn entry(&self) -> LedgerEntry {
@@ -107,6 +100,9 @@ impl fmt::Debug for TransactionDocument {
 /// How the part after the record begins. No record has such a field, and within a text the quotation marks would be
 /// escaped, so it stands in a document once.
 const BOOKKEEPING: &str = ",\"Operation\":\"";
+
+/// Room for nearly every document, to begin with.
+const USUAL_LENGTH: usize = 1024;
 
 fn push_text(out: &mut Vec<u8>, name: &str, value: Option<&str>) {
     push_name(out, name);
@@ -343,7 +339,7 @@ mod tests {
             assert_eq!(document.entry(), entry);
             let kept = TransactionDocument::kept(Arc::clone(document.text())).unwrap();
             assert_eq!(kept.entry(), entry);
-            assert_eq!(kept.record().get(), serde_json::to_string(&entry.record).unwrap());
+            assert_eq!(kept.record(), serde_json::to_string(&entry.record).unwrap());
             let is_charge = operation == OperationName::TokenTransaction;
             assert_eq!((kept.is_charge_of("tok_1"), kept.is_charge_of("tok_2")), (is_charge, false));
             assert!(!kept.is_charge_of("tok") && !kept.is_charge_of("tok_11"));

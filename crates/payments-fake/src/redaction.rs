@@ -1,0 +1,190 @@
+use std::borrow::Cow;
+
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT,
+};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use payments_model::{MaskedCard, printable_field_name, scrub, shown_field};
+use serde_json::value::RawValue;
+
+use crate::record::has_few_digits;
+
+/// What is taken out of one request.
+pub(crate) struct Redaction<'a> {
+    /// The key that it came with, which somebody may have put elsewhere too.
+    key: Option<&'a str>,
+}
+
+impl<'a> Redaction<'a> {
+    /// With what `Authorization` holds.
+    pub(crate) fn of(key: Option<&'a HeaderValue>) -> Self {
+        // A shorter one would be found in words that have nothing to do with it.
+        const SHORTEST_KEY: usize = 8;
+        let key = key.and_then(|key| key.to_str().ok());
+        Self { key: key.filter(|key| key.len() >= SHORTEST_KEY) }
+    }
+
+    pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let shown = if has_few_digits(text) { Cow::Borrowed(text) } else { Cow::Owned(scrub(text, &[])) };
+        match self.key {
+            Some(key) if shown.contains(key) => Cow::Owned(shown.replace(key, REDACTED)),
+            _ => shown,
+        }
+    }
+
+    /// Every value is copied, also where nothing is taken out of it: what a server hands over are parts of the bytes that it
+    /// read, and to keep a part is to keep them all, the key and the body among them.
+    pub(crate) fn headers(&self, mut headers: HeaderMap) -> HeaderMap {
+        for (name, value) in &mut headers {
+            *value = self.header(name, value);
+        }
+        headers
+    }
+
+    fn header(&self, name: &HeaderName, value: &HeaderValue) -> HeaderValue {
+        let redacted = HeaderValue::from_static(REDACTED);
+        if value.is_sensitive() || has_secret_name(name) {
+            return redacted;
+        }
+        let text = lossy(value);
+        let shown = self.text(&text);
+        let shown = if shown == text { value.as_bytes() } else { shown.as_bytes() };
+        HeaderValue::from_bytes(shown).unwrap_or(redacted)
+    }
+
+    /// The name and the value, as JSON, that may be shown of a field of the body.
+    pub(crate) fn field<'t>(&self, name: &str, json: &'t str) -> (Cow<'static, str>, Cow<'t, str>) {
+        match shown_field(name) {
+            Some(known) if self.is_harmless(json) => (Cow::Borrowed(known), Cow::Borrowed(json)),
+            Some(known) => (Cow::Borrowed(known), Cow::Owned(self.shown_value(json))),
+            None => (self.secret_name(name), Cow::Owned(self.secret_value(name, json))),
+        }
+    }
+
+    /// Whether the JSON can be shown as it stands, which nearly every value can, and which is found out in a small part of
+    /// the time that [`shown_value`](Self::shown_value) takes: there are too few digits for a card number, no escapes that
+    /// could hide some, nothing nested, and no key.
+    fn is_harmless(&self, json: &str) -> bool {
+        let is_plain =
+            !json.starts_with(['[', '{']) && has_few_digits(json) && !json.as_bytes().contains(&b'\\');
+        is_plain && self.key.is_none_or(|key| !json.contains(key))
+    }
+
+    /// The value of a field that may be shown, less what somebody put there that may not.
+    fn shown_value(&self, json: &str) -> String {
+        // The text and not its JSON, because that is what a test gets to see. Anything else stands as it is if it is still one
+        // number or one word after scrubbing, and as a text if not: masked digits are no JSON, and what is nested too deeply
+        // would make the whole unreadable.
+        if let Ok(text) = serde_json::from_str::<Cow<'_, str>>(json) {
+            return quoted(&self.text(&text));
+        }
+        let shown = scrub(json, &[]);
+        let shown = self.text(&shown);
+        if is_number_or_word(&shown) { shown.into_owned() } else { quoted(&shown) }
+    }
+
+    fn secret_name(&self, name: &str) -> Cow<'static, str> {
+        match CARD_FIELDS.iter().find(|own| **own == name) {
+            Some(own) => Cow::Borrowed(own),
+            None => Cow::Owned(self.text(printable_field_name(name)).into_owned()),
+        }
+    }
+
+    fn secret_value(&self, name: &str, json: &str) -> String {
+        let number = (name == CARD_NUMBER).then(|| serde_json::from_str::<Cow<'_, str>>(json).ok());
+        match number.flatten() {
+            Some(number) => quoted(&self.text(MaskedCard::new(&number).as_str())),
+            None => quoted(REDACTED),
+        }
+    }
+}
+
+fn is_number_or_word(json: &str) -> bool {
+    !json.starts_with(['[', '{', '"']) && serde_json::from_str::<&RawValue>(json).is_ok()
+}
+
+/// Whether the header may hold a key, to judge by its name.
+fn has_secret_name(name: &HeaderName) -> bool {
+    // First those that nearly every request has, because it takes long to search names for words.
+    *name == AUTHORIZATION
+        || !HARMLESS_HEADERS.contains(name)
+            && name != IDEMPOTENCY_KEY
+            && SECRET_HEADER_WORDS.iter().any(|word| name.as_str().contains(word))
+}
+
+pub(crate) fn lossy(value: &HeaderValue) -> Cow<'_, str> {
+    String::from_utf8_lossy(value.as_bytes())
+}
+
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a text is JSON")
+}
+
+const REDACTED: &str = "[redacted]";
+
+const CARD_NUMBER: &str = "CardNumber";
+
+/// The interface's fields whose names may be shown but not their values.
+const CARD_FIELDS: [&str; 3] = [CARD_NUMBER, "Cvv", "ExpiryDate"];
+
+/// Names in which none of [`SECRET_HEADER_WORDS`] stands.
+const HARMLESS_HEADERS: [HeaderName; 7] =
+    [ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT];
+
+/// What the names of headers have in common that hold a key: whoever sends one may not have marked it as sensitive, as
+/// on a socket nobody can.
+const SECRET_HEADER_WORDS: [&str; 7] = ["auth", "cookie", "key", "password", "secret", "session", "token"];
+
+/// A key to nothing, and what a test may well want to see.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    static KEY: HeaderValue = HeaderValue::from_static("key_of_a_test");
+
+    #[test]
+    fn a_header_is_harmless_only_without_a_word_of_secrets_in_its_name() {
+        for name in HARMLESS_HEADERS {
+            assert!(!SECRET_HEADER_WORDS.iter().any(|word| name.as_str().contains(word)), "{name}");
+        }
+    }
+
+    fn value() -> impl Strategy<Value = String> {
+        let text = prop_oneof![
+            r"[ -~]{0,20}",
+            r"([0-9][ ./-]?){8,20}",
+            r"(\\u003[0-9]|[0-9]){8,20}",
+            r".{0,4}(4242 ?){4}.{0,4}",
+            r"[^\\]{0,3}(key_of_a_test|key\\u005fof_a_test|key_of)[a-z]?",
+            any::<String>(),
+        ];
+        let json = text.prop_flat_map(|text| {
+            let written = quoted(&text);
+            // Escapes of the text stay escapes in one of the two.
+            let raw = format!("\"{text}\"");
+            let raw = if serde_json::from_str::<&RawValue>(&raw).is_ok() { raw } else { written.clone() };
+            prop_oneof![
+                Just(written.clone()),
+                Just(raw),
+                Just(format!("[{written}]")),
+                Just(format!("{{{written}:1}}"))
+            ]
+        });
+        let bare = prop_oneof!["-?[1-9][0-9]{0,20}", "0\\.[0-9]{1,14}e[0-9]{1,3}", "true|false|null"];
+        prop_oneof![4 => json, 1 => bare]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_as_it_stands_is_what_redacting_it_would_have_left(json in value(), has_key: bool) {
+            let redaction = Redaction::of(has_key.then_some(&KEY));
+            if redaction.is_harmless(&json) {
+                prop_assert_eq!(redaction.shown_value(&json), json);
+            }
+        }
+    }
+}
