@@ -68,10 +68,6 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Chosen by this SDK: what a request's head may have, because the newest requests are kept.
 const LARGEST_HEAD: usize = 64 * 1024;
 
-/// What is read and forgotten beyond what is wanted, so that a client that writes all before it reads meets the answer and not a
-/// reset, and may go on.
-const BODY_FORGOTTEN: usize = 1024 * 1024;
-
 async fn answer(
     request: Request<Incoming>,
     client: Option<SocketAddr>,
@@ -98,18 +94,16 @@ async fn answer(
     }
 }
 
-/// The body as far as it matters, or nothing if the client broke off.
+/// The body as far as it is wanted, or nothing if the client broke off.
+///
+/// The rest is read and forgotten, for as long as a body may take: a client that writes all before it reads meets the
+/// answer and not a reset, and may go on.
 async fn read(mut body: Incoming, wanted: usize) -> Option<Bytes> {
     let mut kept = BytesMut::new();
-    let mut forgotten = 0;
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.ok()?.into_data() else { continue };
         let fits = data.len().min(wanted - kept.len());
         kept.extend_from_slice(&data[..fits]);
-        forgotten += data.len() - fits;
-        if forgotten > BODY_FORGOTTEN {
-            break;
-        }
     }
     Some(kept.freeze())
 }
