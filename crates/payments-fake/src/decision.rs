@@ -103,7 +103,7 @@ impl Clerk<'_> {
         }
         let id = self.new_transaction_id();
         let card = payment.card_number().masked();
-        let record = record::of_card(id.clone(), payment);
+        let record = record::of_card(id.clone(), payment, card.clone());
         let new_token =
             (payment.payment_tokenization() == Some(true) && verdict.is_ok()).then(|| StoredToken {
                 token_id: self.new_token_id(),

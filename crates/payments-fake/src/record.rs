@@ -7,10 +7,10 @@ use payments_model::{
 
 use crate::seeded_customer;
 
-/// The record of a card payment. The card number is masked before it is kept anywhere.
-pub(crate) fn of_card(id: TransactionId, payment: &CardTransaction) -> TransactionRecord {
+/// The record of a card payment; `card` is its number, which is masked before it is kept anywhere.
+pub(crate) fn of_card(id: TransactionId, payment: &CardTransaction, card: MaskedCard) -> TransactionRecord {
     let mut record = with_billing(id, payment.amount(), payment.billing());
-    record.card_number = Field::Value(payment.card_number().masked());
+    record.card_number = Field::Value(card);
     record
 }
 
@@ -88,8 +88,11 @@ pub(crate) fn without_card_numbers(text: &str) -> String {
 /// Whether there are too few digits in the text for a card number.
 pub(crate) fn has_few_digits(text: &str) -> bool {
     const SHORTEST_CARD_NUMBER: usize = 12;
-    text.len() < SHORTEST_CARD_NUMBER
-        || text.bytes().filter(u8::is_ascii_digit).count() < SHORTEST_CARD_NUMBER
+    // As many as a byte can count: within a byte the processor counts many at once.
+    let pieces = text.as_bytes().chunks(usize::from(u8::MAX));
+    let count =
+        |piece: &[u8]| usize::from(piece.iter().map(|byte| u8::from(byte.is_ascii_digit())).sum::<u8>());
+    text.len() < SHORTEST_CARD_NUMBER || pieces.map(count).sum::<usize>() < SHORTEST_CARD_NUMBER
 }
 
 /// A country's number: the one that stands there, unless it is long enough for a card number, or else any number that is
@@ -112,6 +115,16 @@ mod tests {
         for text in ["US", "us", "United States", "côte d’ivoire", " ", "-1", "4242424242424242"] {
             assert!((1..=999).contains(&country_number(text)), "{text}");
         }
+    }
+
+    #[test]
+    fn d62_digits_are_counted_however_long_the_text_is() {
+        for filler in [0, 1, 254, 255, 1000] {
+            let text = format!("{}{}", "1".repeat(11), "x".repeat(filler));
+            assert!(has_few_digits(&text), "{filler}");
+            assert!(!has_few_digits(&format!("{text}2")), "{filler}");
+        }
+        assert!(!has_few_digits(&"1".repeat(256)));
     }
 
     #[test]

@@ -36,8 +36,7 @@ impl TransactionDocument {
             at,
             record,
         } = entry;
-        let mut text = Vec::with_capacity(USUAL_LENGTH);
-        serde_json::to_writer(&mut text, record).expect("a record is JSON and a vector takes everything");
+        let mut text = record.to_json().into_bytes();
         let brace = text.pop();
         debug_assert_eq!(brace, Some(b'}'), "a record is a JSON object");
         let record_end = text.len();
@@ -83,8 +82,10 @@ impl TransactionDocument {
     pub(crate) fn is_charge_of(&self, token: &str) -> bool {
         const NAME: &str = ",\"TokenId\":\"";
         let bookkeeping = &self.text[self.record_end + BOOKKEEPING.len()..];
-        let is_payment = bookkeeping.starts_with(OperationName::TokenTransaction.as_str());
-        let after = bookkeeping.find(NAME).filter(|_| is_payment).map(|at| &bookkeeping[at + NAME.len()..]);
+        if !bookkeeping.starts_with(OperationName::TokenTransaction.as_str()) {
+            return false;
+        }
+        let after = bookkeeping.find(NAME).map(|at| &bookkeeping[at + NAME.len()..]);
         after.and_then(|rest| rest.strip_prefix(token)).is_some_and(|rest| rest.starts_with('"'))
     }
 }
@@ -100,9 +101,6 @@ impl fmt::Debug for TransactionDocument {
 /// How the part after the record begins. No record has such a field, and within a text the quotation marks would be
 /// escaped, so it stands in a document once.
 const BOOKKEEPING: &str = ",\"Operation\":\"";
-
-/// Room for nearly every document, to begin with.
-const USUAL_LENGTH: usize = 1024;
 
 fn push_text(out: &mut Vec<u8>, name: &str, value: Option<&str>) {
     push_name(out, name);

@@ -5,7 +5,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::record_fields::{
-    Personal, RecordMembers, RecordWriter, read_code, read_customer_id, read_integer, read_text,
+    Personal, RecordMembers, RecordSink, RecordWriter, read_code, read_customer_id, read_integer, read_text,
 };
 use crate::{CustomerId, Field, OtherFields};
 

