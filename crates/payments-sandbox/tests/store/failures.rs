@@ -69,6 +69,19 @@ fn everybody_is_told_now_and_later() {
 }
 
 #[test]
+fn closing_tells_of_a_failure_that_comes_while_it_waits() {
+    let place = poisoned();
+    let kept = place.open(&KEYS);
+    let writer = Hold::after_a_change(&kept);
+    kept.add_customer(KEYS[0], "cus_poison");
+    let mut close = Box::pin(kept.store.close());
+    assert!(poll_once(&mut close).is_pending());
+    writer.release();
+    let error = block_on(close).unwrap_err();
+    assert!(error.to_string().contains("the disk is on fire"), "{error}");
+}
+
+#[test]
 fn a_reply_is_withheld_when_its_payment_is_not_kept() {
     let place = poisoned();
     let kept = place.open(&KEYS);

@@ -32,8 +32,8 @@ enum Step {
     NamedToken(usize),
     MadeToken(usize),
     Void(usize),
-    Customer(u8),
-    Token(u8),
+    Customer { number: u8, name: u8 },
+    Token { number: u8, owner: u8 },
     Clear,
     Restart,
 }
@@ -46,8 +46,8 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0..TOKENS.len()).prop_map(Step::NamedToken),
         3 => (0..8_usize).prop_map(Step::MadeToken),
         4 => (0..8_usize).prop_map(Step::Void),
-        2 => (0..4_u8).prop_map(Step::Customer),
-        2 => (0..4_u8).prop_map(Step::Token),
+        2 => (0..4_u8, 0..9_u8).prop_map(|(number, name)| Step::Customer { number, name }),
+        2 => (0..4_u8, 0..9_u8).prop_map(|(number, owner)| Step::Token { number, owner }),
         1 => Just(Step::Clear),
         1 => Just(Step::Restart),
     ]
@@ -93,9 +93,13 @@ fn take(kept: &Kept, key: &str, step: &Step) {
                 kept.void(key, id);
             }
         }
-        Step::Customer(number) => kept.add_customer(key, &format!("cus_{number}")),
-        Step::Token(number) => {
-            tenant.add_token_json(&format!(r#"{{"TokenId":"tok_own_{number}"}}"#)).unwrap();
+        Step::Customer { number, name } => {
+            let json = format!(r#"{{"CustomerId":"cus_{number}","CustomerName":"Ada {name}"}}"#);
+            tenant.add_customer_json(&json).unwrap();
+        }
+        Step::Token { number, owner } => {
+            let json = format!(r#"{{"TokenId":"tok_own_{number}","GatewayCustomerId":"gc_{owner}"}}"#);
+            tenant.add_token_json(&json).unwrap();
         }
         Step::Clear => tenant.clear(),
         Step::Restart => unreachable!("taken by the caller, who has the place"),
@@ -103,7 +107,7 @@ fn take(kept: &Kept, key: &str, step: &Step) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
 
     #[test]
     fn whatever_two_tenants_did_is_there_after_a_restart(
@@ -154,6 +158,23 @@ fn a_void_keeps_its_payments_place_in_the_order() {
     let ledger = kept.gateway.first_tenant().ledger();
     let kept_ids: Vec<_> = ledger.entries().iter().map(|entry| entry.transaction_id().to_string()).collect();
     assert_eq!(kept_ids[..5], ids);
+}
+
+#[test]
+fn a_customer_that_changes_is_kept_as_it_is_now_in_its_old_place() {
+    let place = Place::new();
+    let kept = place.open(&KEYS);
+    let tenant = kept.gateway.first_tenant();
+    for json in [
+        r#"{"CustomerId":"cus_7","CustomerName":"Ada"}"#,
+        r#"{"CustomerId":"cus_8"}"#,
+        r#"{"CustomerId":"cus_7","CustomerName":"Grace"}"#,
+    ] {
+        tenant.add_customer_json(json).unwrap();
+    }
+    let states = kept.states();
+    kept.close();
+    assert_eq!(place.open(&KEYS).states(), states);
 }
 
 #[test]
