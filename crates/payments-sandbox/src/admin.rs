@@ -120,7 +120,11 @@ impl Admin {
     }
 }
 
-fn json_answer(status: StatusCode, json: String) -> Response<Bytes> {
+fn json_answer(status: StatusCode, mut json: String) -> Response<Bytes> {
+    // For whoever asks from a shell.
+    if !json.ends_with('\n') {
+        json.push('\n');
+    }
     let mut answer = Response::new(Bytes::from(json));
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

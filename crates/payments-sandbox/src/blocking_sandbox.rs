@@ -25,6 +25,7 @@ pub struct BlockingSandbox {
 /// What is asked of a running sandbox.
 struct Facts {
     gateway: FakeGateway,
+    seed: Option<u64>,
     base_url: String,
     admin_url: String,
     ca_certificate: Option<String>,
@@ -36,6 +37,7 @@ impl Facts {
     fn of(sandbox: &Sandbox) -> Self {
         Self {
             gateway: sandbox.gateway().clone(),
+            seed: sandbox.seed(),
             base_url: sandbox.base_url(),
             admin_url: sandbox.admin_url(),
             ca_certificate: sandbox.ca_certificate_pem().map(str::to_owned),
@@ -52,15 +54,11 @@ impl BlockingSandbox {
     ///
     /// If no port or no thread can be had.
     pub fn start() -> io::Result<Self> {
-        Self::start_with(Sandbox::builder())
+        Sandbox::builder().start_blocking()
     }
 
     /// The same with what the builder says.
-    ///
-    /// # Errors
-    ///
-    /// As [`SandboxBuilder::start`], or if no thread can be had.
-    pub fn start_with(builder: SandboxBuilder) -> io::Result<Self> {
+    pub(crate) fn start_with(builder: SandboxBuilder) -> io::Result<Self> {
         let (stop, stopped) = oneshot::channel::<()>();
         let (report, started) = mpsc::sync_channel(1);
         let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
@@ -102,6 +100,11 @@ impl BlockingSandbox {
     /// own](SandboxBuilder::tls).
     pub fn ca_certificate_pem(&self) -> Option<&str> {
         self.facts.ca_certificate.as_deref()
+    }
+
+    /// The [seed](SandboxBuilder::seed), unless the gateway was [given](SandboxBuilder::gateway).
+    pub fn seed(&self) -> Option<u64> {
+        self.facts.seed
     }
 
     /// Where it listens.

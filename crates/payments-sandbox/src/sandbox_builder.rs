@@ -8,7 +8,6 @@ use std::sync::Arc;
 use payments_fake::{Choices, FakeGateway, Fixtures};
 use tokio::task::spawn_blocking;
 
-use crate::Sandbox;
 use crate::admin::Admin;
 use crate::certificate::Certificate;
 use crate::exchange::Exchange;
@@ -17,6 +16,7 @@ use crate::sandbox::{Facts, Ports, Sites};
 use crate::site::{OnExchange, RequestIds, Site};
 use crate::tls::Tls;
 use crate::wall_clock::WallClock;
+use crate::{BlockingSandbox, Sandbox};
 
 /// Builds a [`Sandbox`] that differs from [`Sandbox::start`]'s.
 #[must_use = "a builder does nothing until it is started"]
@@ -102,9 +102,9 @@ impl SandboxBuilder {
         self
     }
 
-    /// The gateway to serve, instead of a fresh one. It has keys, a seed, choices and a clock of its own, and keeps what
-    /// it knows in memory: [`api_key`](Self::api_key), [`seed`](Self::seed), [`choices`](Self::choices) and
-    /// [`data`](Self::data) are not looked at.
+    /// The gateway to serve, instead of a fresh one. It has keys, a seed, choices and a clock of its own:
+    /// [`api_key`](Self::api_key), [`seed`](Self::seed) and [`choices`](Self::choices) are not looked at, and
+    /// [`data`](Self::data) is refused.
     pub fn gateway(mut self, gateway: FakeGateway) -> Self {
         self.gateway = Some(gateway);
         self
@@ -198,6 +198,11 @@ impl SandboxBuilder {
         // Few digits, because people type it again, and JSON numbers of some languages are exact up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
         let (gateway, store, seed, clock) = if let Some(gateway) = gateway {
+            if data.is_some() {
+                let message =
+                    "a gateway that is given keeps its own books: it cannot be served with a data file";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            }
             (gateway, None, None, None)
         } else {
             let seed = seed.unwrap_or(any_number);
@@ -232,6 +237,24 @@ impl SandboxBuilder {
             Some(_) => Sites { service: site(true, false), admin: Some(site(false, true)) },
         };
         Ok(Sandbox::serve(ports, sites, Facts { gateway, store, seed, tls, ca_certificate, max_connections }))
+    }
+
+    /// Starts serving on a thread of its own, for programs and tests that have no runtime. When this returns, connections
+    /// are accepted.
+    ///
+    /// ```
+    /// use payments_sandbox::Sandbox;
+    ///
+    /// let sandbox = Sandbox::builder().seed(7).start_blocking()?;
+    /// assert!(sandbox.base_url().starts_with("http://127.0.0.1:"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start), or if no thread can be had.
+    pub fn start_blocking(self) -> io::Result<BlockingSandbox> {
+        BlockingSandbox::start_with(self)
     }
 }
 

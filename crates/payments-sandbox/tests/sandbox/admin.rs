@@ -26,7 +26,7 @@ const PATHS: [(&str, &str); 11] = [
 ];
 
 fn start(builder: SandboxBuilder) -> (BlockingSandbox, RawClient) {
-    let sandbox = BlockingSandbox::start_with(builder.ignore_unfired_faults()).unwrap();
+    let sandbox = builder.ignore_unfired_faults().start_blocking().unwrap();
     let client = RawClient::connect(&sandbox);
     (sandbox, client)
 }

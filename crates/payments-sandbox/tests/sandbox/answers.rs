@@ -35,7 +35,7 @@ fn two_requests_written_at_once_are_answered_in_order() {
 #[test]
 fn the_same_bytes_come_over_the_socket_as_in_process() {
     let fresh = || FakeGateway::builder().seed(3).build();
-    let sandbox = BlockingSandbox::start_with(Sandbox::builder().gateway(fresh())).unwrap();
+    let sandbox = Sandbox::builder().gateway(fresh()).start_blocking().unwrap();
     let mut client = RawClient::connect(&sandbox);
     client.post("/token-transaction", TOKEN_PAYMENT);
     let over_the_socket = client.answer();

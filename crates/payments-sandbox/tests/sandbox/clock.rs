@@ -100,7 +100,7 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
 #[test]
 fn a_gateway_that_was_given_keeps_its_own_clock() {
     let gateway = FakeGateway::new();
-    let sandbox = BlockingSandbox::start_with(Sandbox::builder().gateway(gateway)).unwrap();
+    let sandbox = Sandbox::builder().gateway(gateway).start_blocking().unwrap();
     let mut client = RawClient::connect(&sandbox);
     assert_eq!(post(&mut client, &json!({"freeze": true})).0, 409);
     assert_eq!(client.ask("GET", "/_sandbox/clock", "", "").status(), 409);

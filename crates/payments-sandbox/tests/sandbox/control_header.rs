@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
 
 fn start() -> (BlockingSandbox, RawClient) {
-    let sandbox = BlockingSandbox::start_with(Sandbox::builder().ignore_unfired_faults()).unwrap();
+    let sandbox = Sandbox::builder().ignore_unfired_faults().start_blocking().unwrap();
     let client = RawClient::connect(&sandbox);
     (sandbox, client)
 }
@@ -166,7 +166,7 @@ fn a_malformed_header_is_refused_and_nothing_is_charged() {
 
 #[test]
 fn the_header_means_nothing_where_it_is_switched_off() {
-    let sandbox = BlockingSandbox::start_with(Sandbox::builder().control_headers(false)).unwrap();
+    let sandbox = Sandbox::builder().control_headers(false).start_blocking().unwrap();
     let mut client = RawClient::connect(&sandbox);
     for header in ["sandbox-fault: before_commit=reset\r\n", "sandbox-fault: nonsense\r\n"] {
         pay_asking(&mut client, header);

@@ -8,7 +8,7 @@ use payments_sandbox::{BlockingSandbox, Sandbox};
 use crate::raw_client::{End, RawAnswer, RawClient, TOKEN_PAYMENT};
 
 fn start() -> (BlockingSandbox, RawClient) {
-    let sandbox = BlockingSandbox::start_with(Sandbox::builder().ignore_unfired_faults()).unwrap();
+    let sandbox = Sandbox::builder().ignore_unfired_faults().start_blocking().unwrap();
     let client = RawClient::connect(&sandbox);
     (sandbox, client)
 }

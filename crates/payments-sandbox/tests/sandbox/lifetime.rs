@@ -79,7 +79,7 @@ fn a_graceful_stop_does_not_wait_for_a_client_that_a_fault_keeps_waiting() {
 #[test]
 fn a_stopped_sandbox_leaves_its_gateway_to_be_asked() {
     let gateway = FakeGateway::builder().api_key("key_of_my_own").build();
-    let sandbox = BlockingSandbox::start_with(Sandbox::builder().gateway(gateway.clone())).unwrap();
+    let sandbox = Sandbox::builder().gateway(gateway.clone()).start_blocking().unwrap();
     assert_eq!(sandbox.api_key(), "key_of_my_own");
     let mut client = RawClient::connect(&sandbox);
     client.post("/token-transaction", TOKEN_PAYMENT);
@@ -93,7 +93,7 @@ fn a_port_that_is_taken_is_an_error() {
     let taken = BlockingSandbox::start().unwrap();
     let port: u16 = taken.base_url().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
     let builder = Sandbox::builder().listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    let error = BlockingSandbox::start_with(builder).unwrap_err();
+    let error = builder.start_blocking().unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
 }
 
@@ -141,7 +141,7 @@ fn an_armed_fault_that_never_fires_fails_the_test_here_too() {
 
 #[test]
 fn debug_shows_no_key() {
-    let sandbox = BlockingSandbox::start_with(Sandbox::builder().api_key("key_of_the_test")).unwrap();
+    let sandbox = Sandbox::builder().api_key("key_of_the_test").start_blocking().unwrap();
     let builder = Sandbox::builder().api_key("key_of_the_test");
     let shown = format!("{sandbox:?} {builder:?}");
     assert!(shown.contains("127.0.0.1") && !shown.contains("key_of_the_test"), "{shown}");
@@ -158,4 +158,13 @@ fn a_graceful_stop_does_not_wait_for_a_client_that_sent_nothing_yet() {
     drop(sandbox);
     assert_eq!(silent.read_to_end(), (Vec::new(), End::Closed));
     assert!(started.elapsed() < std::time::Duration::from_secs(5), "it did not wait for the time-out");
+}
+
+#[test]
+fn a_given_gateway_keeps_its_own_books_and_takes_no_data_file() {
+    let builder = Sandbox::builder().gateway(FakeGateway::new()).data("never-made.db");
+    let error = builder.start_blocking().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
+    let seeded = Sandbox::builder().seed(7).start_blocking().unwrap();
+    assert_eq!(seeded.seed(), Some(7));
 }

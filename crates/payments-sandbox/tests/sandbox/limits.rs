@@ -88,7 +88,7 @@ async fn a_client_that_does_not_finish_its_body_is_told_and_let_go() {
 
 #[test]
 fn a_connection_over_the_limit_waits_until_another_is_closed() {
-    let sandbox = BlockingSandbox::start_with(Sandbox::builder().max_connections(1)).unwrap();
+    let sandbox = Sandbox::builder().max_connections(1).start_blocking().unwrap();
     let mut first = RawClient::connect(&sandbox);
     first.get("/customer/cus_1");
     first.answer();

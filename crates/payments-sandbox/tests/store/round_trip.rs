@@ -264,11 +264,11 @@ fn a_builder_with_another_key_is_a_mistake() {
 
 #[test]
 fn a_sandbox_serves_a_kept_gateway() {
-    use payments_sandbox::{BlockingSandbox, Sandbox};
+    use payments_sandbox::Sandbox;
 
     let place = Place::new();
     let Kept { gateway, store } = place.open(&KEYS);
-    let sandbox = BlockingSandbox::start_with(Sandbox::builder().gateway(gateway)).unwrap();
+    let sandbox = Sandbox::builder().gateway(gateway).start_blocking().unwrap();
     sandbox.gateway().first_tenant().add_customer_json(r#"{"CustomerId":"cus_7"}"#).unwrap();
     let state = sandbox.gateway().first_tenant().state_json();
     drop(sandbox);
