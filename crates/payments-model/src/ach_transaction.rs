@@ -123,7 +123,7 @@ impl AchTransaction {
         let Self { payment: Payment { head, tail }, account_fields } = self;
         head.write(out);
         for AccountField { name, json, texts: _ } in account_fields {
-            out.json(name, json.as_str());
+            out.foreign(name, json.as_str());
         }
         tail.write(out);
     }

@@ -121,6 +121,13 @@ impl FromStr for Amount {
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Nearly every amount is a price, and is written many times: in requests, in records and in logs.
+        if let Self { coefficient: cents @ 0.., exponent: -2 } = self
+            && f.width().is_none()
+            && !f.sign_plus()
+        {
+            return write!(f, "{}.{}{}", cents / 100, cents / 10 % 10, cents % 10);
+        }
         let mut text = self.coefficient.unsigned_abs().to_string();
         let places = usize::from(self.exponent.min(0).unsigned_abs());
         if places > 0 {

@@ -45,55 +45,74 @@ pub(crate) struct ObjectWriter<'s> {
 }
 
 impl ObjectWriter<'_> {
-    pub(crate) fn text(&mut self, name: &str, text: &str) {
+    pub(crate) fn text(&mut self, name: &'static str, text: &str) {
         self.name(name);
         self.sink.text(text);
     }
 
-    pub(crate) fn optional_text(&mut self, name: &str, text: Option<&str>) {
+    pub(crate) fn optional_text(&mut self, name: &'static str, text: Option<&str>) {
         if let Some(text) = text {
             self.text(name, text);
         }
     }
 
-    pub(crate) fn flag(&mut self, name: &str, flag: bool) {
-        self.json(name, if flag { "true" } else { "false" });
+    pub(crate) fn flag(&mut self, name: &'static str, flag: bool) {
+        self.name(name);
+        self.sink.put(if flag { "true" } else { "false" });
     }
 
-    pub(crate) fn optional_flag(&mut self, name: &str, flag: Option<bool>) {
+    pub(crate) fn optional_flag(&mut self, name: &'static str, flag: Option<bool>) {
         if let Some(flag) = flag {
             self.flag(name, flag);
         }
     }
 
-    pub(crate) fn amount(&mut self, name: &str, amount: Amount) {
+    pub(crate) fn amount(&mut self, name: &'static str, amount: Amount) {
         self.name(name);
-        self.display(&amount);
+        self.sink.short(&amount);
     }
 
-    pub(crate) fn integer(&mut self, name: &str, value: impl Into<i64>) {
+    pub(crate) fn integer(&mut self, name: &'static str, value: impl Into<i64>) {
         self.name(name);
-        self.display(&value.into());
+        self.sink.short(&value.into());
+    }
+
+    /// Writes what a value of few characters, none of which needs an escape, displays, as a text.
+    pub(crate) fn short_text(&mut self, name: &'static str, value: &dyn Display) {
+        self.name(name);
+        self.sink.put("\"");
+        self.sink.short(value);
+        self.sink.put("\"");
     }
 
     /// Writes a value that is JSON already.
-    pub(crate) fn json(&mut self, name: &str, json: &str) {
+    pub(crate) fn json(&mut self, name: &'static str, json: &str) {
         self.name(name);
         self.sink.put(json);
     }
 
-    fn name(&mut self, name: &str) {
+    /// The same under a name that somebody else chose.
+    pub(crate) fn foreign(&mut self, name: &str, json: &str) {
+        self.separate();
+        self.sink.text(name);
+        self.sink.put(":");
+        self.sink.put(json);
+    }
+
+    /// The interface's names have nothing to escape.
+    fn name(&mut self, name: &'static str) {
+        debug_assert!(name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'), "{name}");
+        self.separate();
+        self.sink.put("\"");
+        self.sink.put(name);
+        self.sink.put("\":");
+    }
+
+    fn separate(&mut self) {
         if !self.is_empty {
             self.sink.put(",");
         }
         self.is_empty = false;
-        self.sink.text(name);
-        self.sink.put(":");
-    }
-
-    fn display(&mut self, value: &dyn Display) {
-        let written = write!(Formatted(self.sink), "{value}");
-        debug_assert!(written.is_ok(), "a sink takes everything");
     }
 }
 
@@ -104,6 +123,12 @@ pub(crate) trait Sink {
     /// Writes the text as a JSON string.
     fn text(&mut self, text: &str) {
         put_text(self, text);
+    }
+
+    /// Writes what the value displays: an amount, a number or an IP address.
+    fn short(&mut self, value: &dyn Display) {
+        let written = write!(Formatted(self), "{value}");
+        debug_assert!(written.is_ok(), "a sink takes everything");
     }
 }
 
@@ -118,6 +143,12 @@ impl Sink for AtMost {
     fn text(&mut self, text: &str) {
         // Two quotation marks, and no escape is longer than `\u0000`.
         self.0 = self.0.saturating_add(text.len().saturating_mul(6).saturating_add(2));
+    }
+
+    fn short(&mut self, _: &dyn Display) {
+        // An amount has 19 digits, a point and a sign, and at most 64 zeros before or behind them; the others are shorter.
+        const LONGEST: usize = 100;
+        self.0 = self.0.saturating_add(LONGEST);
     }
 }
 
@@ -247,6 +278,22 @@ mod tests {
             let length = encode_plain(write).len();
             assert!(fits(length, write) && fits(6 * length, write), "{text:?}");
             assert!(!fits(length - 1, write), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_short_is_never_longer_than_it_is_taken_to_be() {
+        let longest: std::net::Ipv6Addr = "fe80:1111:2222:3333:4444:5555:6666:7777".parse().unwrap();
+        for amount in ["-9223372036854775807e64", "-9223372036854775807e-64", "0.00"] {
+            let write = |out: &mut super::ObjectWriter<'_>| {
+                out.amount("amount", amount.parse().unwrap());
+                out.integer("integer", i64::MIN);
+                out.short_text("address", &longest);
+            };
+            let mut at_most = super::AtMost(0);
+            super::write_object(&mut at_most, write);
+            assert!(at_most.0 >= encoded_len(write), "{amount}");
+            assert_eq!(encode(write).as_ref(), encode_plain(write));
         }
     }
 

@@ -124,9 +124,9 @@ pub(crate) trait RecordSink: Sized {
     type Ok;
     type Error;
 
-    fn text(&mut self, name: &str, text: &str) -> Result<(), Self::Error>;
+    fn text(&mut self, name: &'static str, text: &str) -> Result<(), Self::Error>;
 
-    fn field<T: WireValue>(&mut self, name: &str, field: &Field<T>) -> Result<(), Self::Error>;
+    fn field<T: WireValue>(&mut self, name: &'static str, field: &Field<T>) -> Result<(), Self::Error>;
 
     fn raw(&mut self, name: &str, value: &RawJson) -> Result<(), Self::Error>;
 
@@ -146,12 +146,12 @@ impl RecordSink for &mut ObjectWriter<'_> {
     type Ok = ();
     type Error = Infallible;
 
-    fn text(&mut self, name: &str, text: &str) -> Result<(), Infallible> {
+    fn text(&mut self, name: &'static str, text: &str) -> Result<(), Infallible> {
         ObjectWriter::text(self, name, text);
         Ok(())
     }
 
-    fn field<T: WireValue>(&mut self, name: &str, field: &Field<T>) -> Result<(), Infallible> {
+    fn field<T: WireValue>(&mut self, name: &'static str, field: &Field<T>) -> Result<(), Infallible> {
         match field {
             Field::Absent => {}
             Field::Null => self.json(name, "null"),
@@ -162,7 +162,7 @@ impl RecordSink for &mut ObjectWriter<'_> {
     }
 
     fn raw(&mut self, name: &str, value: &RawJson) -> Result<(), Infallible> {
-        self.json(name, value.text());
+        self.foreign(name, value.text());
         Ok(())
     }
 
@@ -186,11 +186,11 @@ impl<M: SerializeMap> RecordSink for RecordWriter<M> {
     type Ok = M::Ok;
     type Error = M::Error;
 
-    fn text(&mut self, name: &str, text: &str) -> Result<(), M::Error> {
+    fn text(&mut self, name: &'static str, text: &str) -> Result<(), M::Error> {
         self.map.serialize_entry(name, text)
     }
 
-    fn field<T: WireValue>(&mut self, name: &str, field: &Field<T>) -> Result<(), M::Error> {
+    fn field<T: WireValue>(&mut self, name: &'static str, field: &Field<T>) -> Result<(), M::Error> {
         match field {
             Field::Absent => Ok(()),
             Field::Null => self.map.serialize_entry(name, &()),
@@ -213,7 +213,7 @@ pub(crate) trait WireValue {
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 
     /// The same to JSON at once.
-    fn put(&self, name: &str, out: &mut ObjectWriter<'_>);
+    fn put(&self, name: &'static str, out: &mut ObjectWriter<'_>);
 }
 
 impl WireValue for Amount {
@@ -223,7 +223,7 @@ impl WireValue for Amount {
             .serialize(serializer)
     }
 
-    fn put(&self, name: &str, out: &mut ObjectWriter<'_>) {
+    fn put(&self, name: &'static str, out: &mut ObjectWriter<'_>) {
         out.amount(name, *self);
     }
 }
@@ -233,7 +233,7 @@ impl WireValue for i64 {
         serializer.serialize_i64(*self)
     }
 
-    fn put(&self, name: &str, out: &mut ObjectWriter<'_>) {
+    fn put(&self, name: &'static str, out: &mut ObjectWriter<'_>) {
         out.integer(name, *self);
     }
 }
@@ -243,7 +243,7 @@ impl WireValue for TransactionTypeCode {
         serializer.serialize_i64(self.value())
     }
 
-    fn put(&self, name: &str, out: &mut ObjectWriter<'_>) {
+    fn put(&self, name: &'static str, out: &mut ObjectWriter<'_>) {
         out.integer(name, self.value());
     }
 }
@@ -255,7 +255,7 @@ macro_rules! written_as_text {
                 serializer.serialize_str(self.as_str())
             }
 
-            fn put(&self, name: &str, out: &mut ObjectWriter<'_>) {
+            fn put(&self, name: &'static str, out: &mut ObjectWriter<'_>) {
                 out.text(name, self.as_str());
             }
         })*
