@@ -36,7 +36,8 @@ $HOME/.config/payments/config.toml; --profile or PAYMENTS_PROFILE chooses one:
   by itself, so that no charge goes to production unasked, and a variable that
   is set goes before the profile. The file must be yours or root's, nobody else
   may write to it, and if it holds an api_key, nobody else may open it either:
-  chmod 600.
+  chmod 600. A file with the key alone must be yours or root's too, with nobody
+  else to write to it; if others may read it, a warning says so.
 
 Exit codes:
   0  processed, or found; or with --dry-run, shown and not sent

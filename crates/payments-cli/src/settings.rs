@@ -9,6 +9,8 @@ mod profile_file;
 mod source;
 
 use std::env;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -126,11 +128,17 @@ impl Settings {
         let profile = profile.as_ref();
         let extra_ca = authority(options, profile).transpose();
         match (base_url(options, environment, profile), api_key(options, environment, profile), extra_ca) {
-            (Ok((base_url, base_url_source)), Ok((key, key_source)), Ok(extra_ca)) => {
+            (
+                Ok((base_url, base_url_source)),
+                Ok(Key { text: key, source: key_source, warning }),
+                Ok(extra_ca),
+            ) => {
                 let endpoint = Endpoint::new(&base_url, ApiKey::new(&key)?)?;
                 let (timeout, timeout_source) = timeout(options, profile);
+                let mut warnings = warnings(profile, &base_url_source, &key_source);
+                warnings.extend(warning);
                 Ok(Self {
-                    warnings: warnings(profile, &base_url_source, &key_source),
+                    warnings,
                     shown_base_url: scrub(endpoint.base_url(), &[&*key]),
                     endpoint,
                     base_url_source,
@@ -190,17 +198,17 @@ fn api_key(
     options: &ClientOptions,
     environment: Environment<'_>,
     profile: Option<&Profile>,
-) -> Result<(Zeroizing<String>, KeySource), Failure> {
-    let (key, source) = if let Some(path) = &options.api_key_file {
+) -> Result<Key, Failure> {
+    let key = if let Some(path) = &options.api_key_file {
         key_file(path, path, KeySource::File(Source::Flag("--api-key-file")))?
     } else if let Some(key) = text_variable(API_KEY, environment)? {
-        (Zeroizing::new(key), KeySource::Key(Source::Variable(API_KEY)))
+        Key::itself(Zeroizing::new(key), Source::Variable(API_KEY))
     } else if let Some(path) = variable(API_KEY_FILE, environment).map(PathBuf::from) {
         key_file(&path, &path, KeySource::File(Source::Variable(API_KEY_FILE)))?
     } else {
         match profile {
             Some(Profile { key: Some(ProfileKey::Key(key)), name, .. }) => {
-                (key.clone(), KeySource::Key(Source::Profile(name.clone())))
+                Key::itself(key.clone(), Source::Profile(name.clone()))
             }
             Some(Profile { key: Some(ProfileKey::File(path)), name, folder, .. }) => {
                 let source = KeySource::File(Source::Profile(name.clone()));
@@ -215,27 +223,51 @@ fn api_key(
             }
         }
     };
-    match ApiKey::new(&key) {
-        Ok(_) => Ok((key, source)),
-        Err(error) => Err(Failure::from(error).hint(source.hint())),
+    match ApiKey::new(&key.text) {
+        Ok(_) => Ok(key),
+        Err(error) => Err(Failure::from(error).hint(key.source.hint())),
+    }
+}
+
+/// The key, and what is to be said of it.
+struct Key {
+    text: Zeroizing<String>,
+    source: KeySource,
+    /// Of a file that others may read.
+    warning: Option<String>,
+}
+
+impl Key {
+    /// A key that stands in the source itself.
+    fn itself(text: Zeroizing<String>, source: Source) -> Self {
+        Self { text, source: KeySource::Key(source), warning: None }
     }
 }
 
 /// The key in the file at `path`; `written` is what a message may name, for it can be judged whether that is a key.
-fn key_file(
-    path: &Path,
-    written: &Path,
-    source: KeySource,
-) -> Result<(Zeroizing<String>, KeySource), Failure> {
-    let refused = |why: &str| {
+fn key_file(path: &Path, written: &Path, source: KeySource) -> Result<Key, Failure> {
+    let told = |what: &str| {
         let name = path_name::of_key_in_brackets(written);
-        Failure::invalid("configuration", format!("{source}{name} {why}; nothing was sent"))
+        format!("{source}{name} {what}")
     };
-    let bytes = secret_file::read(path, LARGEST_KEY_FILE)
-        .map_err(|error| refused("cannot be read").because(&error))?
+    let refused = |why: &str| {
+        let why = told(why);
+        Failure::invalid("configuration", format!("{why}; nothing was sent"))
+    };
+    let cannot_be_read = |error: io::Error| refused("cannot be read").because(&error);
+    let file = File::open(path).map_err(cannot_be_read)?;
+    // Of the open file: a path may lead elsewhere a moment later.
+    let metadata = file.metadata().map_err(cannot_be_read)?;
+    if let Some(why) = access::refusal_of_key_file(&metadata) {
+        return Err(refused(why));
+    }
+    let bytes = secret_file::read_up_to(file, LARGEST_KEY_FILE)
+        .map_err(cannot_be_read)?
         .ok_or_else(|| refused("is too large to hold a key"))?;
     let key = std::str::from_utf8(&bytes).map_err(|_| refused("is not text"))?;
-    Ok((Zeroizing::new(without_final_newline(key).to_owned()), source))
+    let text = Zeroizing::new(without_final_newline(key).to_owned());
+    let warning = access::warning_of_key_file(&metadata).map(told);
+    Ok(Key { text, source, warning })
 }
 
 /// One newline, which editors and `echo` add; a second one is no accident of theirs and makes the key invalid.

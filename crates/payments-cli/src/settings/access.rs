@@ -2,6 +2,25 @@
 
 use std::fs::Metadata;
 
+/// Why the file may not be used as a key's: whoever can write it decides whose books the next charge is in.
+#[cfg(unix)]
+pub(super) fn refusal_of_key_file(metadata: &Metadata) -> Option<&'static str> {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    // A terminal is writable by its group, and keeps nothing that somebody could have put there before.
+    if metadata.file_type().is_char_device() { None } else { refusal(metadata) }
+}
+
+/// What to say of a key's file that others may read. No refusal: where containers mount their secrets, often everybody
+/// in the container may read them.
+#[cfg(unix)]
+pub(super) fn warning_of_key_file(metadata: &Metadata) -> Option<&'static str> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    (metadata.is_file() && metadata.mode() & 0o044 != 0)
+        .then_some("can be read by others: unless they are meant to have the key, run chmod 600 on it and replace the key")
+}
+
 /// Why the file may not be used whatever it holds: whoever can write it decides where the next charge goes.
 #[cfg(unix)]
 pub(super) fn refusal(metadata: &Metadata) -> Option<&'static str> {
@@ -35,6 +54,18 @@ fn refusal_of(owner: u32, user: u32, mode: u32) -> Option<&'static str> {
 
 #[cfg(unix)]
 const ROOT: u32 = 0;
+
+/// There are no permission bits to ask.
+#[cfg(not(unix))]
+pub(super) fn refusal_of_key_file(_: &Metadata) -> Option<&'static str> {
+    None
+}
+
+/// There are no permission bits to ask.
+#[cfg(not(unix))]
+pub(super) fn warning_of_key_file(_: &Metadata) -> Option<&'static str> {
+    None
+}
 
 /// There are no permission bits to ask.
 #[cfg(not(unix))]

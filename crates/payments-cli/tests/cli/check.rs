@@ -313,3 +313,28 @@ fn a_sandbox_passes_and_moves_nothing() {
         .env("PAYMENTS_API_KEY", ready["api_key"].as_str().expect("a text"));
     assert_eq!(run.end().code, Some(0));
 }
+
+#[cfg(unix)]
+#[test]
+fn the_settings_step_tells_who_else_can_read_or_write_the_keys_file() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+    let file = TemporaryFile::new(KEY);
+    let step = |mode, code| {
+        set_permissions(file.path(), Permissions::from_mode(mode)).unwrap();
+        let run = payments(["check", "--api-key-file", file.path()]);
+        let ended = run.env("PAYMENTS_BASE_URL", &peer.base_url).end();
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+        let steps = &ended.json()["data"]["steps"];
+        (steps[0]["state"].clone(), steps[0]["message"].as_str().unwrap().to_owned())
+    };
+    let (state, message) = step(0o444, 0);
+    let warned = format!("; WARNING: the file of --api-key-file ({}) can be read by others", file.path());
+    assert!(state == "passed" && message.contains(&warned), "{state}: {message}");
+    let (state, message) = step(0o600, 0);
+    assert!(state == "passed" && !message.contains("WARNING"), "{state}: {message}");
+    let (state, message) = step(0o602, 2);
+    assert!(state == "failed" && message.contains("can be written by others"), "{state}: {message}");
+}

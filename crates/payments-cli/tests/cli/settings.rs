@@ -165,3 +165,51 @@ fn a_certificate_file_that_holds_no_certificate_is_refused() {
         assert_eq!(run.end().failed(2, "invalid")["kind"], "configuration", "{content:?}");
     }
 }
+
+#[cfg(unix)]
+fn permit(file: &TemporaryFile, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).expect("it is mine");
+}
+
+/// Whoever writes the key decides whose books the charge is in.
+#[cfg(unix)]
+#[test]
+fn a_key_file_that_others_can_write_is_refused_and_the_key_not_sent() {
+    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let file = TemporaryFile::new(KEY);
+    for mode in [0o620, 0o602, 0o664, 0o666] {
+        permit(&file, mode);
+        let flag = payments(look_up()).arguments(["--api-key-file", file.path()]);
+        let variable = payments(look_up()).env("PAYMENTS_API_KEY_FILE", file.path());
+        for run in [flag, variable] {
+            let error = run.env("PAYMENTS_BASE_URL", &peer.base_url).end().failed(2, "invalid");
+            let message = error["message"].as_str().unwrap();
+            let named = format!("({}) can be written by others: run chmod 600 on it", file.path());
+            assert!(message.contains(&named) && !message.contains(KEY), "{mode:o}: {message}");
+        }
+    }
+    assert_eq!(peer.requests_left(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_file_that_others_can_read_is_used_and_warned_of_in_text_alone() {
+    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let file = TemporaryFile::new(KEY);
+    let run = || {
+        let run = payments(look_up()).arguments(["--api-key-file", file.path()]);
+        run.env("PAYMENTS_BASE_URL", &peer.base_url)
+    };
+    for mode in [0o444, 0o640, 0o604] {
+        permit(&file, mode);
+        run().end().processed();
+        let ended = run().arguments(["--output", "text"]).end();
+        let start = format!("WARNING: the file of --api-key-file ({}) can be read by others", file.path());
+        assert_eq!(ended.code, Some(0), "{mode:o}");
+        assert!(ended.stderr.starts_with(&start) && ended.stderr.lines().count() == 1, "{}", ended.stderr);
+    }
+    permit(&file, 0o600);
+    assert_eq!(run().arguments(["--output", "text"]).end().stderr, "");
+}
