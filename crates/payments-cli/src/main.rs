@@ -34,6 +34,13 @@ mod usage;
 
 use std::process::ExitCode;
 
+use mimalloc::MiMalloc;
+
+/// For `payments sandbox`, whose threads allocate for every request and free what another one allocated: with the
+/// allocator of glibc a payment takes half as long again.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
 fn main() -> ExitCode {
     app::run(std::env::args_os().collect()).into()
 }
