@@ -22,6 +22,8 @@ struct Inner {
     cause: Cause,
     metadata: Option<Metadata>,
     found: Found,
+    /// The transaction that a void of unknown outcome was to change.
+    to_be_voided: Option<TransactionId>,
 }
 
 /// What went wrong, in the order in which a call can go wrong.
@@ -64,6 +66,15 @@ impl Error {
 
     pub(crate) fn not_answered(operation: OperationName, outcome: Outcome, error: TransportError) -> Self {
         Self::new(outcome, Some(operation), Cause::Transport(error))
+    }
+
+    /// The same error, of a void of this transaction: what it is now tells whether it was voided. Where the outcome is
+    /// known, an id would say that the answer holds a transaction.
+    pub(crate) fn of_a_void(mut self, of: Option<&TransactionId>) -> Self {
+        if self.0.outcome == Outcome::Unknown {
+            self.0.to_be_voided = of.cloned();
+        }
+        self
     }
 
     /// An answer that broke off: its beginning decided the outcome, `error` says what broke it.
@@ -162,10 +173,10 @@ impl Error {
         }
     }
 
-    /// A `TransactionId` that could be read from the answer, whatever it was: with [`Outcome::Unknown`], the one to look
-    /// up.
+    /// With [`Outcome::Unknown`], the transaction to look up: of the answer, whatever it was, or for a void whose answer
+    /// gave none, the id that was to be voided. With any other outcome, of the answer alone, such as a declined payment's.
     pub fn transaction_id(&self) -> Option<&TransactionId> {
-        self.0.found.transaction_id.as_ref()
+        self.0.found.transaction_id.as_ref().or(self.0.to_be_voided.as_ref())
     }
 
     /// The record's `Status` code, if the answer holds one. Its meaning is not published.
@@ -220,7 +231,8 @@ impl Error {
     }
 
     fn new(outcome: Outcome, operation: Option<OperationName>, cause: Cause) -> Self {
-        Self(Box::new(Inner { outcome, operation, cause, metadata: None, found: Found::default() }))
+        let found = Found::default();
+        Self(Box::new(Inner { outcome, operation, cause, metadata: None, found, to_be_voided: None }))
     }
 
     pub(crate) fn metadata(&self) -> Option<&Metadata> {
@@ -246,7 +258,7 @@ impl From<ValidationError> for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { outcome, operation, cause, metadata, found } = &*self.0;
+        let Inner { outcome, operation, cause, metadata, found, to_be_voided } = &*self.0;
         f.debug_struct("Error")
             .field("message", &format_args!("{self}"))
             .field("outcome", outcome)
@@ -254,6 +266,7 @@ impl fmt::Debug for Error {
             .field("cause", cause)
             .field("metadata", metadata)
             .field("found", found)
+            .field("to_be_voided", to_be_voided)
             .finish()
     }
 }
@@ -306,8 +319,13 @@ impl fmt::Display for Error {
             Outcome::Unknown => match self.transaction_id() {
                 Some(id) => {
                     // Escaped, because a log must not grow a line that a server wrote.
-                    let id = id.as_str().escape_debug();
-                    write!(f, "it may have been processed: do not send it again, look up transaction {id}")
+                    let shown = id.as_str().escape_debug();
+                    f.write_str("it may have been processed: do not send it again, ")?;
+                    match id.path_segment() {
+                        Ok(_) => write!(f, "look up transaction {shown}"),
+                        // No look-up takes it.
+                        Err(_) => write!(f, "reconcile transaction {shown} with the service"),
+                    }
                 }
                 None => f.write_str(
                     "it may have been processed: do not send it again, reconcile it with the service",

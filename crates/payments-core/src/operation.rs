@@ -9,7 +9,7 @@ mod void;
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method};
-use payments_model::{Body, salvage_transaction_id};
+use payments_model::{Body, TransactionId, salvage_transaction_id};
 
 pub use get_customer::GetCustomer;
 pub use get_transaction::GetTransaction;
@@ -99,23 +99,23 @@ pub trait Operation: sealed::Describe {
                 Self::other_fields(&mut data).redact_echoes(secrets.as_slice());
                 Ok(Success::new(data, Metadata::new(&answer, &body, &secrets)))
             }
-            _ => Err(refusal::<Self>(judgement, &answer, &body, &secrets)),
+            _ => Err(refusal(self, judgement, &answer, &body, &secrets)),
         }
     }
 
     /// The error for a request that brought no whole answer: the transport's evidence, turned into an outcome.
     fn not_answered(&self, endpoint: &Endpoint, error: TransportError) -> Error {
+        let secrets = Secrets::new(self.secrets(), endpoint.api_key());
         let outcome = match (error.delivery(), error.partial()) {
             (Delivery::Answered(_), Some(partial)) => {
                 let partial = partial.as_http();
                 let judgement = judge::<Self>(partial, Claim::Unreadable);
-                let secrets = Secrets::new(self.secrets(), endpoint.api_key());
-                return refusal::<Self>(judgement, partial, &Body::Unreadable, &secrets).caused_by(error);
+                return refusal(self, judgement, partial, &Body::Unreadable, &secrets).caused_by(error);
             }
             (Delivery::Unknown | Delivery::Answered(_), _) if Self::NAME.moves_money() => Outcome::Unknown,
             (Delivery::NotProcessed | Delivery::Unknown | Delivery::Answered(_), _) => Outcome::NotProcessed,
         };
-        Error::not_answered(Self::NAME, outcome, error)
+        Error::not_answered(Self::NAME, outcome, error).of_a_void(to_look_up(self, &secrets))
     }
 }
 
@@ -123,7 +123,7 @@ impl<T: sealed::Describe> Operation for T {}
 
 pub(crate) mod sealed {
     use http::Uri;
-    use payments_model::{Answer, OtherFields, SecretBytes};
+    use payments_model::{Answer, OtherFields, SecretBytes, TransactionId};
 
     use crate::{Endpoint, Error, OperationName};
 
@@ -147,6 +147,11 @@ pub(crate) mod sealed {
         /// The request's own secrets, which no text kept of the answer may show.
         fn secrets(&self) -> Vec<&str> {
             Vec::new()
+        }
+
+        /// The transaction that the request changes.
+        fn changes(&self) -> Option<&TransactionId> {
+            None
         }
 
         /// What a success must hold, if the answer holds it.
@@ -177,6 +182,7 @@ fn is_encoded(answer: &http::Response<Bytes>) -> bool {
 }
 
 fn refusal<O: Operation + ?Sized>(
+    operation: &O,
     judgement: Judgement,
     answer: &http::Response<Bytes>,
     body: &Body<'_>,
@@ -207,4 +213,13 @@ fn refusal<O: Operation + ?Sized>(
     found.record.take_if(|record| secrets.are_in(record.transaction_id.as_str()));
     found.record_status.take_if(|status| secrets.are_in(status));
     Error::answered(O::NAME, outcome, kind, Metadata::new(answer, body, secrets), found)
+        .of_a_void(to_look_up(operation, secrets))
+}
+
+/// The transaction that tells whether the request was acted upon, unless its id is an echo of a secret.
+fn to_look_up<'a, O: Operation + ?Sized>(
+    operation: &'a O,
+    secrets: &Secrets<'_>,
+) -> Option<&'a TransactionId> {
+    operation.changes().filter(|id| !secrets.are_in(id.as_str()))
 }

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use payments_core::model::{
-    Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType,
+    Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType, Void,
 };
 use payments_core::{
     ApiKey, Endpoint, Error, GetTransaction, Operation, Outcome, TransportError, TransportErrorKind,
@@ -55,6 +55,53 @@ fn a_lost_answer() {
         "transaction: the connection was closed after the request may have been sent; \
          it may have been processed: do not send it again, reconcile it with the service",
     );
+}
+
+#[test]
+fn d20_a_lost_void_names_the_transaction_to_look_up() {
+    let void = Void::new("txn_1".parse().unwrap());
+    let error = void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
+    shows(
+        &error,
+        "void: the connection was closed after the request may have been sent; \
+         it may have been processed: do not send it again, look up transaction txn_1",
+    );
+    let id_of = |error: &Error| error.transaction_id().map(ToString::to_string);
+    assert_eq!(id_of(&error).as_deref(), Some("txn_1"));
+
+    let read = |status: u16, body: &'static str| {
+        let answer = http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes()));
+        void.read(&endpoint(), answer.unwrap()).unwrap_err()
+    };
+    assert_eq!(id_of(&read(502, "<html>")).as_deref(), Some("txn_1"));
+    let other = read(200, r#"{"status_code":101,"data":{"TransactionId":"txn_of_the_void"}}"#);
+    assert_eq!(id_of(&other).as_deref(), Some("txn_of_the_void"), "what the answer says goes first");
+    // Where the outcome is known there is nothing to look up, and the answer holds no transaction.
+    assert_eq!(id_of(&read(400, r#"{"status":"failed","status_code":400,"msg":"no"}"#)), None);
+    let unsent = TransportError::not_processed(TransportErrorKind::Connect);
+    assert_eq!(id_of(&void.not_answered(&endpoint(), unsent)), None);
+    let partial = http::Response::builder().status(200).body(Bytes::from_static(b"{")).unwrap();
+    let broken = TransportError::answered(TransportErrorKind::BodyTruncated, partial);
+    assert_eq!(id_of(&void.not_answered(&endpoint(), broken)).as_deref(), Some("txn_1"));
+}
+
+#[test]
+fn an_id_that_no_look_up_takes_is_none_to_look_up() {
+    let void = Void::from_json(br#"{"TransactionId":"../customer/1"}"#);
+    let error = match void {
+        Ok(void) => void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed)),
+        Err(_) => answer(200, r#"{"status_code":101,"data":{"TransactionId":"../customer/1"}}"#),
+    };
+    let message = error.to_string();
+    assert!(message.ends_with("reconcile transaction ../customer/1 with the service"), "{message}");
+}
+
+#[test]
+fn d62_the_id_of_a_lost_void_is_none_where_it_is_a_secret() {
+    let void = Void::new(format!("x{KEY}").parse().unwrap());
+    let error = void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
+    assert_eq!(error.transaction_id(), None);
+    assert!(!format!("{error} {error:?}").contains(KEY));
 }
 
 #[test]

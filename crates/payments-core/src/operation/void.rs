@@ -30,6 +30,10 @@ impl Describe for Void {
         Some(self.encode())
     }
 
+    fn changes(&self) -> Option<&TransactionId> {
+        Some(self.transaction_id())
+    }
+
     fn data(&self, answer: &Answer<'_>) -> Option<VoidReceipt> {
         let receipt = answer.transaction_receipt()?;
         Some(VoidReceipt { voided: self.transaction_id().clone(), receipt })
