@@ -5,9 +5,10 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
+use std::time::SystemTime;
 
 use payments_core::{Client, ClientBuilder, Delivery, Error};
-use payments_model::TransactionId;
+use payments_model::{Amount, TransactionId};
 use tokio::runtime;
 use tokio::task::spawn_blocking;
 
@@ -21,6 +22,7 @@ use crate::processed::Processed;
 use crate::purpose::Purpose;
 use crate::rehearsal::Rehearsal;
 use crate::report::Report;
+use crate::sent::Sent;
 use crate::settings::{Settings, Source};
 use crate::trace::Trace;
 
@@ -30,6 +32,16 @@ pub(crate) trait Call: Send + 'static {
 
     /// The transaction that the request itself names.
     fn transaction(&self) -> Option<&TransactionId> {
+        None
+    }
+
+    /// What the request is to move.
+    fn amount(&self) -> Option<Amount> {
+        None
+    }
+
+    /// The caller's own reference, as the request has it.
+    fn reference(&self) -> Option<&str> {
         None
     }
 
@@ -114,6 +126,7 @@ async fn end<C: Call>(
     if dry_run {
         return Ok(Report::Rehearsed(Rehearsal::of(&call, &settings).await?));
     }
+    let at = SystemTime::now();
     let failure = tokio::select! {
         biased;
         ended = contained(call.send(&client)) => match ended {
@@ -123,9 +136,14 @@ async fn end<C: Call>(
         },
         signal = interrupt.arrived() => after_sending(&call, "interrupted", &format!("interrupted by {signal}")),
     };
+    if failure.outcome != FailedOutcome::Unknown {
+        return Err(failure);
+    }
+    let reference = call.reference().map(|text| settings.without_key(text));
+    let failure = failure.of_what_was_sent(Sent { amount: call.amount(), reference, at });
     Err(match call.transaction() {
-        Some(id) if failure.outcome == FailedOutcome::Unknown => failure.look_up_next(id),
-        _ => failure,
+        Some(id) => failure.look_up_next(id),
+        None => failure,
     })
 }
 

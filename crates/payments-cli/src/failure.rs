@@ -9,6 +9,7 @@ use payments_model::{TransactionId, ValidationError, Violation};
 use crate::exit_code::ExitCode;
 use crate::next_step;
 use crate::purpose::Purpose;
+use crate::sent::Sent;
 
 /// Why a command did not succeed. Every text in it is free of secrets.
 #[derive(Clone, Debug)]
@@ -23,10 +24,12 @@ pub(crate) struct Failure {
     pub(crate) violations: Vec<Violation>,
     /// What an answer said, if one came.
     pub(crate) answer: Option<Box<FailedAnswer>>,
+    /// What was sent, if its outcome is unknown.
+    pub(crate) sent: Option<Box<Sent>>,
     pub(crate) advice: Box<Advice>,
 }
 
-/// What a person is told beyond the document, whose members are fixed.
+/// What to do next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Advice {
     pub(crate) purpose: Purpose,
@@ -127,6 +130,12 @@ impl Failure {
         self
     }
 
+    /// The same failure, of a request that may have been acted upon.
+    pub(crate) fn of_what_was_sent(mut self, sent: Sent) -> Self {
+        self.sent = Some(Box::new(sent));
+        self
+    }
+
     /// The same failure, after which this transaction tells what happened.
     pub(crate) fn look_up_next(mut self, id: &TransactionId) -> Self {
         self.advice.to_look_up = Some(id.clone());
@@ -169,6 +178,7 @@ impl Failure {
             cause: None,
             violations: Vec::new(),
             answer: None,
+            sent: None,
             advice: Box::default(),
         }
     }

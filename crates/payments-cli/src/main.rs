@@ -25,6 +25,7 @@ mod rehearsal;
 mod report;
 mod sandbox_arguments;
 mod secret_file;
+mod sent;
 mod settings;
 mod style;
 mod text;

@@ -1,7 +1,8 @@
 //! How a client command ended, and its one JSON document.
 
-use payments_model::Violation;
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
+use payments_model::{TransactionId, Violation};
+use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
+use serde_json::value::RawValue;
 
 use crate::checked::Checked;
 use crate::exit_code::ExitCode;
@@ -79,8 +80,10 @@ impl Serialize for ErrorObject<'_> {
         error.serialize_entry("http_status", &answer.map(|answer| answer.http_status))?;
         let status_code = answer.and_then(|answer| answer.status_code.as_deref()).map(StatusCode::read);
         error.serialize_entry("status_code", &status_code)?;
-        error
-            .serialize_entry("transaction_id", &answer.and_then(|answer| answer.transaction_id.as_deref()))?;
+        let answered = answer.and_then(|answer| answer.transaction_id.as_deref());
+        let transaction_id =
+            answered.or_else(|| failure.advice.to_look_up.as_ref().map(TransactionId::as_str));
+        error.serialize_entry("transaction_id", &transaction_id)?;
         error.serialize_entry("violations", &Violations(&failure.violations))?;
         if let Some(cause) = &failure.cause {
             error.serialize_entry("cause", cause)?;
@@ -94,6 +97,16 @@ impl Serialize for ErrorObject<'_> {
             if let Some(seconds) = answer.retry_after_seconds {
                 error.serialize_entry("retry_after_seconds", &seconds)?;
             }
+        }
+        if let Some(sent) = &failure.sent {
+            if let Some(amount) = sent.amount {
+                let exact = RawValue::from_string(amount.to_string()).map_err(S::Error::custom)?;
+                error.serialize_entry("amount", &exact)?;
+            }
+            if let Some(reference) = &sent.reference {
+                error.serialize_entry("reference", reference)?;
+            }
+            error.serialize_entry("sent_at", &sent.timestamp())?;
         }
         error.end()
     }

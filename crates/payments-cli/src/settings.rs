@@ -3,6 +3,7 @@
 
 mod access;
 mod environment;
+mod kept_key;
 mod key_source;
 mod profile;
 mod profile_file;
@@ -20,6 +21,7 @@ use payments_model::scrub;
 use zeroize::Zeroizing;
 
 use self::environment::{API_KEY, API_KEY_FILE, BASE_URL, Environment, text_variable, variable};
+use self::kept_key::KeptKey;
 pub(crate) use self::key_source::KeySource;
 use self::profile::{Profile, ProfileKey};
 pub(crate) use self::source::Source;
@@ -32,6 +34,7 @@ use crate::secret_file;
 #[derive(Debug)]
 pub(crate) struct Settings {
     endpoint: Endpoint,
+    key: KeptKey,
     /// The base address without the key, which somebody may have put there.
     shown_base_url: String,
     base_url_source: Source,
@@ -93,6 +96,11 @@ impl Settings {
         &self.shown_base_url
     }
 
+    /// A text of the caller's without the key and without card numbers, which somebody may have put there.
+    pub(crate) fn without_key(&self, text: &str) -> String {
+        self.key.scrub(text)
+    }
+
     pub(crate) fn base_url_source(&self) -> &Source {
         &self.base_url_source
     }
@@ -141,6 +149,7 @@ impl Settings {
                     warnings,
                     shown_base_url: scrub(endpoint.base_url(), &[&*key]),
                     endpoint,
+                    key: KeptKey::new(key),
                     base_url_source,
                     key_source,
                     timeout,

@@ -116,7 +116,14 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
         facts.push(("HTTP status", answer.http_status.to_string()));
         facts.extend(answer.transaction_id.iter().map(|id| ("TransactionId", id.clone())));
         facts.extend(answer.request_id.iter().map(|id| ("request id", id.clone())));
-        facts.extend(answer.retry_after_seconds.map(|seconds| ("retry after", format!("{seconds} s"))));
+        // Beneath "do not run it again" it would say that after this long one may.
+        let pause = answer.retry_after_seconds.filter(|_| failure.outcome != FailedOutcome::Unknown);
+        facts.extend(pause.map(|seconds| ("retry after", format!("{seconds} s"))));
+    }
+    if let Some(sent) = &failure.sent {
+        facts.extend(sent.amount.map(|amount| ("amount", amount.to_string())));
+        facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
+        facts.push(("sent at", sent.timestamp()));
     }
     facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", next_step::look_up(id))));
     facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));

@@ -48,7 +48,7 @@ pub struct AttemptFinished<'a> {
     pub http_status: Option<StatusCode>,
     /// The answer's request id header.
     pub request_id: Option<&'a str>,
-    /// The transaction that the answer names.
+    /// The transaction that the answer names, or else the one that a void of unknown outcome was to void.
     pub transaction_id: Option<&'a str>,
 }
 

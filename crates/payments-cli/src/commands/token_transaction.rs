@@ -1,7 +1,7 @@
 //! `payments token-transaction create`.
 
 use payments_core::{Client, Error};
-use payments_model::TokenTransaction;
+use payments_model::{Amount, TokenTransaction};
 
 use crate::args::RequestFile;
 use crate::call::Call;
@@ -18,6 +18,14 @@ pub(super) fn payment(request: &RequestFile) -> Result<TokenTransaction, Failure
 
 impl Call for TokenTransaction {
     const PURPOSE: Purpose = Purpose::MoveMoney;
+
+    fn amount(&self) -> Option<Amount> {
+        Some(self.amount())
+    }
+
+    fn reference(&self) -> Option<&str> {
+        self.reference_no()
+    }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
         let success = client.process_token(self).await?;

@@ -1,7 +1,7 @@
 //! `payments transaction create` and `payments transaction get`.
 
 use payments_core::{Client, Error};
-use payments_model::{TransactionId, TransactionRequest};
+use payments_model::{Amount, TransactionId, TransactionRequest};
 
 use crate::args::{RequestFile, TransactionToFind};
 use crate::call::Call;
@@ -23,6 +23,13 @@ pub(super) fn look_up(asked: &TransactionToFind) -> Result<TransactionId, Failur
 
 impl Call for TransactionRequest {
     const PURPOSE: Purpose = Purpose::MoveMoney;
+
+    fn amount(&self) -> Option<Amount> {
+        Some(match self {
+            Self::Card(payment) => payment.amount(),
+            Self::Ach(payment) => payment.amount(),
+        })
+    }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
         let success = match self {

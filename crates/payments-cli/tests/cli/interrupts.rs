@@ -4,6 +4,8 @@
 use std::fs::OpenOptions;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 use crate::support::{CARD_PAYMENT, Peer, TOKEN_PAYMENT, Then, payments_at};
 
 #[test]
@@ -25,6 +27,9 @@ fn d22_a_signal_during_a_charge_or_a_void_leaves_its_outcome_unknown() {
         let ended = running.end();
         let error = ended.failed(5, "unknown");
         assert_eq!(error["kind"], "interrupted");
+        assert!(error["sent_at"].is_string(), "{error}");
+        let to_look_up = if arguments[0] == "void" { Value::from("txn_1") } else { Value::Null };
+        assert_eq!(error["transaction_id"], to_look_up);
         let message = error["message"].as_str().unwrap();
         let advice = match arguments {
             ["void", id] => format!("do not run it again, look it up: payments transaction get {id}"),

@@ -5,7 +5,8 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::support::{
-    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, answers, payments_at,
+    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, answer, answers,
+    payments_at,
 };
 
 /// A command that needs no file, or reads one from stdin.
@@ -246,4 +247,54 @@ fn d20_a_redirect_is_not_followed() {
         assert_eq!(ended.failed(code, outcome)["http_status"], 307);
     }
     assert_eq!(elsewhere.requests_left(), 0);
+}
+
+/// In UTC, as RFC 3339 has it.
+fn is_a_time(text: &Value) -> bool {
+    text.as_str().is_some_and(|text| humantime::parse_rfc3339(text).is_ok() && text.ends_with('Z'))
+}
+
+#[test]
+fn an_unknown_outcome_gives_what_the_payment_is_found_by() {
+    let token_payment = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 1843 sk_canary_8Zk3Qw"}"#);
+    for (arguments, stdin, amount, reference) in [
+        (["transaction", "create", "--file", "-"], CARD_PAYMENT, "10.50", Value::Null),
+        (["transaction", "create", "--file", "-"], &ach_payment(), "10.50", Value::Null),
+        (
+            ["token-transaction", "create", "--file", "-"],
+            &token_payment,
+            "45.00",
+            json!("invoice 1843 [redacted]"),
+        ),
+    ] {
+        let peer = Peer::new(Then::Close);
+        let ended = payments_at(&peer.base_url, arguments).stdin(stdin).end();
+        let error = ended.failed(5, "unknown");
+        assert!(ended.stdout.contains(&format!("\"amount\":{amount},")), "exactly: {}", ended.stdout);
+        assert_eq!(error["reference"], reference, "{error}");
+        assert!(is_a_time(&error["sent_at"]), "{error}");
+    }
+}
+
+#[test]
+fn a_failure_of_known_outcome_names_no_time_to_reconcile_by() {
+    let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
+    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
+    let error = run.end().failed(4, "rejected");
+    assert_eq!((error.get("amount"), error.get("sent_at")), (None, None));
+}
+
+#[test]
+fn a_void_of_unknown_outcome_gives_the_transaction_to_look_up() {
+    for then in [Then::Close, Then::Answer(answer("502 Bad Gateway", "<html>"))] {
+        let peer = Peer::new(then);
+        let error = payments_at(&peer.base_url, ["void", "txn_1"]).end().failed(5, "unknown");
+        assert_eq!(error["transaction_id"], "txn_1");
+        assert!(is_a_time(&error["sent_at"]) && error.get("amount").is_none(), "{error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.ends_with("look up transaction txn_1"), "{message}");
+    }
+    let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
+    let error = payments_at(&peer.base_url, ["void", "txn_1"]).end().failed(4, "rejected");
+    assert_eq!(error["transaction_id"], Value::Null, "an answer that says no holds no transaction");
 }

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::thread;
 
-use crate::support::{CARD_PAYMENT, Ended, Peer, Then, answer, answers, payments_at};
+use crate::support::{CARD_PAYMENT, Ended, Peer, TOKEN_PAYMENT, Then, answer, answers, payments_at};
 
 /// A run in text against a server that does this.
 fn text(then: Then, arguments: &[&str]) -> Ended {
@@ -161,4 +161,21 @@ fn a_connection_that_cannot_be_made_hints_at_the_setting() {
         assert_eq!(ended.code, Some(3), "{}", ended.stderr);
         assert!(ended.stderr.contains(hint), "{base_url}: {}", ended.stderr);
     }
+}
+
+#[test]
+fn an_unknown_outcome_shows_what_to_reconcile_by_and_no_pause_before_a_second_try() {
+    let busy = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n";
+    let peer = Peer::new(Then::Answer(busy.to_vec()));
+    let create = ["token-transaction", "create", "--file", "-", "--output", "text"];
+    let request = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 1843"}"#);
+    let ended = payments_at(&peer.base_url, create).stdin(request).end();
+    assert_eq!(ended.code, Some(5));
+    for row in ["  amount       45.00\n", "  reference    invoice 1843\n", "  sent at      2"] {
+        assert!(ended.stderr.contains(row), "{row}: {}", ended.stderr);
+    }
+    assert!(!ended.stderr.contains("retry after"), "{}", ended.stderr);
+    let get =
+        payments_at(&peer.base_url, ["transaction", "get", "txn_1", "--output", "text", "--timeout", "5"]);
+    assert!(get.end().stderr.contains("  retry after  7 s\n"), "a look-up may be run again");
 }
