@@ -4,8 +4,8 @@ mod log;
 mod magic;
 mod openapi;
 
-use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read as _, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -25,7 +25,6 @@ use crate::output::Output;
 use crate::path_name;
 use crate::report::Report;
 use crate::sandbox_arguments::{SandboxArguments, SandboxCommand, ServeArguments};
-use crate::secret_file;
 
 /// Prints one of the sandbox's documents, or serves until a signal asks it to end.
 pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitCode {
@@ -53,15 +52,19 @@ fn fixtures(arguments: &ServeArguments) -> Result<Fixtures, Failure> {
     let Some(path) = &arguments.fixtures else { return Ok(Fixtures::default()) };
     let file = format!("the file of --fixtures{}", path_name::in_brackets(path));
     let refused = |why: String| Failure::invalid("input", format!("{file} {why}; nothing was loaded"));
-    let bytes = secret_file::read(path, LARGEST_FIXTURES)
-        .map_err(|error| refused("cannot be read".to_owned()).because(&error))?
-        .ok_or_else(|| refused("is larger than 64 MiB".to_owned()))?;
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(LARGEST_FIXTURES + 1).read_to_end(&mut bytes))
+        .map_err(|error| refused("cannot be read".to_owned()).because(&error))?;
+    if bytes.len() as u64 > LARGEST_FIXTURES {
+        return Err(refused("is larger than 64 MiB".to_owned()));
+    }
     let json = std::str::from_utf8(&bytes).map_err(|_| refused("is not UTF-8".to_owned()))?;
     Fixtures::from_json(json).map_err(|error| refused(format!("is wrong: {error}")))
 }
 
 /// A hundred thousand transactions.
-const LARGEST_FIXTURES: usize = 64 * 1024 * 1024;
+const LARGEST_FIXTURES: u64 = 64 * 1024 * 1024;
 
 fn serve(arguments: ServeArguments, fixtures: Fixtures) -> ExitCode {
     let served = runtime::Builder::new_multi_thread()

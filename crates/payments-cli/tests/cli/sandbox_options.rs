@@ -253,3 +253,10 @@ fn its_documents_are_printed_without_serving_anything() {
         assert!(text.stdout.lines().any(stands), "{value}: {}", text.stdout);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn endless_fixtures_are_no_endless_wait() {
+    let error = payments(["sandbox", "--fixtures", "/dev/zero"]).end().failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("is larger than 64 MiB"), "{error}");
+}
