@@ -27,11 +27,11 @@ pub(crate) enum SandboxCommand {
 #[derive(Args)]
 pub(crate) struct ServeArguments {
     /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0", value_parser = address)]
     pub(crate) listen: SocketAddr,
 
     /// Port of its own for the admin interface [default: the service's]
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
     pub(crate) admin_listen: Option<SocketAddr>,
 
     /// A key to accept; given again, another one with books of its own
@@ -77,6 +77,11 @@ pub(crate) struct ServeArguments {
     /// Log each request to stderr: off, text or json [default: text on a terminal, off otherwise]
     #[arg(long, value_name = "SHAPE", hide_possible_values = true)]
     pub(crate) log: Option<LogShape>,
+}
+
+/// The error is the rule.
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "write ADDR:PORT, such as 127.0.0.1:8080")
 }
 
 /// What becomes of a card number outside the test values.

@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory as _};
 
-use crate::args::OutputShape;
+use crate::args::{Arguments, OutputShape};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -20,7 +21,7 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         let written = write!(stdout, "{}", error.render()).and_then(|()| stdout.flush());
         return if written.is_ok() { ExitCode::Processed } else { ExitCode::Other };
     }
-    Output::choose(asked_for(arguments)).write(&Report::from(failure(error)))
+    Output::choose(asked_for(arguments)).write(&Report::from(failure(error, arguments)))
 }
 
 /// The shape that the arguments ask for, which must be known even where the rest of them is wrong.
@@ -44,14 +45,21 @@ fn asked_for(arguments: &[OsString]) -> Option<OutputShape> {
 
 /// clap's own message repeats the argument, and an argument in the wrong place may be a card number or a key. So only
 /// what is known to be a name is named.
-fn failure(error: &clap::Error) -> Failure {
+fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let name = name(error);
+    let reached = Reached::by(arguments);
     let what = match (error.kind(), &name) {
+        (ErrorKind::UnknownArgument, Some(name)) if name == "--api-key" => {
+            return Failure::invalid(
+                "usage",
+                format!("{KEY_AS_ARGUMENT}; nothing was sent: see {}", reached.help()),
+            );
+        }
         (ErrorKind::UnknownArgument, Some(name)) => format!("the option {name} does not exist here"),
         (ErrorKind::UnknownArgument, None) => "there is an argument too many".to_owned(),
-        (ErrorKind::InvalidSubcommand, _) => "there is no such command".to_owned(),
+        (ErrorKind::InvalidSubcommand, _) => format!("there is no such command, but {}", reached.commands()),
         (ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
-            "a command is missing".to_owned()
+            format!("a command is missing after {}: one of {}", reached.path, reached.commands())
         }
         (ErrorKind::MissingRequiredArgument, Some(name)) => format!("{name} is missing"),
         (ErrorKind::InvalidValue, Some(name)) => match list(error, ContextKind::ValidValue) {
@@ -73,7 +81,56 @@ fn failure(error: &clap::Error) -> Failure {
         .or_else(|| list(error, ContextKind::SuggestedSubcommand))
         .or_else(|| forgets_the_file_flag(error, name.as_deref()).then(|| "--file FILE".to_owned()));
     let hint = suggestion.map(|suggestion| format!("; did you mean {suggestion}?")).unwrap_or_default();
-    Failure::invalid("usage", format!("{what}{hint}; nothing was sent: see payments --help"))
+    Failure::invalid("usage", format!("{what}{hint}; nothing was sent: see {}", reached.help()))
+}
+
+/// Whoever types a key must hear that it is known now.
+const KEY_AS_ARGUMENT: &str = "\
+    a key is never an argument, because every user of a machine can read the arguments of its processes, and it stands \
+    in this shell's history now: if it opens anything real, replace it, then give the new one in the file of \
+    --api-key-file or in PAYMENTS_API_KEY";
+
+/// The command that the arguments came to, as far as their words are commands.
+struct Reached {
+    command: Command,
+    /// Its words, such as `payments transaction create`.
+    path: String,
+}
+
+impl Reached {
+    fn by(arguments: &[OsString]) -> Self {
+        let mut command = Arguments::command();
+        // So that every command knows the global options.
+        command.build();
+        let mut path = "payments".to_owned();
+        let mut arguments = arguments.iter().skip(1).map(|argument| argument.to_str().unwrap_or_default());
+        while let Some(argument) = arguments.next() {
+            if let Some(option) = argument.strip_prefix("--") {
+                let is_named = |it: &&clap::Arg| it.get_long() == Some(option);
+                if command.get_arguments().find(is_named).is_some_and(|it| it.get_action().takes_values()) {
+                    arguments.next();
+                }
+            } else if let Some(next) = command.find_subcommand(argument) {
+                let next = next.clone();
+                path = format!("{path} {}", next.get_name());
+                command = next;
+            } else {
+                break;
+            }
+        }
+        Self { command, path }
+    }
+
+    /// The nearest help.
+    fn help(&self) -> String {
+        format!("{} --help", self.path)
+    }
+
+    /// Every command beneath it.
+    fn commands(&self) -> String {
+        let names = self.command.get_subcommands().map(Command::get_name).filter(|name| *name != "help");
+        names.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// The argument that the error is about, if its name can be no secret.

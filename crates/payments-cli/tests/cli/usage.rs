@@ -1,6 +1,6 @@
 //! Wrong command lines.
 
-use crate::support::{CARD, payments};
+use crate::support::{CARD, KEY, payments};
 
 #[test]
 fn every_wrong_command_line_is_one_document_and_2() {
@@ -106,4 +106,72 @@ fn a_negative_timeout_is_told_the_rule() {
     let error = payments(["transaction", "get", "txn_1", "--timeout", "-1"]).end().failed(2, "invalid");
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("must be a number of seconds above 0"), "{message}");
+}
+
+/// The message of a command line that is refused.
+#[track_caller]
+fn refused(arguments: &[&str]) -> String {
+    let error = payments(arguments.iter().copied()).end().failed(2, "invalid");
+    error["message"].as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn the_nearest_help_is_named() {
+    for (arguments, help) in [
+        (&["transaction", "create"][..], "payments transaction create --help"),
+        (
+            &["--output", "json", "transaction", "--timeout", "5", "create"],
+            "payments transaction create --help",
+        ),
+        (&["--output=json", "--verbose", "token-transaction"], "payments token-transaction --help"),
+        (&["transaction", "get"], "payments transaction get --help"),
+        (&["void", "txn_1", "--because", "x"], "payments void --help"),
+        (&["sandbox", "--listen", "nowhere"], "payments sandbox --help"),
+        (&["sandbox", "magic", "x"], "payments sandbox magic --help"),
+        // What an option takes is no command.
+        (&["--profile", "transaction", "customer", "get"], "payments customer get --help"),
+        (&["pay", "transaction"], "payments --help"),
+        (&[], "payments --help"),
+    ] {
+        let message = refused(arguments);
+        assert!(message.ends_with(&format!("nothing was sent: see {help}")), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn a_missing_or_unknown_command_is_told_those_there_are() {
+    let top = "demo, sandbox, transaction, token-transaction, void, customer, check, completions";
+    for (arguments, commands) in [
+        (&[][..], format!("a command is missing after payments: one of {top};")),
+        (&["pay"], format!("there is no such command, but {top}")),
+        (&["transaction"], "a command is missing after payments transaction: one of create, get;".to_owned()),
+        (&["transaction", "list"], "there is no such command, but create, get;".to_owned()),
+    ] {
+        let message = refused(arguments);
+        assert!(message.starts_with(&commands), "{arguments:?}: {message}");
+    }
+    let message = refused(&["custommer", "get", "cus_1"]);
+    assert!(message.contains("completions; did you mean customer?"), "{message}");
+}
+
+#[test]
+fn a_key_that_is_given_as_an_argument_is_said_to_be_known_now_and_not_repeated() {
+    for arguments in [
+        &["transaction", "get", "txn_1", "--api-key", KEY][..],
+        &["transaction", "get", "txn_1", &format!("--api-key={KEY}")],
+        &["--api-key", KEY, "check"],
+    ] {
+        let message = refused(arguments);
+        for part in ["a key is never an argument", "in this shell's history now", "--api-key-file"] {
+            assert!(message.contains(part) && !message.contains(KEY), "{part}: {message}");
+        }
+    }
+}
+
+#[test]
+fn an_address_without_its_port_is_told_how_to_write_it() {
+    for option in ["--listen", "--admin-listen"] {
+        let message = refused(&["sandbox", option, "8080"]);
+        assert!(message.contains("write ADDR:PORT, such as 127.0.0.1:8080"), "{message}");
+    }
 }
