@@ -7,14 +7,14 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::SystemTime;
 
-use payments_core::{Client, ClientBuilder, Delivery, Error};
+use payments_core::{Client, ClientBuilder, Deadlines, Delivery, Error, OperationName, TransportErrorKind};
 use payments_model::{Amount, TransactionId};
 use tokio::runtime;
 use tokio::task::spawn_blocking;
 
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::exit_code::ExitCode;
-use crate::failure::{FailedOutcome, Failure};
+use crate::failure::{FailedOutcome, Failure, IS_IT_THERE};
 use crate::interrupt::Interrupt;
 use crate::next_step;
 use crate::output::Output;
@@ -147,16 +147,46 @@ async fn end<C: Call>(
     })
 }
 
-/// The failure, with the setting that may be to blame.
+/// The failure, with the setting that may be to blame, and with what a refusal says of the request.
 fn refused(error: Error, settings: &Settings) -> Failure {
-    let key = error.is_unauthorized().then(|| settings.key_source().hint());
-    let was_not_sent = error.transport_error().is_some_and(|it| it.delivery() == Delivery::NotProcessed);
-    let address = match settings.base_url_source() {
-        // The hints for the others are the error's own.
-        source @ Source::Profile(_) if was_not_sent => Some(format!("the base address came from {source}")),
-        _ => None,
-    };
-    key.into_iter().chain(address).fold(Failure::from(error), Failure::hint)
+    let hints = hints(&error, settings);
+    hints.into_iter().fold(Failure::from(error), Failure::hint)
+}
+
+fn hints(error: &Error, settings: &Settings) -> Vec<String> {
+    let mut hints = Vec::new();
+    let status = error.http_status().map(|status| status.as_u16());
+    let moves_money = error.operation().is_some_and(OperationName::moves_money);
+    if error.is_unauthorized() {
+        hints.push(settings.key_source().hint());
+    }
+    // The service itself answers no payment and no void so.
+    if moves_money && status == Some(404) {
+        hints.push(settings.path_hint());
+    }
+    // The service's words for any transaction that cannot be voided.
+    let is_not_voidable =
+        || error.reason().is_some_and(|it| it.eq_ignore_ascii_case("invalid transaction id"));
+    if error.operation() == Some(OperationName::Void) && status == Some(400) && is_not_voidable() {
+        hints.push("only an authorisation that is not voided yet can be voided".to_owned());
+    }
+    if let Some(unsent) = error.transport_error().filter(|it| it.delivery() == Delivery::NotProcessed) {
+        let deadline = settings.timeout();
+        if unsent.kind() != TransportErrorKind::Timeout {
+            // The other hints are the error's own.
+        } else if deadline <= Deadlines::DEFAULT_CONNECT {
+            let source = settings.timeout_source();
+            hints.push(format!(
+                "no connection stood within the whole call's {deadline:?}: raise the deadline, which came from {source}"
+            ));
+        } else {
+            hints.push(IS_IT_THERE.to_owned());
+        }
+        if let source @ Source::Profile(_) = settings.base_url_source() {
+            hints.push(format!("the base address came from {source}"));
+        }
+    }
+    hints
 }
 
 /// `None` if the future panics: even then the caller must say that the request may have been sent.

@@ -216,6 +216,13 @@ impl From<ValidationError> for Failure {
     }
 }
 
+/// What to look at where no connection stood.
+pub(crate) const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service there?";
+
+/// What to do about a certificate of one's own.
+pub(crate) const UNKNOWN_ISSUER: &str = "the certificate is signed by no authority that is trusted here: \
+     if it is your own, give its certificate with --ca-cert or ca_cert";
+
 /// Where the cause lies when no connection could be made.
 fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
     use TransportErrorKind as Kind;
@@ -224,9 +231,9 @@ fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
         return None;
     }
     match (error.kind(), cause) {
-        (Kind::Resolve | Kind::Connect | Kind::Timeout, _) => {
-            Some("check --base-url or PAYMENTS_BASE_URL: is the service there?")
-        }
+        // After a deadline it depends on the settings.
+        (Kind::Resolve | Kind::Connect, _) => Some(IS_IT_THERE),
+        (Kind::Tls, Some(cause)) if cause.contains("UnknownIssuer") => Some(UNKNOWN_ISSUER),
         // The TLS library's own words; another cause of theirs gets the other hint, which misleads nobody.
         (Kind::Tls, Some(cause)) if cause.to_ascii_lowercase().contains("certificate") => {
             Some("check the host name in --base-url or PAYMENTS_BASE_URL, and the authority of --ca-cert")

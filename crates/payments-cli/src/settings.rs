@@ -105,6 +105,14 @@ impl Settings {
         &self.base_url_source
     }
 
+    /// What to look at when something answers that there is nothing at the path.
+    pub(crate) fn path_hint(&self) -> String {
+        format!(
+            "check the base address ({}), which must end in the service's path prefix, such as /api/v1/public",
+            self.base_url_source
+        )
+    }
+
     /// What to name when the service refuses the key.
     pub(crate) fn key_source(&self) -> &KeySource {
         &self.key_source

@@ -12,8 +12,7 @@ use crate::purpose::Purpose;
 
 /// The token payment that the file asks for.
 pub(super) fn payment(request: &RequestFile) -> Result<TokenTransaction, Failure> {
-    let bytes = input::read(&request.file)?;
-    Ok(TokenTransaction::from_json(&bytes)?)
+    input::request(&request.file, TokenTransaction::from_json)
 }
 
 impl Call for TokenTransaction {

@@ -12,8 +12,7 @@ use crate::purpose::Purpose;
 
 /// The card or ACH payment that the file asks for.
 pub(super) fn payment(request: &RequestFile) -> Result<TransactionRequest, Failure> {
-    let bytes = input::read(&request.file)?;
-    Ok(TransactionRequest::from_json(&bytes)?)
+    input::request(&request.file, TransactionRequest::from_json)
 }
 
 /// The look-up of one transaction.

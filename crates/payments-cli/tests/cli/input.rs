@@ -55,7 +55,10 @@ fn what_is_no_json_object_is_refused_without_quoting_it() {
         let ended = payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", "-"])
             .stdin(text)
             .end();
-        assert_eq!(fields(&ended.failed(2, "invalid")), ["body"], "{text}");
+        let error = ended.failed(2, "invalid");
+        assert_eq!(fields(&error), ["body"], "{text}");
+        let message = error["message"].as_str().unwrap();
+        assert_eq!(message.ends_with("(the request of --file is empty)"), text.is_empty(), "{message}");
         assert!(!ended.stdout.contains(CARD));
     }
     let ended = payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", "-"])
@@ -137,4 +140,26 @@ fn d37_a_reason_too_long_for_any_request_is_refused() {
     let ended = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--reason", &reason]).end();
     assert_eq!(fields(&ended.failed(2, "invalid")), ["body"]);
     assert_eq!(ended.json()["error"]["http_status"], json!(null));
+}
+
+#[test]
+fn a_request_that_is_not_whole_is_told_so_in_text() {
+    let run = |stdin: &str| {
+        let arguments = ["token-transaction", "create", "--file", "-", "--output", "text"];
+        payments_at("http://127.0.0.1:1", arguments).stdin(stdin).end().stderr
+    };
+    for empty in ["", " \n"] {
+        assert!(run(empty).contains("hint  the request of --file is empty\n"), "{}", run(empty));
+    }
+    let broken_off = &TOKEN_PAYMENT[..TOKEN_PAYMENT.len() - 1];
+    for broken_off in [broken_off, "{", "{\"TokenId\":\"tok_canary"] {
+        let text = run(broken_off);
+        assert!(
+            text.contains("hint  the request of --file ends too early") && !text.contains("canary"),
+            "{text}"
+        );
+    }
+    for other in ["[]", "{]", "{}"] {
+        assert!(!run(other).contains("hint"), "{}", run(other));
+    }
 }

@@ -179,3 +179,44 @@ fn an_unknown_outcome_shows_what_to_reconcile_by_and_no_pause_before_a_second_tr
         payments_at(&peer.base_url, ["transaction", "get", "txn_1", "--output", "text", "--timeout", "5"]);
     assert!(get.end().stderr.contains("  retry after  7 s\n"), "a look-up may be run again");
 }
+
+#[test]
+fn a_404_for_a_payment_or_a_void_hints_at_the_path_of_the_base_address() {
+    let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
+    let hint =
+        "check the base address (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
+    for arguments in [&["transaction", "create", "--file", "-"][..], &["void", "txn_1"]] {
+        for body in [elsewhere, "<html>"] {
+            let ended = text(answering("404 Not Found", body), arguments);
+            assert!(ended.code == Some(7) && ended.stderr.contains(hint), "{}", ended.stderr);
+        }
+    }
+    // The service answers so where it does not know the transaction.
+    let ended = text(answering("404 Not Found", answers::NOT_FOUND), &["transaction", "get", "txn_1"]);
+    assert!(!ended.stderr.contains("hint"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_void_that_is_refused_is_told_what_can_be_voided() {
+    let refused =
+        r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid transaction id"}"#;
+    let hint = "only an authorisation that is not voided yet can be voided";
+    let ended = text(answering("400 Bad Request", refused), &["void", "txn_1"]);
+    assert!(ended.code == Some(4) && ended.stderr.contains(hint), "{}", ended.stderr);
+    let ended = text(answering("400 Bad Request", answers::POSTAL_CODE), &["void", "txn_1"]);
+    assert!(!ended.stderr.contains(hint), "{}", ended.stderr);
+}
+
+#[test]
+fn a_deadline_too_short_to_connect_is_told_as_such() {
+    let peer = Peer::answering("200 OK", answers::RECORD);
+    let arguments = ["void", "txn_1", "--output", "text", "--timeout", "0.000001"];
+    let ended = payments_at(&peer.base_url, arguments).end();
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("within the whole call's 1µs: raise the deadline, which came from --timeout"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!ended.stderr.contains("--base-url"), "{}", ended.stderr);
+}

@@ -213,12 +213,12 @@ impl Findings<'_> {
                  ask whoever issued the key, which came from {key}"
             ),
             404 if error.is_intermediary() => format!(
-                "HTTP 404, but not in the service's words: it is not at this path; {address}, \
-                 which must end in the service's path prefix, such as /api/v1/public"
+                "HTTP 404, but not in the service's words: it is not at this path; {}",
+                self.settings.path_hint()
             ),
             404 => format!(
-                "HTTP 404{reason}, which is not how the service says that a transaction is unknown; {address}, \
-                 which must end in the service's path prefix, such as /api/v1/public"
+                "HTTP 404{reason}, which is not how the service says that a transaction is unknown; {}",
+                self.settings.path_hint()
             ),
             429 => format!("HTTP 429{reason}: the key was not judged; try again later"),
             300..=399 => format!(
