@@ -346,12 +346,23 @@ impl Error {
             return f.write_str("nothing");
         };
         write!(f, "HTTP {}", metadata.http_status.as_u16())?;
+        let moves_money = self.0.operation.is_some_and(OperationName::moves_money);
+        let is_near_success = kind == AnswerKind::Unclear && moves_money && metadata.http_status.is_success();
         if let Some(code) = &metadata.status_code
-            && *code != metadata.http_status.as_str()
+            && (is_near_success || *code != metadata.http_status.as_str())
         {
             write!(f, " with status_code {code}")?;
         }
-        match self.reason() {
+        if is_near_success {
+            f.write_str(match (&metadata.status_code, &self.0.found.transaction_id) {
+                (None, None) => " without status_code 100 and a TransactionId",
+                (None, Some(_)) => " without status_code 100",
+                (Some(_), None) => ", without a TransactionId",
+                (Some(_), Some(_)) => "",
+            })?;
+        }
+        // The phrase of a 2xx, such as OK, is no reason why it is open.
+        match self.reason().filter(|_| !is_near_success || metadata.message.is_some()) {
             Some(reason) => write!(f, ": {reason}"),
             None => Ok(()),
         }

@@ -160,6 +160,27 @@ fn d07_d08_an_unclear_answer_names_the_transaction_to_look_up() {
 }
 
 #[test]
+fn d07_d08_an_answer_that_is_no_success_says_what_it_lacks() {
+    for (status, body, what) in [
+        (200, r#"{"result":"ok"}"#, "HTTP 200 without status_code 100 and a TransactionId; "),
+        (204, "", "HTTP 204 without status_code 100 and a TransactionId; "),
+        (200, r#"{"data":{"TransactionId":"t9"}}"#, "HTTP 200 without status_code 100; "),
+        (
+            200,
+            r#"{"status_code":100,"message":"Done"}"#,
+            "HTTP 200 with status_code 100, without a TransactionId: Done; ",
+        ),
+        (200, r#"{"status_code":200,"data":{"TransactionId":"t9"}}"#, "HTTP 200 with status_code 200; "),
+        // Nobody expects these of another status.
+        (503, r#"{"status_code":503}"#, "HTTP 503: Service Unavailable; "),
+    ] {
+        let message = answer(status, body).to_string();
+        let start = format!("transaction: the answer leaves it open, {what}it may have been processed");
+        assert!(message.starts_with(&start), "{message}");
+    }
+}
+
+#[test]
 fn d06_a_refusal_in_a_200_keeps_what_the_answer_told() {
     let error = answer(
         200,

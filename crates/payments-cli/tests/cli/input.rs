@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{CARD, CARD_PAYMENT, CVV, Peer, TOKEN_PAYMENT, TemporaryFile, Then, payments_at};
+use crate::support::{
+    CARD, CARD_PAYMENT, CVV, Peer, TOKEN_PAYMENT, TemporaryFile, Then, answers, payments_at,
+};
 
 /// The fields of the violations, in order.
 fn fields(error: &Value) -> Vec<&str> {
@@ -162,4 +164,16 @@ fn a_request_that_is_not_whole_is_told_so_in_text() {
     for other in ["[]", "{]", "{}"] {
         assert!(!run(other).contains("hint"), "{}", run(other));
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_request_from_a_terminal_is_waited_for_aloud() {
+    let peer = Peer::answering("200 OK", answers::RECEIPT);
+    let run = || payments_at(&peer.base_url, ["token-transaction", "create", "--file", "-"]);
+    let aloud = "reading the request from the terminal; end it with Ctrl-D";
+    let shown = run().typed(TOKEN_PAYMENT).on_a_terminal();
+    assert!(shown.contains(aloud) && shown.contains("PROCESSED"), "{shown}");
+    let shown = run().stdin(TOKEN_PAYMENT).on_a_terminal();
+    assert!(!shown.contains(aloud) && shown.contains("PROCESSED"), "{shown}");
 }

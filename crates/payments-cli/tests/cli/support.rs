@@ -39,6 +39,8 @@ pub(crate) fn ach_payment() -> String {
 pub(crate) struct Run {
     command: Command,
     stdin: Option<Vec<u8>>,
+    /// Whether stdin is the terminal of [`Self::on_a_terminal`].
+    is_typed: bool,
 }
 
 /// What a run left behind.
@@ -58,7 +60,7 @@ pub(crate) fn payments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Run 
     {
         command.env_remove(name);
     }
-    Run { command, stdin: None }
+    Run { command, stdin: None, is_typed: false }
 }
 
 /// The command with these arguments, the key of the tests, and the service at `base_url`.
@@ -80,6 +82,13 @@ impl Run {
     pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(bytes.into());
         self
+    }
+
+    /// Typed on the terminal, and ended with Ctrl-D.
+    #[cfg(unix)]
+    pub(crate) fn typed(mut self, text: &str) -> Self {
+        self.is_typed = true;
+        self.stdin(format!("{text}\n\x04"))
     }
 
     /// Stdout goes there instead of to the test.
@@ -109,16 +118,24 @@ impl Run {
             ptsname(&terminal, Vec::new()).expect("it has a name").into_string().expect("a plain path");
         let open = || std::fs::OpenOptions::new().read(true).write(true).open(&name).expect("it opens");
         self.command.stdout(open()).stderr(open());
-        self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+        match &self.stdin {
+            Some(_) if self.is_typed => self.command.stdin(open()),
+            Some(_) => self.command.stdin(Stdio::piped()),
+            None => self.command.stdin(Stdio::null()),
+        };
         let mut child = self.command.spawn().expect("the command starts");
         // It keeps its end of the terminal open.
         drop(self.command);
-        if let (Some(bytes), Some(mut stdin)) = (self.stdin, child.stdin.take()) {
-            let _ = stdin.write_all(&bytes);
+        let mut terminal = std::fs::File::from(terminal);
+        if let Some(bytes) = self.stdin {
+            let _ = match child.stdin.take() {
+                Some(mut stdin) => stdin.write_all(&bytes),
+                None => terminal.write_all(&bytes),
+            };
         }
         let mut shown = Vec::new();
         // A terminal whose other end is closed ends with an error on Linux.
-        let _ = std::fs::File::from(terminal).read_to_end(&mut shown);
+        let _ = terminal.read_to_end(&mut shown);
         child.wait().expect("the command ends");
         String::from_utf8(shown).expect("it shows text")
     }
