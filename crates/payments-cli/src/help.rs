@@ -53,6 +53,8 @@ Exit codes:
 With --output json, stdout is exactly one JSON document in every case:
   {\"outcome\":\"processed\",\"http_status\":200,\"data\":{…}}
   {\"outcome\":\"invalid|not_processed|rejected|unknown\",\"error\":{\"kind\":…,\"message\":…,…}}
+  Of an unknown outcome, error has sent_at too, and where known, amount,
+  reference and transaction_id: what it can be found by.
 With --dry-run, which reads and checks everything and contacts nobody:
   {\"outcome\":\"dry_run\",\"request\":{\"method\":…,\"url\":…,\"headers\":{…},\"body\":{…}}}";
 
