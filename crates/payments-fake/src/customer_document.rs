@@ -2,8 +2,8 @@
 
 use payments_model::{CustomerId, CustomerRecord, Field};
 
+use crate::card_like::without_card_numbers;
 use crate::document_reader::DocumentReader;
-use crate::record::without_card_numbers;
 
 /// The customer that a document holds, or everything that is wrong with it. Only `CustomerId` is required.
 pub(crate) fn read(json: &str) -> Result<(CustomerId, CustomerRecord), Vec<String>> {
@@ -40,7 +40,7 @@ pub(crate) fn read(json: &str) -> Result<(CustomerId, CustomerRecord), Vec<Strin
 pub(crate) fn mask(record: &mut CustomerRecord) {
     for text in texts(record) {
         if let Field::Value(text) = text {
-            *text = without_card_numbers(text);
+            *text = without_card_numbers(text).into_owned();
         }
     }
 }

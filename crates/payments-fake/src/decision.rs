@@ -14,7 +14,8 @@ use serde::Serialize;
 
 use crate::choices::{Choices, UnlistedCards, VoidAnswer};
 use crate::randomness::Randomness;
-use crate::record::{self, without_card_numbers};
+use crate::record;
+use crate::redaction::Redaction;
 use crate::store::{Effect, Store};
 use crate::tenants::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
@@ -45,7 +46,8 @@ pub(crate) fn decide(
         let answer = answer::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY);
         return Decision { answer, effect: None };
     };
-    let mut clerk = Clerk { now, choices, store: &tenants[tenant].store, randomness };
+    let redaction = Redaction::of(tenants.api_keys(), None);
+    let mut clerk = Clerk { now, choices, redaction, store: &tenants[tenant].store, randomness };
     let Ruling { answer, effect } = clerk.rule(&request.asked);
     Decision { answer, effect: effect.map(|effect| (tenant, effect)) }
 }
@@ -66,6 +68,7 @@ impl From<Response<Bytes>> for Ruling {
 struct Clerk<'a> {
     now: SystemTime,
     choices: &'a Choices,
+    redaction: Redaction<'a>,
     store: &'a Store,
     randomness: &'a mut Randomness,
 }
@@ -103,7 +106,7 @@ impl Clerk<'_> {
         }
         let id = self.new_transaction_id();
         let card = payment.card_number().masked();
-        let record = record::of_card(id.clone(), payment, card.clone());
+        let record = record::of_card(id.clone(), payment, card.clone(), &self.redaction);
         let new_token =
             (payment.payment_tokenization() == Some(true) && verdict.is_ok()).then(|| StoredToken {
                 token_id: self.new_token_id(),
@@ -142,7 +145,7 @@ impl Clerk<'_> {
                 source: PaymentSource::Account,
                 reference_no: None,
                 description: None,
-                record: record::of_ach(id, payment),
+                record: record::of_ach(id, payment, &self.redaction),
                 new_token: None,
             },
             Ok(()),
@@ -161,8 +164,8 @@ impl Clerk<'_> {
                 base_amount: payment.amount(),
                 fee: payment.convenience_fee(),
                 source: PaymentSource::Token(payment.token_id().clone()),
-                reference_no: payment.reference_no().map(without_card_numbers),
-                description: payment.description().map(without_card_numbers),
+                reference_no: payment.reference_no().map(|text| self.kept(text)),
+                description: payment.description().map(|text| self.kept(text)),
                 record: record::of_token(id, payment.amount(), token.card),
                 new_token: None,
             },
@@ -266,7 +269,7 @@ impl Clerk<'_> {
             return answer::bad_request("invalid transaction id").into();
         };
         let status = self.choices.status_codes.voided.clone().into_owned();
-        let void_reason = void.reason_text().map(without_card_numbers);
+        let void_reason = void.reason_text().map(|text| self.kept(text));
         let entry = (self.choices.void_answer == VoidAnswer::NewTransactionId).then(|| {
             let mut record = voided.record.clone();
             record.transaction_id = self.new_transaction_id();
@@ -305,6 +308,11 @@ impl Clerk<'_> {
             }
             None => answer::error(StatusCode::NOT_FOUND, ErrorEnvelope::CUSTOMER_NOT_FOUND),
         }
+    }
+
+    /// A free text as it may be kept.
+    fn kept(&self, text: &str) -> String {
+        self.redaction.text(text).into_owned()
     }
 
     fn sale_or_auth(&self, requested: TransactionType) -> TransactionTypeCode {

@@ -11,7 +11,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::record::without_card_numbers;
+use crate::card_like::without_card_numbers;
 
 /// The members of one JSON object, taken one by one. What is left at the end is a problem.
 #[derive(Debug)]
@@ -38,7 +38,8 @@ impl<'a> DocumentReader<'a> {
 
     /// A text without card numbers; `null` counts as absent.
     pub(crate) fn text(&mut self, name: &'static str) -> Option<String> {
-        self.value::<Cow<'a, str>>(name, "must be a text or null").map(|text| without_card_numbers(&text))
+        self.value::<Cow<'a, str>>(name, "must be a text or null")
+            .map(|text| without_card_numbers(&text).into_owned())
     }
 
     /// An absent flag is down.
@@ -49,6 +50,11 @@ impl<'a> DocumentReader<'a> {
     /// A text that `T` can be read from; `rule` says how it must be.
     pub(crate) fn parsed<T: FromStr>(&mut self, name: &'static str, rule: &str) -> Option<T> {
         let text = self.value::<Cow<'a, str>>(name, rule)?;
+        // An id is kept and shown as it is.
+        if without_card_numbers(&text) != text {
+            self.problem(name, "must not look like a card number");
+            return None;
+        }
         let parsed = text.parse().ok();
         if parsed.is_none() {
             self.problem(name, rule);

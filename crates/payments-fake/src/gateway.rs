@@ -57,7 +57,8 @@ impl FakeGateway {
     }
 
     pub(crate) fn from_builder(builder: FakeGatewayBuilder) -> Self {
-        let mut tenants = Tenants::new(builder.api_keys);
+        let api_keys: Arc<[String]> = builder.api_keys.into();
+        let mut tenants = Tenants::new(Arc::clone(&api_keys));
         if let Some(log) = &builder.change_log {
             for (index, tenant) in tenants.iter_mut().enumerate() {
                 tenant.store.log_to(Arc::clone(log), index);
@@ -70,8 +71,14 @@ impl FakeGateway {
             requests: RequestLog::new(builder.recorded_requests),
             late: Vec::new(),
         };
-        let responder =
-            Responder::new(service, builder.choices, builder.clock, builder.wall_clock, builder.change_log);
+        let responder = Responder::new(
+            service,
+            builder.choices,
+            api_keys,
+            builder.clock,
+            builder.wall_clock,
+            builder.change_log,
+        );
         let sentinel = Sentinel { responder: responder.clone(), unfired_faults: builder.unfired_faults };
         Self { responder, _sentinel: Some(Arc::new(sentinel)) }
     }

@@ -2,21 +2,31 @@
 
 use payments_model::{
     AchTransaction, Amount, CardTransaction, CustomerRecord, Field, MaskedCard, TransactionId,
-    TransactionRecord, TransactionTypeCode, scrub,
+    TransactionRecord, TransactionTypeCode,
 };
 
+use crate::redaction::Redaction;
 use crate::seeded_customer;
 
 /// The record of a card payment; `card` is its number, which is masked before it is kept anywhere.
-pub(crate) fn of_card(id: TransactionId, payment: &CardTransaction, card: MaskedCard) -> TransactionRecord {
-    let mut record = with_billing(id, payment.amount(), payment.billing());
+pub(crate) fn of_card(
+    id: TransactionId,
+    payment: &CardTransaction,
+    card: MaskedCard,
+    redaction: &Redaction<'_>,
+) -> TransactionRecord {
+    let mut record = with_billing(id, payment.amount(), payment.billing(), redaction);
     record.card_number = Field::Value(card);
     record
 }
 
 /// The record of an ACH payment. Nothing of the account is kept.
-pub(crate) fn of_ach(id: TransactionId, payment: &AchTransaction) -> TransactionRecord {
-    with_billing(id, payment.amount(), payment.billing())
+pub(crate) fn of_ach(
+    id: TransactionId,
+    payment: &AchTransaction,
+    redaction: &Redaction<'_>,
+) -> TransactionRecord {
+    with_billing(id, payment.amount(), payment.billing(), redaction)
 }
 
 /// The record of a token payment: the payer is the token's owner.
@@ -51,8 +61,9 @@ fn with_billing(
     id: TransactionId,
     base_amount: Amount,
     billing: &payments_model::Billing,
+    redaction: &Redaction<'_>,
 ) -> TransactionRecord {
-    let text = |text: &str| Field::Value(without_card_numbers(text));
+    let text = |text: &str| Field::Value(redaction.text(text).into_owned());
     let mut record = TransactionRecord::new(id);
     record.base_amount = Field::Value(base_amount);
     record.billing_email = text(billing.email().as_str());
@@ -79,22 +90,6 @@ pub(crate) fn decide(
     record.status = Field::Value(status.to_owned());
 }
 
-/// A free text as it may be kept: a card number that somebody wrote into it is masked.
-pub(crate) fn without_card_numbers(text: &str) -> String {
-    // Scrubbing costs a microsecond.
-    if has_few_digits(text) { text.to_owned() } else { scrub(text, &[]) }
-}
-
-/// Whether there are too few digits in the text for a card number.
-pub(crate) fn has_few_digits(text: &str) -> bool {
-    const SHORTEST_CARD_NUMBER: usize = 12;
-    // As many as a byte can count: within a byte the processor counts many at once.
-    let pieces = text.as_bytes().chunks(usize::from(u8::MAX));
-    let count =
-        |piece: &[u8]| usize::from(piece.iter().map(|byte| u8::from(byte.is_ascii_digit())).sum::<u8>());
-    text.len() < SHORTEST_CARD_NUMBER || pieces.map(count).sum::<usize>() < SHORTEST_CARD_NUMBER
-}
-
 /// A country's number: the one that stands there, unless it is long enough for a card number, or else any number that is
 /// always the same for the same text.
 fn country_number(text: &str) -> i64 {
@@ -115,21 +110,5 @@ mod tests {
         for text in ["US", "us", "United States", "côte d’ivoire", " ", "-1", "4242424242424242"] {
             assert!((1..=999).contains(&country_number(text)), "{text}");
         }
-    }
-
-    #[test]
-    fn d62_digits_are_counted_however_long_the_text_is() {
-        for filler in [0, 1, 254, 255, 1000] {
-            let text = format!("{}{}", "1".repeat(11), "x".repeat(filler));
-            assert!(has_few_digits(&text), "{filler}");
-            assert!(!has_few_digits(&format!("{text}2")), "{filler}");
-        }
-        assert!(!has_few_digits(&"1".repeat(256)));
-    }
-
-    #[test]
-    fn d62_a_card_number_in_a_free_text_is_masked() {
-        assert_eq!(without_card_numbers("4242 4242 4242 4242"), "**** **** **** 4242");
-        assert_eq!(without_card_numbers("order 20300101, 2 items"), "order 20300101, 2 items");
     }
 }

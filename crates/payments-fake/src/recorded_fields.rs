@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     fn fields(body: &str) -> RecordedFields {
-        RecordedFields::redacted(&RequestMembers::read(body.as_bytes()).unwrap(), &Redaction::of(None))
+        RecordedFields::redacted(&RequestMembers::read(body.as_bytes()).unwrap(), &Redaction::of(&[], None))
     }
 
     #[test]

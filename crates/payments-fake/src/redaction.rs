@@ -7,29 +7,34 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use payments_model::{MaskedCard, printable_field_name, scrub, shown_field};
 use serde_json::value::RawValue;
 
-use crate::record::has_few_digits;
+use crate::card_like::{has_few_digits, without_card_numbers};
 
-/// What is taken out of one request.
+/// What is taken out of one request before anything of it is kept.
 pub(crate) struct Redaction<'a> {
-    /// The key that it came with, which somebody may have put elsewhere too.
-    key: Option<&'a str>,
+    /// Those that are accepted and the one that it came with, which somebody may have put elsewhere too.
+    keys: Vec<&'a str>,
 }
 
 impl<'a> Redaction<'a> {
-    /// With what `Authorization` holds.
-    pub(crate) fn of(key: Option<&'a HeaderValue>) -> Self {
+    /// `presented` is what `Authorization` holds.
+    pub(crate) fn of(accepted: &'a [String], presented: Option<&'a HeaderValue>) -> Self {
         // A shorter one would be found in words that have nothing to do with it.
         const SHORTEST_KEY: usize = 8;
-        let key = key.and_then(|key| key.to_str().ok());
-        Self { key: key.filter(|key| key.len() >= SHORTEST_KEY) }
+        let mut keys: Vec<_> =
+            accepted.iter().map(String::as_str).filter(|key| key.len() >= SHORTEST_KEY).collect();
+        let presented = presented.and_then(|key| key.to_str().ok());
+        keys.extend(presented.filter(|key| key.len() >= SHORTEST_KEY && !keys.contains(key)));
+        Self { keys }
     }
 
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let shown = if has_few_digits(text) { Cow::Borrowed(text) } else { Cow::Owned(scrub(text, &[])) };
-        match self.key {
-            Some(key) if shown.contains(key) => Cow::Owned(shown.replace(key, REDACTED)),
-            _ => shown,
+        let mut shown = without_card_numbers(text);
+        for key in &self.keys {
+            if shown.contains(key) {
+                shown = Cow::Owned(shown.replace(key, REDACTED));
+            }
         }
+        shown
     }
 
     /// Every value is copied, also where nothing is taken out of it: what a server hands over are parts of the bytes that it
@@ -68,7 +73,7 @@ impl<'a> Redaction<'a> {
         // Without a way out of the loop, so that the processor looks at many bytes at once.
         let is_escaped = json.bytes().fold(false, |escaped, byte| escaped | matches!(byte, b'\\'));
         let is_plain = !is_escaped && !json.starts_with(['[', '{']) && has_few_digits(json);
-        is_plain && self.key.is_none_or(|key| !json.contains(key))
+        is_plain && !self.keys.iter().any(|key| json.contains(key))
     }
 
     /// The value of a field that may be shown, less what somebody put there that may not.
@@ -186,7 +191,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_shown_as_it_stands_is_what_redacting_it_would_have_left(json in value(), has_key: bool) {
-            let redaction = Redaction::of(has_key.then_some(&KEY));
+            let redaction = Redaction::of(&[], has_key.then_some(&KEY));
             if redaction.is_harmless(&json) {
                 prop_assert_eq!(redaction.shown_value(&json), json);
             }

@@ -25,6 +25,8 @@ pub struct Responder(Arc<Shared>);
 struct Shared {
     service: Mutex<Service>,
     choices: Choices,
+    /// What may not be kept of any request.
+    api_keys: Arc<[String]>,
     /// Beside the service, because every request asks twice for a closed one.
     gates: Mutex<Gates>,
     clock: ManualClock,
@@ -39,12 +41,13 @@ impl Responder {
     pub(crate) fn new(
         service: Service,
         choices: Choices,
+        api_keys: Arc<[String]>,
         clock: ManualClock,
         wall_clock: Option<WallClock>,
         change_log: Option<Arc<dyn ChangeLog>>,
     ) -> Self {
         let (service, gates) = (Mutex::new(service), Mutex::default());
-        Self(Arc::new(Shared { service, choices, gates, clock, wall_clock, change_log }))
+        Self(Arc::new(Shared { service, choices, api_keys, gates, clock, wall_clock, change_log }))
     }
 
     /// What the network would carry back for this request at this time of day. It neither waits nor looks at a clock.
@@ -52,7 +55,8 @@ impl Responder {
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
         let request = UnderstoodRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
-        let recorded = RecordedRequest::capture(now, head, body.len(), members.as_ref().ok());
+        let recorded =
+            RecordedRequest::capture(now, head, body.len(), members.as_ref().ok(), &self.0.api_keys);
         let _outgrown;
         // What stands above is dropped after the lock is released, so that nobody waits for that either.
         let mut service = self.service();
@@ -139,7 +143,8 @@ impl Responder {
 
 impl fmt::Debug for Responder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { service: _, choices: _, gates: _, clock, wall_clock: _, change_log: _ } = &*self.0;
+        let Shared { service: _, choices: _, api_keys: _, gates: _, clock, wall_clock: _, change_log: _ } =
+            &*self.0;
         f.debug_struct("Responder").field("clock", clock).finish_non_exhaustive()
     }
 }

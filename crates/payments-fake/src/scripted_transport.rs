@@ -104,7 +104,8 @@ impl ScriptedTransport {
         let operation = request.operation();
         let (head, body) = request.into_http().into_parts();
         let members = RequestMembers::read(&body).ok();
-        let captured = RecordedRequest::capture(SystemTime::UNIX_EPOCH, head, body.len(), members.as_ref());
+        let captured =
+            RecordedRequest::capture(SystemTime::UNIX_EPOCH, head, body.len(), members.as_ref(), &[]);
         let mut script = self.script();
         script.requests.push(captured);
         let step = script.steps.pop_front();

@@ -1,11 +1,15 @@
 //! The keys that the service takes, and what belongs to each.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use crate::store::Store;
 
 /// Every tenant, in the order of the builder's keys; never none.
-pub(crate) struct Tenants(Vec<TenantBooks>);
+pub(crate) struct Tenants {
+    api_keys: Arc<[String]>,
+    books: Vec<TenantBooks>,
+}
 
 /// One key and what belongs to it.
 pub(crate) struct TenantBooks {
@@ -14,14 +18,20 @@ pub(crate) struct TenantBooks {
 }
 
 impl Tenants {
-    pub(crate) fn new(api_keys: Vec<String>) -> Self {
-        Self(api_keys.into_iter().map(|api_key| TenantBooks { api_key, store: Store::default() }).collect())
+    pub(crate) fn new(api_keys: Arc<[String]>) -> Self {
+        let books = |api_key: &String| TenantBooks { api_key: api_key.clone(), store: Store::default() };
+        Self { books: api_keys.iter().map(books).collect(), api_keys }
+    }
+
+    /// Every key that is accepted.
+    pub(crate) fn api_keys(&self) -> &[String] {
+        &self.api_keys
     }
 
     /// Whose key this is. Every key is looked at to its end, so that the time says nothing of how much of one is right.
     pub(crate) fn with_key(&self, given: &[u8]) -> Option<usize> {
         let mut found = None;
-        for (index, tenant) in self.0.iter().enumerate() {
+        for (index, tenant) in self.books.iter().enumerate() {
             if is_same_key(given, tenant.api_key.as_bytes()) {
                 found = Some(index);
             }
@@ -34,13 +44,13 @@ impl Deref for Tenants {
     type Target = [TenantBooks];
 
     fn deref(&self) -> &Self::Target {
-        &self.0
+        &self.books
     }
 }
 
 impl DerefMut for Tenants {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.0
+        &mut self.books
     }
 }
 
@@ -66,7 +76,7 @@ mod tests {
 
     #[test]
     fn each_key_has_its_tenant() {
-        let tenants = Tenants::new(vec!["one".to_owned(), "two".to_owned()]);
+        let tenants = Tenants::new(["one".to_owned(), "two".to_owned()].into());
         assert_eq!(tenants.with_key(b"one"), Some(0));
         assert_eq!(tenants.with_key(b"two"), Some(1));
         assert_eq!(tenants.with_key(b"three"), None);

@@ -341,3 +341,18 @@ fn a_state_with_all_that_can_be_chosen_is_read_back() {
     assert_eq!(again.ledger(), gateway.ledger());
     assert_eq!(again.first_tenant().state_json(), state);
 }
+
+#[test]
+fn d62_an_id_that_looks_like_a_card_number_is_refused_and_not_told() {
+    for document in [
+        r#"{"customers":[{"CustomerId":"4539578763621486"}]}"#,
+        r#"{"tokens":[{"TokenId":"4539578763621486"}]}"#,
+        r#"{"tokens":[{"TokenId":"tok_1","GatewayCustomerId":"4539-5787-6362-1486"}]}"#,
+        r#"{"tokens":[{"TokenId":"tok_1","TransactionId":"4539578763621486"}]}"#,
+        r#"{"transactions":[{"TransactionId":"4539578763621486","Amount":1.00}]}"#,
+        r#"{"transactions":[{"TransactionId":"txn_1","Amount":1.00,"TokenId":"4539578763621486"}]}"#,
+    ] {
+        let error = Fixtures::from_json(document).unwrap_err().to_string();
+        assert!(error.contains("must not look like a card number") && !error.contains("4539"), "{error}");
+    }
+}

@@ -332,3 +332,23 @@ fn a_recorded_request_is_json_whatever_was_sent() {
     assert_eq!(first["headers"]["x-two"], "a\"b, \u{fffd}");
     assert_eq!(first["received_at"], "2030-03-17T17:46:40.000000000Z");
 }
+
+#[test]
+fn s5_no_accepted_key_is_kept_in_the_books_wherever_it_was_put() {
+    let (key, other) = ("sk_canary_of_one", "sk_canary_of_another");
+    let gateway = FakeGateway::builder().api_key(key).another_api_key(other).build();
+    let payment = TokenTransaction::builder("tok_approved", PRICE, ConvenienceFee::Inactive);
+    let payment =
+        payment.reference_no(format!("x{other}")).description(format!("{key} {key}")).build().unwrap();
+    block_on(gateway.client().process_token(&payment)).unwrap();
+    answer(&gateway, get(&format!("/transaction/{other}")));
+    let kept = gateway.first_tenant().state_json();
+    let recorded: Vec<_> = gateway.requests().iter().map(payments_fake::RecordedRequest::to_json).collect();
+    for secret in [key, other] {
+        assert!(
+            !kept.contains(secret) && !recorded.concat().contains(secret),
+            "{secret}: {kept}\n{recorded:?}"
+        );
+    }
+    assert!(kept.contains(r#""ReferenceNo":"x[redacted]""#), "{kept}");
+}
