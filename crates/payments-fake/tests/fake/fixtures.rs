@@ -252,7 +252,7 @@ fn every_wrong_part_is_named_with_its_place() {
 fn what_stands_twice_is_named() {
     let problems = refused(&json!({
         "customers": [{"CustomerId": "cus_7"}, {"CustomerId": "cus_7"}],
-        "tokens": [{"TokenId": NUMBER}, {"TokenId": "tok_1"}, {"TokenId": NUMBER}],
+        "tokens": [{"TokenId": "tok_7"}, {"TokenId": "tok_1"}, {"TokenId": "tok_7"}],
         "transactions": [{"TransactionId": "txn_1", "Amount": 1}, {}, {"TransactionId": "txn_1", "Amount": 2}],
     }));
     let expected = [
