@@ -47,11 +47,3 @@ fn the_session_with_curl_says_what_the_readme_shows() {
         |text: &str| text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
     assert_eq!(without_empty_lines(&said), without_empty_lines(&shown));
 }
-
-#[test]
-fn the_fixtures_of_the_readme_can_be_loaded() {
-    let (_, chapter) = README.split_once("## The sandbox").expect("the chapter is there");
-    let (_, block) = chapter.split_once("```json\n").expect("fixtures are there");
-    let (fixtures, _) = block.split_once("```").expect("they end");
-    payments_fake::Fixtures::from_json(fixtures).expect("good fixtures");
-}
