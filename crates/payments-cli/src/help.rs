@@ -237,8 +237,8 @@ const MAIN_TEST_VALUES: [&str; 8] = [
 pub(crate) const SANDBOX_CODES: &str = "\
 Exit codes:
   0  stopped by a signal
-  1  it could not listen, or the first line could not be written: see stderr
-  2  invalid use";
+  1  it could not listen, use the data file or write its first line: see stderr
+  2  invalid use, or a fixture file that is wrong";
 
 /// The exit codes of the demonstration.
 pub(crate) const DEMO_CODES: &str = "\

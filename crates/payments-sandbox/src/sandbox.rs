@@ -164,6 +164,12 @@ impl Sandbox {
         self.address
     }
 
+    /// Where the admin interface listens: the same, unless it has [a port of its
+    /// own](SandboxBuilder::admin_listen).
+    pub fn admin_local_addr(&self) -> SocketAddr {
+        self.admin_address
+    }
+
     /// The key that it accepts.
     pub fn api_key(&self) -> String {
         self.gateway.api_key()

@@ -1,5 +1,6 @@
 //! `payments sandbox`: the service on this machine.
 
+mod journal;
 mod log;
 mod magic;
 mod openapi;
@@ -16,6 +17,7 @@ use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde_json::Value;
 use tokio::runtime;
 
+use self::journal::Journal;
 use super::refuse_client_settings;
 use crate::args::GlobalOptions;
 use crate::exit_code::ExitCode;
@@ -67,20 +69,30 @@ fn fixtures(arguments: &ServeArguments) -> Result<Fixtures, Failure> {
 const LARGEST_FIXTURES: u64 = 64 * 1024 * 1024;
 
 fn serve(arguments: ServeArguments, fixtures: Fixtures) -> ExitCode {
+    let Ok((journal, journal_end)) = Journal::start() else {
+        let _ = writeln!(io::stderr(), "payments sandbox: cannot go on: the system gives no thread");
+        return ExitCode::Other;
+    };
     let served = runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .and_then(|runtime| runtime.block_on(serve_until_told(arguments, fixtures)));
-    match served {
+        .and_then(|runtime| runtime.block_on(serve_until_told(arguments, fixtures, &journal)));
+    let code = match served {
         Ok(()) => ExitCode::Processed,
         Err(error) => {
-            note(&format!("cannot go on: {error}"));
+            journal.note(&format!("cannot go on: {error}"));
             ExitCode::Other
         }
-    }
+    };
+    journal_end.wait();
+    code
 }
 
-async fn serve_until_told(arguments: ServeArguments, fixtures: Fixtures) -> io::Result<()> {
+async fn serve_until_told(
+    arguments: ServeArguments,
+    fixtures: Fixtures,
+    journal: &Journal,
+) -> io::Result<()> {
     let ServeArguments {
         listen,
         admin_listen,
@@ -123,24 +135,31 @@ async fn serve_until_told(arguments: ServeArguments, fixtures: Fixtures) -> io::
     if tls {
         builder = builder.tls();
     }
-    if let Some(write) = log::writer(log) {
+    if let Some(write) = log::writer(log, journal.clone()) {
         builder = builder.on_exchange(write);
     }
     let sandbox = builder.start().await.map_err(with_advice)?;
     if let (Some(path), Some(authority)) = (&tls_ca_out, sandbox.ca_certificate_pem()) {
         write_authority(path, authority)?;
     }
-    warn_of_others(listen, "reach this sandbox", tls);
-    if let Some(admin) = admin_listen {
-        warn_of_others(admin, "steer this sandbox", tls);
+    let warn = |address, can| {
+        if let Some(warning) = warning_of_others(address, can, tls) {
+            journal.note(&warning);
+        }
+    };
+    if admin_listen.is_some() {
+        warn(sandbox.local_addr(), "reach this sandbox");
+        warn(sandbox.admin_local_addr(), "steer this sandbox");
+    } else {
+        warn(sandbox.local_addr(), "reach and steer this sandbox");
     }
     announce(&sandbox)?;
-    note("ready; stop with Ctrl-C");
+    journal.note("ready; stop with Ctrl-C");
     let signal = tokio::select! {
         signal = interrupt.arrived() => signal,
         failure = sandbox.failed() => return Err(failure),
     };
-    note(&format!("{signal}: finishing what is in flight; once more ends at once"));
+    journal.note(&format!("{signal}: finishing what is in flight; once more ends at once"));
     tokio::select! {
         () = sandbox.shutdown() => {}
         _ = interrupt.arrived() => {}
@@ -165,15 +184,16 @@ fn write_authority(path: &Path, authority: &str) -> io::Result<()> {
     })
 }
 
-fn warn_of_others(address: SocketAddr, can: &str, tls: bool) {
+/// What `address` lets others do, unless only this machine can use it.
+fn warning_of_others(address: SocketAddr, can: &str, tls: bool) -> Option<String> {
     if address.ip().is_loopback() {
-        return;
+        return None;
     }
     let in_the_clear = if tls { "" } else { ", and what they send it crosses the network in the clear" };
-    note(&format!(
+    Some(format!(
         "warning: listening on {address}, which is not a loopback address: \
          other machines can {can}{in_the_clear}"
-    ));
+    ))
 }
 
 /// The ready line, its members in the order in which the documentation shows them.
@@ -193,9 +213,4 @@ fn announce(sandbox: &Sandbox) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{{{line}}}")?;
     stdout.flush()
-}
-
-/// A line on stderr; a sandbox serves on if nobody can read it.
-fn note(text: &str) {
-    let _ = writeln!(io::stderr(), "payments sandbox: {text}");
 }

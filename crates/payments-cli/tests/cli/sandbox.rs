@@ -72,7 +72,19 @@ fn it_listens_where_it_is_told_and_warns_of_other_addresses_than_loopback() {
     running.signal("TERM");
     let ended = running.end();
     assert_eq!(ended.code, Some(0));
-    assert!(ended.stderr.contains("warning: listening on 0.0.0.0:"), "{}", ended.stderr);
+    let port = text(&ready, "base_url").trim_end_matches("/api/v1/public").rsplit(':').next().unwrap();
+    let warning = format!("warning: listening on 0.0.0.0:{port}, which");
+    assert!(
+        ended.stderr.contains(&warning) && ended.stderr.contains("can reach and steer"),
+        "{}",
+        ended.stderr
+    );
+
+    let apart = ["sandbox", "--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0"];
+    let (running, _) = started(payments(apart));
+    running.signal("TERM");
+    let warned = running.end().stderr;
+    assert!(warned.contains("can reach this sandbox") && !warned.contains("steer"), "{warned}");
 }
 
 #[test]

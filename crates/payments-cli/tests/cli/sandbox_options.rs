@@ -241,6 +241,38 @@ fn the_log_has_a_line_for_each_request_and_nothing_secret() {
 }
 
 #[test]
+fn a_log_that_nobody_reads_holds_up_neither_a_request_nor_a_signal() {
+    for shape in ["text", "json"] {
+        let sandbox = Sandbox::start(["--log", shape]);
+        let mut service = sandbox.service("");
+        // Their lines are more than a pipe holds and than wait to be written.
+        for _ in 0..3000 {
+            assert_eq!(service.get("/customer/cus_1").unwrap().0, 200);
+        }
+        sandbox.running.signal("TERM");
+        assert_eq!(sandbox.running.ends_unread(), Some(0), "it ends though its stderr is full");
+    }
+}
+
+#[test]
+fn what_was_lost_of_a_log_is_counted_once_it_is_read_again() {
+    let sandbox = Sandbox::start(["--log", "text"]);
+    let mut service = sandbox.service("");
+    for _ in 0..3000 {
+        service.get("/customer/cus_1").unwrap();
+    }
+    let log = sandbox.end().stderr;
+    let written = log.lines().filter(|line| line.contains("/customer/cus_1")).count();
+    // The lines about its end may be among the lost.
+    let lost: usize = log
+        .lines()
+        .filter_map(|line| line.strip_prefix("payments sandbox: ")?.split_once(" lines were lost"))
+        .map(|(count, _)| count.parse::<usize>().unwrap())
+        .sum();
+    assert!(lost > 0 && (3000..3010).contains(&(written + lost)), "{written} written, {lost} lost");
+}
+
+#[test]
 fn its_documents_are_printed_without_serving_anything() {
     let openapi = payments(["sandbox", "openapi"]).end();
     assert_eq!((openapi.code, &*openapi.stdout), (Some(0), payments_sandbox::OPENAPI));

@@ -173,6 +173,19 @@ impl Running {
         line
     }
 
+    /// Waits for the end while nobody reads its streams; none if it does not come.
+    pub(crate) fn ends_unread(mut self) -> Option<i32> {
+        // A bound against a hang, which nothing but a hang comes near.
+        let last = std::time::Instant::now() + Duration::from_mins(1);
+        while std::time::Instant::now() < last {
+            if let Some(status) = self.0.try_wait().expect("it can be waited for") {
+                return status.code();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+
     pub(crate) fn end(mut self) -> Ended {
         let mut stderr = self.0.stderr.take().expect("stderr is piped");
         let stderr = thread::spawn(move || {

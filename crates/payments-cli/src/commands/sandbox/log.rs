@@ -1,19 +1,21 @@
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 
 use payments_sandbox::{Exchange, Shown};
 use serde_json::json;
 
+use super::journal::Journal;
 use crate::escape;
 use crate::sandbox_arguments::LogShape;
 
-/// Writes a line to stderr for each request, in the shape that was asked for.
-pub(super) fn writer(asked_for: Option<LogShape>) -> Option<fn(&Exchange)> {
+/// Writes a line to the journal for each request, in the shape that was asked for.
+pub(super) fn writer(asked_for: Option<LogShape>, journal: Journal) -> Option<impl Fn(&Exchange)> {
     let default = if io::stderr().is_terminal() { LogShape::Text } else { LogShape::Off };
-    match asked_for.unwrap_or(default) {
-        LogShape::Off => None,
-        LogShape::Text => Some(|exchange| write(&escape::for_terminal(&exchange.to_string()))),
-        LogShape::Json => Some(|exchange| write(&as_json(exchange))),
-    }
+    let line: fn(&Exchange) -> String = match asked_for.unwrap_or(default) {
+        LogShape::Off => return None,
+        LogShape::Text => |exchange| escape::for_terminal(&exchange.to_string()),
+        LogShape::Json => as_json,
+    };
+    Some(move |exchange: &Exchange| journal.line(line(exchange)))
 }
 
 fn as_json(exchange: &Exchange) -> String {
@@ -32,9 +34,4 @@ fn as_json(exchange: &Exchange) -> String {
         "took_us": u64::try_from(exchange.took.as_micros()).unwrap_or(u64::MAX),
     })
     .to_string()
-}
-
-/// A sandbox serves on if nobody can read its log.
-fn write(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
 }
