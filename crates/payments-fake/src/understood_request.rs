@@ -49,10 +49,15 @@ impl UnderstoodRequest {
         Self {
             operation: route.operation(),
             fault: head.extensions.get().map(|RequestedFault(fault)| fault.clone()),
-            api_key: head.headers.get(AUTHORIZATION).cloned(),
+            api_key: only(head.headers.get_all(AUTHORIZATION).iter()).cloned(),
             asked: Asked::by(route, head, body, members, unknown_fields),
         }
     }
+}
+
+/// Two keys are none: which of them a proxy on the way looked at, nobody knows.
+fn only<T>(mut values: impl Iterator<Item = T>) -> Option<T> {
+    values.next().filter(|_| values.next().is_none())
 }
 
 impl Asked {
