@@ -70,6 +70,7 @@ impl FakeGateway {
             faults: crate::armed_fault::ArmedFaults::default(),
             requests: RequestLog::new(builder.recorded_requests),
             late: Vec::new(),
+            epoch: 0,
         };
         let responder = Responder::new(
             service,
@@ -139,9 +140,11 @@ impl FakeGateway {
     }
 
     /// Forgets everything: the records of every tenant, faults, recorded requests, and what was to be committed late.
-    /// Keys, choices and gates stay.
+    /// Keys, choices and gates stay, and so does the place in the seed's sequence: what is made afterwards has new
+    /// identifiers. A request that a fault [holds](Reply::Held) is forgotten too: it has no effect when it is resumed.
     pub fn reset(&self) {
         let mut service = self.service();
+        service.epoch += 1;
         service.late.clear();
         service.faults.disarm_all();
         service.requests.clear();

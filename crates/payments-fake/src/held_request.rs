@@ -3,11 +3,15 @@ use std::fmt;
 use crate::understood_request::UnderstoodRequest;
 
 /// A request that waits before it is processed. It holds card data; `Debug` shows nothing of it.
-pub struct HeldRequest(pub(crate) Box<UnderstoodRequest>);
+pub struct HeldRequest {
+    pub(crate) request: Box<UnderstoodRequest>,
+    /// The service's when it came.
+    pub(crate) epoch: u64,
+}
 
 impl fmt::Debug for HeldRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(_) = self;
+        let Self { request: _, epoch: _ } = self;
         f.write_str("HeldRequest([redacted])")
     }
 }

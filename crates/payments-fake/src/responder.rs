@@ -1,5 +1,8 @@
 use std::fmt;
+use std::future::{Future, pending, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -69,16 +72,23 @@ impl Responder {
         match fault.as_ref().map(|fault| (fault, fault.kind(), fault.phase())) {
             None => service.process(now, &request, &self.0.choices),
             Some((_, FaultKind::Delay { by }, Phase::BeforeCommit)) => {
-                Reply::Held { by, request: HeldRequest(Box::new(request)) }
+                let (request, epoch) = (Box::new(request), service.epoch);
+                Reply::Held { by, request: HeldRequest { request, epoch } }
             }
             Some((fault, ..)) => service.fail(now, &request, &self.0.choices, fault),
         }
     }
 
-    /// Processes a request that a fault had [held](Reply::Held).
+    /// Processes a request that a fault had [held](Reply::Held). If the gateway was
+    /// [reset](crate::FakeGateway::reset) since, the request is [closed](Reply::Closed) without an effect: it belongs to
+    /// what was forgotten.
     pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
-        let HeldRequest(request) = request;
-        self.service().process(now, &request, &self.0.choices)
+        let HeldRequest { request, epoch } = request;
+        let mut service = self.service();
+        if service.epoch != epoch {
+            return Reply::Closed;
+        }
+        service.process(now, &request, &self.0.choices)
     }
 
     /// [`handle`](Self::handle) as a server does it: at the gateway's time of day, waiting at its
@@ -89,11 +99,30 @@ impl Responder {
     ///
     /// Dropping the future is a client that went away: what was not committed by then never is.
     pub async fn respond(&self, request: Request<Bytes>, timer: &dyn Timer) -> Reply {
+        self.respond_unless(request, timer, pending()).await
+    }
+
+    /// [`respond`](Self::respond) to a client that may give up while its request waits to be processed, at a gate or held
+    /// by a fault: once `given_up` is ready, the request is [closed](Reply::Closed) without an effect.
+    ///
+    /// `given_up` is polled only then: who goes later has been charged, and might still take the answer.
+    pub async fn respond_unless(
+        &self,
+        request: Request<Bytes>,
+        timer: &dyn Timer,
+        given_up: impl Future<Output = ()>,
+    ) -> Reply {
+        let mut given_up = pin!(given_up);
         let operation = Route::of(request.method(), request.uri().path()).operation();
-        self.pass_gate(operation, Phase::BeforeCommit).await;
+        let gate = pin!(self.pass_gate(operation, Phase::BeforeCommit));
+        if first(gate, given_up.as_mut()).await == First::Other {
+            return Reply::Closed;
+        }
         let reply = match self.handle(self.wall(), request) {
             Reply::Held { by, request } => {
-                timer.sleep(by).await;
+                if first(timer.sleep(by).as_mut(), given_up).await == First::Other {
+                    return Reply::Closed;
+                }
                 self.resume(self.wall(), request)
             }
             reply => reply,
@@ -147,4 +176,26 @@ impl fmt::Debug for Responder {
             &*self.0;
         f.debug_struct("Responder").field("clock", clock).finish_non_exhaustive()
     }
+}
+
+/// Which of two was ready first.
+#[derive(PartialEq, Eq)]
+enum First {
+    One,
+    Other,
+}
+
+/// Waits for either. The other is not polled if the one is ready at once.
+async fn first<A, B>(mut one: Pin<&mut A>, mut other: Pin<&mut B>) -> First
+where
+    A: Future<Output = ()> + ?Sized,
+    B: Future<Output = ()>,
+{
+    poll_fn(|context| {
+        if one.as_mut().poll(context).is_ready() {
+            return Poll::Ready(First::One);
+        }
+        other.as_mut().poll(context).map(|()| First::Other)
+    })
+    .await
 }

@@ -23,6 +23,8 @@ pub(crate) struct Service {
     pub(crate) requests: RequestLog,
     /// What was decided for a tenant and is to be committed when the test says so.
     pub(crate) late: Vec<(usize, Effect)>,
+    /// How often everything was forgotten.
+    pub(crate) epoch: u64,
 }
 
 impl Service {

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use payments_core::{Client, OperationName, Outcome};
-use payments_fake::{FakeGateway, Fault, ManualClock, block_on};
+use payments_fake::{FakeGateway, Fault, ManualClock, Reply, block_on};
 
 use crate::support::*;
 
@@ -119,4 +119,55 @@ fn a_transport_may_keep_another_clock() {
     let client = Client::builder(gateway.endpoint(), transport, clock.clone()).build();
     assert!(block_on(client.process_card(&sale())).unwrap_err().is_timeout());
     assert_eq!((clock.elapsed(), gateway.clock().elapsed()), (Duration::from_mins(1), Duration::ZERO));
+}
+
+#[test]
+fn a_request_that_was_held_over_a_reset_is_closed_without_an_effect() {
+    let gateway = FakeGateway::new();
+    let delay = Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_secs(1));
+    let hold = || {
+        gateway.arm(delay.clone());
+        match gateway.handle(gateway.clock().wall(), token_payment_request()) {
+            Reply::Held { request, .. } => request,
+            other => panic!("{other:?}"),
+        }
+    };
+    let forgotten = hold();
+    gateway.reset();
+    let remembered = hold();
+    let now = gateway.clock().wall();
+    assert!(matches!(gateway.resume(now, forgotten), Reply::Closed));
+    gateway.ledger().assert_nothing_charged();
+    assert!(matches!(gateway.resume(now, remembered), Reply::Answer(_)));
+    assert_eq!(gateway.ledger().entries().len(), 1);
+}
+
+#[test]
+fn a_client_that_gives_up_is_not_charged_while_its_request_waits_and_is_not_asked_later() {
+    let gateway = FakeGateway::new();
+    let clock = ManualClock::new();
+    gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_secs(1)));
+    let responder = gateway.responder();
+    let given_up = std::future::ready(());
+    let reply = block_on(responder.respond_unless(token_payment_request(), &clock, given_up));
+    assert!(matches!(reply, Reply::Closed), "{reply:?}");
+    let gate = gateway.gate(OperationName::TokenTransaction);
+    let given_up = std::future::ready(());
+    let reply = block_on(responder.respond_unless(token_payment_request(), &clock, given_up));
+    assert!(matches!(reply, Reply::Closed), "{reply:?}");
+    drop(gate);
+    gateway.ledger().assert_nothing_charged();
+
+    let never_asked = std::future::poll_fn(|_| panic!("it was charged"));
+    let reply = block_on(responder.respond_unless(token_payment_request(), &clock, never_asked));
+    assert!(matches!(reply, Reply::Answer(_)), "{reply:?}");
+    assert_eq!(gateway.ledger().entries().len(), 1);
+}
+
+fn token_payment_request() -> http::Request<bytes::Bytes> {
+    http::Request::post("https://pay.example.com/api/v1/public/token-transaction")
+        .header("authorization", FakeGateway::API_KEY)
+        .header("content-type", "application/json")
+        .body(r#"{"TokenId":"tok_approved","Amount":10.50,"ConvenienceFeeActive":false}"#.into())
+        .unwrap()
 }
