@@ -1,6 +1,7 @@
 use std::error::Error;
 use std::fmt;
 use std::future::poll_fn;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,33 +11,46 @@ use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
+use hyper::server::conn::http1::{self, Parts};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use payments_fake::Reply;
 use tokio::io::AsyncWriteExt;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::patient_socket::PatientSocket;
+use crate::pause::pause;
+use crate::real_time::RealTime;
 use crate::shutdown::Shutdown;
 use crate::site::Site;
 use crate::socket::Socket;
 use crate::symptom;
+use crate::watched_socket::{Watch, WatchedSocket};
 
 /// Serves one connection to its end.
 ///
 /// hyper reads the requests and writes the whole answers. For anything else the service fails on purpose: hyper then
 /// writes nothing and lets go of the socket, and the symptom is shown on that.
 pub(crate) async fn serve(socket: impl Socket, site: Arc<Site>, mut shutdown: Shutdown) {
+    let address = socket.tcp().peer_addr().ok();
+    let (socket, watch) = WatchedSocket::new(PatientSocket::new(socket));
     let symptom = SymptomSlot::default();
-    let client = socket.tcp().peer_addr().ok();
+    let conversation = Arc::new(Conversation {
+        address,
+        watch,
+        site: Arc::clone(&site),
+        time: RealTime(shutdown.clone()),
+        symptom: symptom.clone(),
+    });
     // Boxed, because hyper hands the socket back only if the service's future may be moved.
-    let service = service_fn(|request| Box::pin(answer(request, client, Arc::clone(&site), symptom.clone())));
+    let service = service_fn(move |request| Box::pin(answer(request, Arc::clone(&conversation))));
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(LARGEST_HEAD)
-        .serve_connection(TokioIo::new(PatientSocket::new(socket)), service);
+        // A client that has said all it had to say still wants its answer.
+        .half_close(true)
+        .serve_connection(TokioIo::new(socket), service);
 
     let mut is_stopping = false;
     loop {
@@ -51,12 +65,23 @@ pub(crate) async fn serve(socket: impl Socket, site: Arc<Site>, mut shutdown: Sh
         is_stopping = true;
         Pin::new(&mut connection).graceful_shutdown();
     }
-    let mut socket = connection.into_parts().io.into_inner();
+    let Parts { io, .. } = connection.into_parts();
+    let Some((mut socket, refused)) = io.into_inner().into_inner() else { return };
+    let unreadable = || refused.map(|status| Reply::Answer(site.unreadable(status)));
     // An error while saying goodbye means that the client went first.
-    let _ = match symptom.take() {
+    let _ = match symptom.take().or_else(unreadable) {
         Some(reply) => symptom::show(reply, socket, &mut shutdown).await,
         None => socket.shutdown().await,
     };
+}
+
+/// What all requests of a connection have in common.
+struct Conversation<S> {
+    address: Option<SocketAddr>,
+    watch: Watch<S>,
+    site: Arc<Site>,
+    time: RealTime,
+    symptom: SymptomSlot,
 }
 
 /// Chosen by this SDK: a client has ten seconds for the head of a request, an idle connection included.
@@ -68,23 +93,30 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Chosen by this SDK: what a request's head may have, because the newest requests are kept.
 const LARGEST_HEAD: usize = 64 * 1024;
 
-async fn answer(
+async fn answer<S: Socket>(
     request: Request<Incoming>,
-    client: Option<SocketAddr>,
-    site: Arc<Site>,
-    symptom: SymptomSlot,
+    conversation: Arc<Conversation<S>>,
 ) -> Result<Response<Full<Bytes>>, NotAnswered> {
+    let Conversation { address, watch, site, time, symptom } = &*conversation;
     let (head, body) = request.into_parts();
     let body = match timeout(BODY_TIMEOUT, read(body, site.wanted_body(head.uri.path()))).await {
-        Ok(Some(body)) => body,
-        // The client went away in the middle of its request, which therefore is none.
-        Ok(None) => return Err(NotAnswered),
+        Ok(Ok(body)) => body,
+        Ok(Err(error)) => {
+            if is_malformed(&error) {
+                symptom.put(Reply::Answer(site.malformed_chunks()));
+            }
+            // Otherwise the client went away in the middle of its request, which therefore is none.
+            return Err(NotAnswered);
+        }
         Err(_) => return Ok(site.too_slow().map(Full::new)),
     };
-    match site.answer(Request::from_parts(head, body), client).await {
+    // Whether it closed its side only or the connection is broken, it is not charged any more.
+    let given_up = async { drop(watch.departure().await) };
+    match site.answer(Request::from_parts(head, body), *address, time, given_up).await {
         Reply::Answer(answer) => Ok(answer.map(Full::new)),
         Reply::Delayed { by, answer } => {
-            sleep(by).await;
+            let mut shutdown = time.0.clone();
+            pause(by, &mut shutdown, watch.departure()).await.map_err(|_| NotAnswered)?;
             Ok(answer.map(Full::new))
         }
         reply => {
@@ -94,18 +126,24 @@ async fn answer(
     }
 }
 
-/// The body as far as it is wanted, or nothing if the client broke off.
+/// The body as far as it is wanted, unless it broke off.
 ///
 /// The rest is read and forgotten, for as long as a body may take: a client that writes all before it reads meets the
 /// answer and not a reset, and may go on.
-async fn read(mut body: Incoming, wanted: usize) -> Option<Bytes> {
+async fn read(mut body: Incoming, wanted: usize) -> hyper::Result<Bytes> {
     let mut kept = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.ok()?.into_data() else { continue };
+        let Ok(data) = frame?.into_data() else { continue };
         let fits = data.len().min(wanted - kept.len());
         kept.extend_from_slice(&data[..fits]);
     }
-    Some(kept.freeze())
+    Ok(kept.freeze())
+}
+
+/// Whether what came is no body, and not only too little of one.
+fn is_malformed(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|cause| matches!(cause.kind(), ErrorKind::InvalidInput | ErrorKind::InvalidData))
 }
 
 /// Where the service leaves what is to be shown on the socket.

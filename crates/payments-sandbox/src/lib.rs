@@ -72,11 +72,17 @@
 //! # As a server
 //!
 //! HTTP/1.1 with keep-alive, over https with a certificate [of its own](SandboxBuilder::tls) or a
-//! [given one](SandboxBuilder::tls_pem). Every answer to a request has a unique `x-request-id` and says the
-//! `Sandbox-Version`; only what cannot be read as a request is refused without. A body over 64 KiB is answered with 413, a
-//! head over 64 KiB with 431. A client that takes more than ten seconds for a request's head or body, or that takes nothing
+//! [given one](SandboxBuilder::tls_pem). Every answer has a unique `x-request-id` and says the `Sandbox-Version`, the refusal
+//! of what cannot be read as a request included. A body over 64 KiB is answered with 413, a head over 64 KiB with 431. A client that takes more than ten seconds for a request's head or body, or that takes nothing
 //! of its answer for as long, is let go, and the number of [connections](SandboxBuilder::max_connections) is limited.
-//! [`Sandbox::shutdown`] finishes what is in flight.
+//!
+//! A client that closes its sending side after its request is answered all the same. Only while a `delay` before the commit
+//! [holds](payments_fake::Reply::Held) its request does it count as gone, as does one that goes altogether: such a request
+//! is let go and nothing is charged. It is noticed even if it has written up to 64 KiB more.
+//!
+//! [`Sandbox::shutdown`] finishes what is in flight, and ends the pauses of faults for that: a request that is held is
+//! processed and answered at once, and so is one whose answer is delayed; the rest of a `drip` comes at once. What a fault
+//! would keep waiting for ever is closed.
 //!
 //! # What it is not
 //!
@@ -93,7 +99,9 @@ mod fresh_gateway;
 mod magic;
 mod openapi;
 mod patient_socket;
+mod pause;
 mod real_time;
+mod refused_head;
 mod sandbox;
 mod sandbox_builder;
 mod server;
@@ -105,6 +113,7 @@ mod symptom;
 mod tls;
 mod version;
 mod wall_clock;
+mod watched_socket;
 
 pub use blocking_sandbox::BlockingSandbox;
 pub use exchange::{Exchange, Shown};

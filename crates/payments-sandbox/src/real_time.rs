@@ -2,9 +2,10 @@ use std::time::{Duration, Instant};
 
 use payments_core::{Sleep, Timer};
 
-/// The runtime's clock: a served fake keeps real time.
-#[derive(Debug)]
-pub(crate) struct RealTime;
+use crate::shutdown::Shutdown;
+
+/// The runtime's clock: a served fake keeps real time. A shutdown ends whatever is waited for.
+pub(crate) struct RealTime(pub(crate) Shutdown);
 
 impl Timer for RealTime {
     fn now(&self) -> Instant {
@@ -12,6 +13,12 @@ impl Timer for RealTime {
     }
 
     fn sleep(&self, duration: Duration) -> Sleep {
-        Box::pin(tokio::time::sleep(duration))
+        let mut shutdown = self.0.clone();
+        Box::pin(async move {
+            tokio::select! {
+                () = tokio::time::sleep(duration) => {}
+                () = shutdown.begun() => {}
+            }
+        })
     }
 }

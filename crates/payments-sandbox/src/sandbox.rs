@@ -194,8 +194,8 @@ impl Sandbox {
 
     /// Accepts nothing more, answers every request that was received, closes the connections and returns.
     ///
-    /// Idle connections are closed at once, and so are those on which a fault keeps the client waiting for ever. A
-    /// request that is held at a [gate](payments_fake::Gate) is in flight: release it, or this waits for it.
+    /// Idle connections are closed at once, and so are those on which a fault keeps the client waiting for ever. The pauses of
+    /// `delay` and `drip` end: what waited for them is processed and answered at once. A request that is held at a [gate](payments_fake::Gate) is in flight: release it, or this waits for it.
     pub async fn shutdown(mut self) {
         self.switch.begin();
         // An error would be a panic of the server, which has nothing that panics, or the runtime's own end.

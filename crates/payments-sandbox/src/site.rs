@@ -1,4 +1,5 @@
 use std::fmt;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,8 +38,14 @@ impl Site {
         if self.admin_for(path).is_some() { ADMIN + 1 } else { SERVICE + 1 }
     }
 
-    /// What the client is to be shown.
-    pub(crate) async fn answer(&self, request: Request<Bytes>, client: Option<SocketAddr>) -> Reply {
+    /// What the client is to be shown. Faults wait by `time`, and `given_up` is ready when the client has gone.
+    pub(crate) async fn answer(
+        &self,
+        request: Request<Bytes>,
+        client: Option<SocketAddr>,
+        time: &RealTime,
+        given_up: impl Future<Output = ()>,
+    ) -> Reply {
         if let Some(admin) = self.admin_for(request.uri().path()) {
             let mut answer = if request.body().len() < self.wanted_body(request.uri().path()) {
                 admin.answer(&request).await
@@ -52,7 +59,7 @@ impl Site {
             let begun = Instant::now();
             (tell, Exchange::begin(client, &request), begun)
         });
-        let mut reply = self.serve(request).await;
+        let mut reply = self.serve(request, time, given_up).await;
         if let Some(answer) = reply.answer_mut() {
             self.stamp(answer);
         }
@@ -71,11 +78,31 @@ impl Site {
     pub(crate) fn too_slow(&self) -> Response<Bytes> {
         let mut answer = error(StatusCode::REQUEST_TIMEOUT, "Request body came too slowly");
         answer.headers_mut().insert(http::header::CONNECTION, HeaderValue::from_static("close"));
-        self.stamp(&mut answer);
-        answer
+        self.stamped(answer)
     }
 
-    async fn serve(&self, mut request: Request<Bytes>) -> Reply {
+    /// To a client that sent what hyper refuses to read, with the status that hyper gave it.
+    pub(crate) fn unreadable(&self, status: StatusCode) -> Response<Bytes> {
+        match status {
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
+                self.stamped(error(status, "Request head is larger than 64 KiB"))
+            }
+            StatusCode::URI_TOO_LONG => self.stamped(error(status, "Request target is too long")),
+            _ => self.stamped(bad_request("this cannot be read as an HTTP/1.1 request")),
+        }
+    }
+
+    /// To a client whose chunks are none.
+    pub(crate) fn malformed_chunks(&self) -> Response<Bytes> {
+        self.stamped(bad_request("the body is not in chunks as Transfer-Encoding says"))
+    }
+
+    async fn serve(
+        &self,
+        mut request: Request<Bytes>,
+        time: &RealTime,
+        given_up: impl Future<Output = ()>,
+    ) -> Reply {
         let Some(service) = &self.service else {
             return Reply::Answer(error(
                 StatusCode::NOT_FOUND,
@@ -87,20 +114,21 @@ impl Site {
                 Ok(Some(fault)) => _ = request.extensions_mut().insert(RequestedFault(fault)),
                 Ok(None) => {}
                 Err(problem) => {
-                    let reason = format!("Sandbox-Fault: {problem}");
-                    return Reply::Answer(with_body(
-                        StatusCode::BAD_REQUEST,
-                        ErrorEnvelope::bad_request(&reason).encode(),
-                    ));
+                    return Reply::Answer(bad_request(&format!("Sandbox-Fault: {problem}")));
                 }
             }
         }
-        service.respond(request, &RealTime).await
+        service.respond_unless(request, time, given_up).await
     }
 
     fn admin_for(&self, path: &str) -> Option<&Admin> {
         let rest = path.strip_prefix(admin::PREFIX)?;
         self.admin.as_deref().filter(|_| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    fn stamped(&self, mut answer: Response<Bytes>) -> Response<Bytes> {
+        self.stamp(&mut answer);
+        answer
     }
 
     /// Every answer says which sandbox gave it, and has an id of its own, even a proxy's page.
@@ -139,6 +167,10 @@ impl RequestIds {
 
 fn error(status: StatusCode, msg: &str) -> Response<Bytes> {
     with_body(status, ErrorEnvelope::new(status.as_u16(), msg).encode())
+}
+
+fn bad_request(reason: &str) -> Response<Bytes> {
+    with_body(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(reason).encode())
 }
 
 /// The fault that the request asks for itself, or what is wrong with the header in which it does.

@@ -6,16 +6,27 @@ use http::Response;
 use http::header::{CONNECTION, CONTENT_LENGTH};
 use payments_fake::Reply;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
 
+use crate::pause::pause;
 use crate::shutdown::Shutdown;
 use crate::socket::Socket;
 
-/// Does to the socket what the reply says, and ends the connection. Of HTTP only an answer's head is written here; whole
-/// answers are hyper's.
+/// Does to the socket what the reply says, and ends the connection. Of HTTP only an answer's head is written here. Whole
+/// answers are hyper's, but for one to what hyper cannot read.
 ///
 /// An error means that the client went first, which is its right.
 pub(crate) async fn show(reply: Reply, mut socket: impl Socket, shutdown: &mut Shutdown) -> io::Result<()> {
     match reply {
+        Reply::Answer(answer) => {
+            let mut whole = head(&answer);
+            whole.extend_from_slice(answer.body());
+            socket.write_all(&whole).await?;
+            socket.shutdown().await?;
+            // A connection that is closed while bytes of its client are unread is reset, and the answer lost.
+            let _ = timeout(LINGER, until_closed(&mut socket, shutdown)).await;
+            Ok(())
+        }
         Reply::Stalled => {
             until_closed(&mut socket, shutdown).await;
             Ok(())
@@ -32,13 +43,13 @@ pub(crate) async fn show(reply: Reply, mut socket: impl Socket, shutdown: &mut S
         }
         Reply::Drip { answer, bytes, every, complete: true } => {
             socket.write_all(&head(&answer)).await?;
-            drip(&mut socket, answer.body(), bytes, every).await?;
+            drip(&mut socket, answer.body(), bytes, every, shutdown).await?;
             socket.shutdown().await
         }
         Reply::Drip { answer, bytes, every, complete: false } => {
             socket.write_all(&head(&answer)).await?;
             let all_but_the_last = answer.body().len().saturating_sub(1);
-            drip(&mut socket, &answer.body()[..all_but_the_last], bytes, every).await?;
+            drip(&mut socket, &answer.body()[..all_but_the_last], bytes, every, shutdown).await?;
             until_closed(&mut socket, shutdown).await;
             Ok(())
         }
@@ -49,21 +60,36 @@ pub(crate) async fn show(reply: Reply, mut socket: impl Socket, shutdown: &mut S
     }
 }
 
-async fn drip(socket: &mut impl Socket, body: &[u8], bytes: usize, every: Duration) -> io::Result<()> {
+/// Chosen by this SDK: how long a client whose request could not be read has to read why.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// A shutdown lets the rest come at once.
+async fn drip(
+    socket: &mut impl Socket,
+    body: &[u8],
+    bytes: usize,
+    every: Duration,
+    shutdown: &mut Shutdown,
+) -> io::Result<()> {
     for piece in body.chunks(bytes) {
-        tokio::time::sleep(every).await;
+        pause(every, shutdown, departure(socket)).await?;
         socket.write_all(piece).await?;
         socket.flush().await?;
     }
     Ok(())
 }
 
+/// Waits until the client has closed its side; what it still sends is read and forgotten.
+async fn departure(socket: &mut impl Socket) -> io::Result<()> {
+    let mut ignored = [0; 1024];
+    while socket.read(&mut ignored).await? > 0 {}
+    Ok(())
+}
+
 /// Keeps the connection open until the client closes it or the server stops.
 async fn until_closed(socket: &mut impl Socket, shutdown: &mut Shutdown) {
-    let mut ignored = [0; 1024];
-    let client_goes = async { while matches!(socket.read(&mut ignored).await, Ok(1..)) {} };
     tokio::select! {
-        () = client_goes => {}
+        _ = departure(socket) => {}
         () = shutdown.begun() => {}
     }
 }

@@ -1,12 +1,13 @@
 //! Every fault as a real socket event, in the phases where it takes effect and where it does not.
 
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use payments_core::OperationName;
 use payments_core::model::Amount;
 use payments_fake::{Fault, FaultMoment, Phase};
-use payments_sandbox::BlockingSandbox;
+use payments_sandbox::{BlockingSandbox, Exchange, Sandbox, Shown};
 
 use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
 
@@ -186,6 +187,59 @@ fn a_client_that_goes_before_a_delayed_request_is_processed_is_never_charged() {
     gate.release();
     let gateway = sandbox.gateway().clone();
     drop(sandbox);
+    gateway.ledger().assert_nothing_charged();
+}
+
+/// Sends a payment that a fault holds before it is processed for as long as a fault can.
+fn held(sandbox: &BlockingSandbox) -> RawClient {
+    let fault = Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_hours(1000));
+    sandbox.gateway().arm(fault);
+    let mut client = RawClient::connect(sandbox);
+    client.post("/token-transaction", TOKEN_PAYMENT);
+    while sandbox.gateway().requests().is_empty() {
+        std::thread::yield_now();
+    }
+    client
+}
+
+#[test]
+fn a_client_that_goes_or_closes_its_side_while_a_fault_holds_its_request_is_never_charged() {
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&shown);
+    let tell = move |exchange: &Exchange| told.lock().unwrap().push(exchange.shown);
+    // A place for one: whoever comes next is served once the one who went was noticed.
+    let sandbox = Sandbox::builder().max_connections(1).on_exchange(tell).start_blocking().unwrap();
+    for how in ["closes", "closes its side", "closes with a request more", "resets"] {
+        sandbox.gateway().reset();
+        let mut client = held(&sandbox);
+        match how {
+            "closes its side" => client.close_sending_side(),
+            "closes with a request more" => client.get("/customer/cus_1"),
+            "resets" => client.will_reset(),
+            _ => {}
+        }
+        let half_closed = (how == "closes its side").then_some(client);
+        let mut next = RawClient::connect(&sandbox);
+        next.get("/customer/cus_1");
+        assert_eq!(next.answer().status(), 200, "{how}");
+        assert_eq!(shown.lock().unwrap().remove(0), Shown::Fault("close"), "{how}");
+        if let Some(mut client) = half_closed {
+            assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
+        }
+        assert_eq!(shown.lock().unwrap().pop(), Some(Shown::Answer(200)));
+        sandbox.gateway().ledger().assert_nothing_charged();
+    }
+}
+
+#[test]
+fn a_request_that_a_fault_held_over_a_reset_has_no_effect_afterwards() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    let mut client = held(&sandbox);
+    sandbox.gateway().reset();
+    let gateway = sandbox.gateway().clone();
+    // It ends the pause, so that the request goes on.
+    drop(sandbox);
+    assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
     gateway.ledger().assert_nothing_charged();
 }
 

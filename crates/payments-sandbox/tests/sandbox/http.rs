@@ -200,3 +200,104 @@ fn an_answer_without_a_body_has_none_whichever_fault_asks_for_it() {
         }
     }
 }
+
+#[test]
+fn a_client_that_closes_its_sending_side_is_answered_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    for builder in [Sandbox::builder(), Sandbox::builder().data(folder.path().join("sandbox.db"))] {
+        let sandbox = builder.start_blocking().unwrap();
+        for _ in 0..50 {
+            let mut client = RawClient::connect(&sandbox);
+            client.post("/token-transaction", TOKEN_PAYMENT);
+            client.close_sending_side();
+            assert_eq!(client.answer().status(), 200);
+            assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
+        }
+        assert_eq!(sandbox.gateway().ledger().entries().len(), 50);
+    }
+}
+
+/// The one answer to what was sent, after which the connection is closed.
+fn refused(client: &mut RawClient) -> RawAnswer {
+    let answer = client.answer();
+    assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
+    assert_eq!(answer.header("connection"), Some("close"), "{}", answer.head);
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    let json = answer.json();
+    assert_eq!(
+        (&json["status"], &json["status_code"]),
+        (&"failed".into(), &answer.status().into()),
+        "{json}"
+    );
+    assert!(id_of(&answer.head).starts_with("sbx_"));
+    answer
+}
+
+#[test]
+fn what_cannot_be_read_as_a_request_is_refused_in_the_shape_of_the_service() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    for (sent, status) in [
+        ("\u{16}\u{3}\u{1} this is no HTTP\r\n\r\n".to_owned(), 400),
+        ("GET / HTTP/9.9\r\n\r\n".to_owned(), 400),
+        ("GET / HTTP/1.1\r\nno colon\r\n\r\n".to_owned(), 400),
+        (format!("GET / HTTP/1.1\r\n{}\r\n", "x-a: b\r\n".repeat(300)), 431),
+        (format!("GET / HTTP/1.1\r\nx-a: {}\r\n\r\n", "b".repeat(70_000)), 431),
+    ] {
+        // On a fresh connection, and after an answer.
+        for asks_before in [false, true] {
+            let mut client = RawClient::connect(&sandbox);
+            if asks_before {
+                client.get("/customer/cus_1");
+                assert_eq!(client.answer().status(), 200);
+            }
+            client.send(&sent);
+            assert_eq!(refused(&mut client).status(), status, "{}", &sent[..20]);
+        }
+    }
+    assert_eq!(sandbox.gateway().requests().len(), 5);
+}
+
+#[test]
+fn malformed_chunks_are_refused_in_the_shape_of_the_service_and_broken_off_ones_are_not_answered() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    let started = || {
+        let mut client = RawClient::connect(&sandbox);
+        let head = client.head("POST", "/token-transaction");
+        client.send(&format!(
+            "{head}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{{\"Tok"
+        ));
+        client
+    };
+    for rest in ["\r\nno number\r\n", "too long", "\r\n5;extension\n", "\r\nfffffffffffffffffffff\r\n"] {
+        let mut client = started();
+        client.send(rest);
+        let answer = refused(&mut client);
+        assert_eq!(answer.status(), 400, "{rest}");
+        assert!(answer.json()["msg"].as_str().unwrap().contains("chunks"));
+    }
+    let mut client = started();
+    client.close_sending_side();
+    assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
+    assert_eq!(sandbox.gateway().requests(), []);
+}
+
+#[test]
+fn two_keys_are_none() {
+    let (sandbox, mut client) = start();
+    let key = sandbox.api_key();
+    // `ask` sends the right one as well.
+    for other in ["wrong", &key] {
+        let answer = client.ask(
+            "POST",
+            "/api/v1/public/token-transaction",
+            &format!("authorization: {other}\r\n"),
+            TOKEN_PAYMENT,
+        );
+        assert_eq!(
+            (answer.status(), &answer.json()["msg"]),
+            (401, &"Unauthorized: Invalid API Key".into()),
+            "{other}"
+        );
+    }
+    sandbox.gateway().ledger().assert_nothing_charged();
+}

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
+use std::time::Duration;
 
 use payments_core::OperationName;
 use payments_core::model::Amount;
@@ -157,7 +158,7 @@ fn a_graceful_stop_does_not_wait_for_a_client_that_sent_nothing_yet() {
     let started = std::time::Instant::now();
     drop(sandbox);
     assert_eq!(silent.read_to_end(), (Vec::new(), End::Closed));
-    assert!(started.elapsed() < std::time::Duration::from_secs(5), "it did not wait for the time-out");
+    assert!(started.elapsed() < Duration::from_secs(5), "it did not wait for the time-out");
 }
 
 #[test]
@@ -167,4 +168,81 @@ fn a_given_gateway_keeps_its_own_books_and_takes_no_data_file() {
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
     let seeded = Sandbox::builder().seed(7).start_blocking().unwrap();
     assert_eq!(seeded.seed(), Some(7));
+}
+
+#[test]
+fn a_stop_ends_the_pauses_of_faults_and_finishes_what_is_in_flight() {
+    let long = Duration::from_hours(1000);
+    let on = || Fault::on(OperationName::TokenTransaction);
+    for (fault, is_answered) in [
+        (on().before_commit().delay(long), true),
+        (on().after_commit().delay(long), true),
+        (on().after_commit().drip(16, long), true),
+        (on().before_commit().drip(16, long), false),
+    ] {
+        let sandbox = BlockingSandbox::start().unwrap();
+        let gateway = sandbox.gateway().clone();
+        gateway.arm(fault.clone());
+        let mut client = RawClient::connect(&sandbox);
+        client.post("/token-transaction", TOKEN_PAYMENT);
+        while gateway.requests().is_empty() {
+            thread::yield_now();
+        }
+        drop(sandbox);
+        let (bytes, end) = client.read_to_end();
+        let answer = String::from_utf8(bytes).unwrap();
+        assert_eq!((answer.ends_with("}}"), end), (is_answered, End::Closed), "{fault:?}: {answer}");
+        let charged = gateway.ledger().charged().count();
+        assert_eq!(charged, usize::from(is_answered), "{fault:?}");
+    }
+}
+
+#[test]
+fn a_client_that_resets_is_noticed_during_the_pauses_of_faults() {
+    let long = Duration::from_hours(1000);
+    let sandbox = Sandbox::builder().max_connections(1).start_blocking().unwrap();
+    for fault in [
+        Fault::on(OperationName::TokenTransaction).after_commit().delay(long),
+        Fault::on(OperationName::TokenTransaction).after_commit().drip(16, long),
+    ] {
+        sandbox.gateway().clear_requests();
+        sandbox.gateway().arm(fault);
+        let mut client = RawClient::connect(&sandbox);
+        client.post("/token-transaction", TOKEN_PAYMENT);
+        while sandbox.gateway().requests().is_empty() {
+            thread::yield_now();
+        }
+        client.will_reset();
+        drop(client);
+        let mut next = RawClient::connect(&sandbox);
+        next.get("/customer/cus_1");
+        assert_eq!(next.answer().status(), 200);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_closed_its_side_during_the_pauses_of_a_fault_is_written_to_soon() {
+    let sandbox = Sandbox::builder().max_connections(1).start().await.unwrap();
+    sandbox.gateway().arm(
+        Fault::on(OperationName::GetCustomer).after_commit().drip(16, Duration::from_hours(1000)).times(2),
+    );
+    let request = format!(
+        "GET /api/v1/public/customer/cus_1 HTTP/1.1\r\nhost: localhost\r\nauthorization: {}\r\n\r\n",
+        sandbox.api_key()
+    );
+    let connect = || async {
+        let mut client = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+        client.write_all(request.as_bytes()).await.unwrap();
+        client
+    };
+    let mut head = [0; 15];
+    let mut gone = connect().await;
+    gone.read_exact(&mut head).await.unwrap();
+    drop(gone);
+    let mut half_closed = connect().await;
+    half_closed.shutdown().await.unwrap();
+    let mut answer = String::new();
+    half_closed.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("}}"), "{answer}");
+    sandbox.shutdown().await;
 }

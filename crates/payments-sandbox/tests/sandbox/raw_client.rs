@@ -1,5 +1,5 @@
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use payments_sandbox::BlockingSandbox;
@@ -85,6 +85,16 @@ impl RawClient {
 
     pub(crate) fn send(&mut self, text: &str) {
         self.send_bytes(text.as_bytes());
+    }
+
+    /// Says that nothing more will be sent, and goes on reading.
+    pub(crate) fn close_sending_side(&self) {
+        self.stream.shutdown(Shutdown::Write).unwrap();
+    }
+
+    /// Its drop resets the connection.
+    pub(crate) fn will_reset(&self) {
+        socket2::SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)).unwrap();
     }
 
     pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
