@@ -54,7 +54,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "FILE", requires = "tls")]
     pub(crate) tls_ca_out: Option<PathBuf>,
 
-    /// Where identifiers come from; the same number, the same identifiers
+    /// Where identifiers come from; the same number, the same identifiers, and new ones after a reset
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 

@@ -7,6 +7,7 @@ mod clock;
 mod customers;
 mod faults;
 mod health;
+mod host;
 mod late;
 mod magic;
 mod openapi;
@@ -35,6 +36,8 @@ pub(crate) struct Admin {
     pub(crate) clock: Option<WallClock>,
     pub(crate) fixtures: Fixtures,
     pub(crate) seed: Option<u64>,
+    /// Whether only this machine can ask.
+    pub(crate) is_on_loopback: bool,
 }
 
 /// Does what is asked and says the answer in JSON.
@@ -102,6 +105,13 @@ impl Admin {
         // A browser says so when a page of somebody else's asks; no page may arm faults in a developer's sandbox.
         if request.headers().contains_key(ORIGIN) {
             return Err(Refusal::new(StatusCode::FORBIDDEN, "a web page cannot steer the sandbox"));
+        }
+        // On another address the sandbox does not know its names.
+        if self.is_on_loopback && !host::is_local(request.headers()) {
+            return Err(Refusal::new(
+                StatusCode::FORBIDDEN,
+                "ask for an address or localhost: any other name might be a web page's",
+            ));
         }
         let path = request.uri().path().strip_prefix(PREFIX).unwrap_or_default();
         let resource = RESOURCES.iter().find(|resource| resource.path == path).ok_or_else(|| {

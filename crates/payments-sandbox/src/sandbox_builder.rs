@@ -69,7 +69,10 @@ impl SandboxBuilder {
     }
 
     /// A port of its own for the admin interface, which is then not on the service's: whoever may call the service need
-    /// not be able to steer it.
+    /// not be able to steer it, and has no share in its [connections](Self::max_connections).
+    ///
+    /// On a loopback address the interface answers only who asks for a literal address or `localhost`: under any other
+    /// name a web page might pass for a client.
     pub fn admin_listen(mut self, address: SocketAddr) -> Self {
         self.admin_listen = Some(address);
         self
@@ -83,7 +86,8 @@ impl SandboxBuilder {
     }
 
     /// Where identifiers come from; another number at each start by default. One seed and the same requests in the same
-    /// order give the same identifiers; with [`data`](Self::data) only on the first start with a file.
+    /// order give the same identifiers; with [`data`](Self::data) only on the first start with a file. A reset does not begin
+    /// the sequence again: what is made afterwards has new identifiers.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
@@ -123,7 +127,9 @@ impl SandboxBuilder {
         self
     }
 
-    /// How many connections are served at once; 1024 by default. Further ones wait until one of these is closed.
+    /// How many connections are served at once; 1024 by default. Further ones wait until one of these is closed. That
+    /// holds for the admin interface as well, on the service's port: give it [one of its own](Self::admin_listen) to steer a
+    /// sandbox whose connections are all taken.
     pub fn max_connections(mut self, count: usize) -> Self {
         self.max_connections = count;
         self
@@ -146,7 +152,8 @@ impl SandboxBuilder {
         self
     }
 
-    /// Whether a request may ask for its own fault with the header `Sandbox-Fault`; it may by default.
+    /// Whether a request may ask for its own fault with the header `Sandbox-Fault`; it may by default. One whose header is
+    /// wrong is refused before it comes to the service: the recorded requests do not have it.
     pub fn control_headers(mut self, allowed: bool) -> Self {
         self.control_headers = allowed;
         self
@@ -223,7 +230,13 @@ impl SandboxBuilder {
         gateway.load(&fixtures);
         gateway.responder().flushed().await.map_err(io::Error::other)?;
 
-        let admin = Arc::new(Admin { gateway: gateway.uncounted(), clock, fixtures, seed });
+        let admin = Arc::new(Admin {
+            gateway: gateway.uncounted(),
+            clock,
+            fixtures,
+            seed,
+            is_on_loopback: admin_listen.unwrap_or(listen).ip().is_loopback(),
+        });
         let request_ids = Arc::new(RequestIds::new(any_number));
         let site = |serves: bool, administers: bool| Site {
             service: serves.then(|| gateway.responder()),

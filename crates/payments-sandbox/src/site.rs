@@ -85,7 +85,7 @@ impl Site {
     pub(crate) fn unreadable(&self, status: StatusCode) -> Response<Bytes> {
         match status {
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
-                self.stamped(error(status, "Request head is larger than 64 KiB"))
+                self.stamped(error(status, "Request head is larger than 64 KiB, or has more than 100 fields"))
             }
             StatusCode::URI_TOO_LONG => self.stamped(error(status, "Request target is too long")),
             _ => self.stamped(bad_request("this cannot be read as an HTTP/1.1 request")),

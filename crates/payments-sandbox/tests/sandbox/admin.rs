@@ -1,6 +1,7 @@
 //! The interface under `/_sandbox`, path by path.
 
 use std::fmt::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use payments_core::OperationName;
@@ -477,4 +478,56 @@ fn choices_and_a_seed_are_kept_by_the_sandbox_that_was_given_them() {
     let first = declined();
     assert_eq!((first.0, first.2), (402, 2));
     assert_eq!(declined(), first);
+}
+
+#[test]
+fn a_name_that_a_web_page_might_have_is_refused_on_a_loopback_address() {
+    let ask_for = |client: &mut RawClient, host: &str| {
+        client.send(&format!("GET /_sandbox/state HTTP/1.1\r\nhost: {host}\r\n\r\n"));
+        client.answer().status()
+    };
+    let (_sandbox, mut client) = start(Sandbox::builder());
+    for (host, status) in
+        [("127.0.0.1:1", 200), ("[::1]:1", 200), ("localhost", 200), ("evil.example:1", 403), ("", 403)]
+    {
+        assert_eq!(ask_for(&mut client, host), status, "{host}");
+    }
+    client.send("GET /_sandbox/state HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n\r\n");
+    assert_eq!(client.answer().status(), 403);
+    client.send("GET /api/v1/public/customer/cus_1 HTTP/1.1\r\nhost: pay.example\r\n\r\n");
+    assert_eq!(client.answer().status(), 401, "the service is called by any name, with a key");
+
+    let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let (_sandbox, mut client) = start(Sandbox::builder().listen(everywhere));
+    assert_eq!(ask_for(&mut client, "sandbox.example"), 200);
+    let (sandbox, _) =
+        start(Sandbox::builder().listen(everywhere).admin_listen("127.0.0.1:0".parse().unwrap()));
+    let mut client = RawClient::to(sandbox.admin_url(), "").unwrap();
+    assert_eq!(ask_for(&mut client, "sandbox.example"), 403);
+}
+
+#[test]
+fn a_request_that_is_refused_for_its_control_header_is_not_among_the_requests() {
+    let (sandbox, mut client) = start(Sandbox::builder());
+    let target = "/api/v1/public/customer/cus_1";
+    assert_eq!(client.ask("GET", target, "sandbox-fault: nonsense\r\n", "").status(), 400);
+    assert_eq!(sandbox.gateway().requests(), []);
+}
+
+#[test]
+fn a_port_of_its_own_lets_a_full_sandbox_be_steered() {
+    let builder = Sandbox::builder().max_connections(1).admin_listen("127.0.0.1:0".parse().unwrap());
+    let (sandbox, mut taken) = start(builder);
+    taken.get("/customer/cus_1");
+    taken.answer();
+    let mut admin = RawClient::to(sandbox.admin_url(), "").unwrap();
+    assert_eq!(ask(&mut admin, "GET", "/health", "").status(), 200);
+}
+
+#[test]
+fn a_reset_does_not_begin_the_seeds_sequence_again() {
+    let (_sandbox, mut client) = start(Sandbox::builder().seed(7));
+    let first = pay(&mut client)["data"]["TransactionId"].clone();
+    done(&mut client, "POST", "/reset", &json!({}));
+    assert_ne!(pay(&mut client)["data"]["TransactionId"], first);
 }

@@ -301,3 +301,15 @@ fn two_keys_are_none() {
     }
     sandbox.gateway().ledger().assert_nothing_charged();
 }
+
+#[test]
+fn what_was_asked_before_it_is_answered_although_it_came_at_once_with_what_is_no_request() {
+    let sandbox = BlockingSandbox::start().unwrap();
+    for _ in 0..50 {
+        let mut client = RawClient::connect(&sandbox);
+        let asked = format!("{}\r\n", client.head("GET", "/customer/cus_1"));
+        client.send(&format!("{asked}{asked}this is no HTTP\r\n\r\n"));
+        assert_eq!([client.answer().status(), client.answer().status()], [200, 200]);
+        assert_eq!(refused(&mut client).status(), 400);
+    }
+}
