@@ -235,6 +235,7 @@ async fn a_client_that_closed_its_side_during_the_pauses_of_a_fault_is_written_t
         client.write_all(request.as_bytes()).await.unwrap();
         client
     };
+    let began = tokio::time::Instant::now();
     let mut head = [0; 15];
     let mut gone = connect().await;
     gone.read_exact(&mut head).await.unwrap();
@@ -244,5 +245,6 @@ async fn a_client_that_closed_its_side_during_the_pauses_of_a_fault_is_written_t
     let mut answer = String::new();
     half_closed.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("}}"), "{answer}");
+    assert!(began.elapsed() < Duration::from_hours(1), "{:?}", began.elapsed());
     sandbox.shutdown().await;
 }
