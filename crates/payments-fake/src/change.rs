@@ -51,14 +51,18 @@ impl fmt::Debug for Change {
 
 /// What writes the changes of a gateway down, so that they outlive it.
 ///
+/// Changes come in groups, each of which is one deed: a payment with the token that it makes, a void with its own entry, all
+/// that a load adds, a reset of every tenant. A group must become durable as a whole or not at all, or the next start would
+/// know half of a deed.
+///
 /// [`Responder::respond`](crate::Responder::respond) hands out no reply before everything that the reply can speak of is
 /// [flushed](Self::flushed), so that an answered payment is a kept one.
 pub trait ChangeLog: Send + Sync + 'static {
-    /// Takes a change of the tenant with this place in the builder's order of keys.
+    /// Takes the changes of one group, at least one, each with its tenant's place in the builder's order of keys.
     ///
     /// Called in the order in which the changes took effect and under the gateway's lock: it must not block, and must not
     /// call the gateway.
-    fn append(&self, tenant: usize, change: Change);
+    fn append(&self, group: &mut dyn Iterator<Item = (usize, Change)>);
 
     /// Ready when everything that was appended before this call is durable.
     fn flushed(&self) -> Flushed;

@@ -58,14 +58,8 @@ impl FakeGateway {
 
     pub(crate) fn from_builder(builder: FakeGatewayBuilder) -> Self {
         let api_keys: Arc<[String]> = builder.api_keys.into();
-        let mut tenants = Tenants::new(Arc::clone(&api_keys));
-        if let Some(log) = &builder.change_log {
-            for (index, tenant) in tenants.iter_mut().enumerate() {
-                tenant.store.log_to(Arc::clone(log), index);
-            }
-        }
         let service = Service {
-            tenants,
+            tenants: Tenants::new(Arc::clone(&api_keys), builder.change_log.clone()),
             randomness: Randomness::new(builder.seed),
             faults: crate::armed_fault::ArmedFaults::default(),
             requests: RequestLog::new(builder.recorded_requests),
@@ -131,26 +125,20 @@ impl FakeGateway {
 
     /// Gives every tenant the records of the fixtures whose ids it does not have yet, and arms their faults.
     pub fn load(&self, fixtures: &Fixtures) {
-        for tenant in self.tenants() {
-            tenant.add_missing(fixtures);
-        }
-        for fault in &fixtures.faults {
-            self.arm(fault.clone());
-        }
+        self.service().load(fixtures);
     }
 
     /// Forgets everything: the records of every tenant, faults, recorded requests, and what was to be committed late.
     /// Keys, choices and gates stay, and so does the place in the seed's sequence: what is made afterwards has new
     /// identifiers. A request that a fault [holds](Reply::Held) is forgotten too: it has no effect when it is resumed.
     pub fn reset(&self) {
-        let mut service = self.service();
-        service.epoch += 1;
-        service.late.clear();
-        service.faults.disarm_all();
-        service.requests.clear();
-        for tenant in service.tenants.iter_mut() {
-            tenant.store.clear();
-        }
+        self.reset_to(&Fixtures::default());
+    }
+
+    /// A [`reset`](Self::reset) and a [`load`](Self::load) in one: no request and no restart ever finds the one without the
+    /// other.
+    pub fn reset_to(&self, fixtures: &Fixtures) {
+        self.service().reset_to(fixtures);
     }
 
     /// The clock that this gateway's transports and clients wait by.

@@ -13,7 +13,7 @@ use crate::recorded_request::RequestLog;
 use crate::store::Effect;
 use crate::tenants::Tenants;
 use crate::understood_request::UnderstoodRequest;
-use crate::{Fault, Reply};
+use crate::{Fault, Fixtures, Reply};
 
 /// The service as a state machine: no I/O, no clock and no randomness of its own.
 pub(crate) struct Service {
@@ -34,12 +34,37 @@ impl Service {
         self.faults.strike(operation).or_else(|| request.fault.clone())
     }
 
+    /// Adds what the tenants lack of the fixtures, and arms their faults.
+    pub(crate) fn load(&mut self, fixtures: &Fixtures) {
+        self.tenants.change_all(|store| store.add_missing(fixtures));
+        self.arm_all(fixtures);
+    }
+
+    /// Forgets everything but the keys, and begins with the fixtures.
+    pub(crate) fn reset_to(&mut self, fixtures: &Fixtures) {
+        self.epoch += 1;
+        self.late.clear();
+        self.faults.disarm_all();
+        self.requests.clear();
+        self.tenants.change_all(|store| {
+            store.clear();
+            store.add_missing(fixtures);
+        });
+        self.arm_all(fixtures);
+    }
+
+    fn arm_all(&mut self, fixtures: &Fixtures) {
+        for fault in &fixtures.faults {
+            self.faults.arm(fault.clone());
+        }
+    }
+
     /// Commits what was late, in the order in which it came.
     pub(crate) fn deliver_late(&mut self) -> usize {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
         for (tenant, effect) in late {
-            self.tenants[tenant].store.commit(effect);
+            self.tenants.change(tenant, |store| store.commit(effect));
         }
         count
     }
@@ -53,7 +78,7 @@ impl Service {
     ) -> Reply {
         let Decision { answer, effect } = self.decide(now, request, choices);
         if let Some((tenant, effect)) = effect {
-            self.tenants[tenant].store.commit(effect);
+            self.tenants.change(tenant, |store| store.commit(effect));
         }
         Reply::Answer(answer)
     }
@@ -70,7 +95,7 @@ impl Service {
         if let Some((tenant, effect)) = effect {
             match fault.phase() {
                 Phase::BeforeCommit => drop(effect),
-                Phase::AfterCommit => self.tenants[tenant].store.commit(effect),
+                Phase::AfterCommit => self.tenants.change(tenant, |store| store.commit(effect)),
                 Phase::Late => self.late.push((tenant, effect)),
             }
         }

@@ -6,10 +6,13 @@ use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 
 use crate::test_values::{TEST_VALUES, TestEffect};
 use crate::transaction_document::TransactionDocument;
-use crate::{Change, ChangeLog, EntryState, LedgerEntry, StoredToken, customer_document, token_document};
+use crate::{Change, EntryState, Fixtures, LedgerEntry, StoredToken, customer_document, token_document};
 
 /// What one tenant has: transactions, tokens and customers. It is changed by committing an [`Effect`] and by putting
 /// records into it, so that whether a payment takes place can be decided apart from what the client is told.
+///
+/// It notes its changes until they are [taken](Self::take_changes), which its [`Tenants`](crate::tenants::Tenants) do after
+/// each deed.
 #[derive(Default)]
 pub(crate) struct Store {
     transactions: IndexMap<TransactionId, TransactionDocument>,
@@ -17,14 +20,9 @@ pub(crate) struct Store {
     customers: IndexMap<CustomerId, CustomerRecord>,
     /// How often each token was charged whose charges the test values count.
     uses: HashMap<&'static str, u32>,
-    /// Who is told of every change.
-    log: Option<TenantLog>,
-}
-
-/// A change log and the tenant that writes to it.
-struct TenantLog {
-    log: Arc<dyn ChangeLog>,
-    tenant: usize,
+    /// What changed since somebody last asked, if anybody ever will.
+    changes: Vec<Change>,
+    notes_changes: bool,
 }
 
 /// A change that was decided and may be committed now, later or never.
@@ -48,9 +46,15 @@ pub(crate) enum Effect {
 }
 
 impl Store {
-    /// Tells the log of every change from now on.
-    pub(crate) fn log_to(&mut self, log: Arc<dyn ChangeLog>, tenant: usize) {
-        self.log = Some(TenantLog { log, tenant });
+    /// Notes every change from now on.
+    pub(crate) fn note_changes(&mut self) {
+        self.notes_changes = true;
+    }
+
+    /// What changed since the last time, in the order in which it did.
+    pub(crate) fn take_changes(&mut self) -> impl ExactSizeIterator<Item = Change> {
+        // The room stays for the next deed.
+        self.changes.drain(..)
     }
 
     pub(crate) fn commit(&mut self, effect: Effect) {
@@ -82,16 +86,16 @@ impl Store {
     }
 
     pub(crate) fn put_token(&mut self, token: StoredToken) {
-        if self.log.is_some() {
+        if self.notes_changes {
             let document = token_document::write(&token).into();
-            self.tell(Change::Token { id: token.token_id.clone(), document });
+            self.note(Change::Token { id: token.token_id.clone(), document });
         }
         self.tokens.insert(token.token_id.clone(), token);
     }
 
     pub(crate) fn put_customer(&mut self, id: CustomerId, customer: CustomerRecord) {
-        if self.log.is_some() {
-            self.tell(Change::Customer {
+        if self.notes_changes {
+            self.note(Change::Customer {
                 id: id.clone(),
                 document: customer_document::write(&customer).into(),
             });
@@ -104,15 +108,35 @@ impl Store {
         self.tokens.clear();
         self.customers.clear();
         self.uses.clear();
-        self.tell(Change::Cleared);
+        self.note(Change::Cleared);
     }
 
-    /// Repeats a change that a log has kept, without telling the log again. It says what is wrong with a document that this
+    /// Adds the records of the fixtures whose ids are not there yet.
+    pub(crate) fn add_missing(&mut self, fixtures: &Fixtures) {
+        let Fixtures { customers, tokens, transactions, faults: _ } = fixtures;
+        for (id, customer) in customers {
+            if self.customer(id).is_none() {
+                self.put_customer(id.clone(), customer.clone());
+            }
+        }
+        for token in tokens {
+            if self.token(&token.token_id).is_none() {
+                self.put_token(token.clone());
+            }
+        }
+        for entry in transactions {
+            if self.document(entry.transaction_id()).is_none() {
+                self.put_transaction(entry);
+            }
+        }
+    }
+
+    /// Repeats a change that a log has kept, without noting it again. It says what is wrong with a document that this
     /// version did not write.
     pub(crate) fn replay(&mut self, change: Change) -> Result<(), Vec<String>> {
-        let log = self.log.take();
+        let notes_changes = std::mem::take(&mut self.notes_changes);
         let replayed = self.repeat(change);
-        self.log = log;
+        self.notes_changes = notes_changes;
         replayed
     }
 
@@ -135,8 +159,8 @@ impl Store {
     }
 
     fn put_document(&mut self, id: TransactionId, document: TransactionDocument) {
-        if self.log.is_some() {
-            self.tell(Change::Transaction { id: id.clone(), document: Arc::clone(document.text()) });
+        if self.notes_changes {
+            self.note(Change::Transaction { id: id.clone(), document: Arc::clone(document.text()) });
         }
         let counted = TEST_VALUES.iter().filter(|row| row.effect == TestEffect::ApprovesTwice);
         let used = counted.map(|row| row.value).find(|token| document.is_charge_of(token));
@@ -146,9 +170,9 @@ impl Store {
         }
     }
 
-    fn tell(&self, change: Change) {
-        if let Some(TenantLog { log, tenant }) = &self.log {
-            log.append(*tenant, change);
+    fn note(&mut self, change: Change) {
+        if self.notes_changes {
+            self.changes.push(change);
         }
     }
 

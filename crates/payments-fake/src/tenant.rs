@@ -5,8 +5,7 @@ use payments_model::CustomerRecord;
 use crate::store::Store;
 use crate::transaction_document::TransactionDocument;
 use crate::{
-    Change, DocumentError, Fixtures, Ledger, Responder, StoredToken, customer_document, seeded_customer,
-    token_document,
+    Change, DocumentError, Ledger, Responder, StoredToken, customer_document, seeded_customer, token_document,
 };
 
 /// What belongs to one API key: a ledger, tokens and customers of its own. See
@@ -50,10 +49,10 @@ impl Tenant {
         let id =
             customer.customer_id.value().cloned().expect("a customer needs a CustomerId to be looked up by");
         customer_document::mask(&mut customer);
-        self.with(|store| store.put_customer(id, customer));
+        self.change(|store| store.put_customer(id, customer));
     }
 
-    /// The same from JSON, as in [`Fixtures::from_json`]. Gives the record back as it is kept.
+    /// The same from JSON, as in [`Fixtures::from_json`](crate::Fixtures::from_json). Gives the record back as it is kept.
     ///
     /// # Errors
     ///
@@ -61,11 +60,11 @@ impl Tenant {
     pub fn add_customer_json(&self, json: &str) -> Result<String, DocumentError> {
         let (id, customer) = customer_document::read(json).map_err(DocumentError::new)?;
         let kept = customer_document::write(&customer);
-        self.with(|store| store.put_customer(id, customer));
+        self.change(|store| store.put_customer(id, customer));
         Ok(kept)
     }
 
-    /// Adds a token that can be charged, or replaces the one of the same id; JSON as in [`Fixtures::from_json`]. Gives the
+    /// Adds a token that can be charged, or replaces the one of the same id; JSON as in [`Fixtures::from_json`](crate::Fixtures::from_json). Gives the
     /// token back as it is kept.
     ///
     /// # Errors
@@ -74,38 +73,15 @@ impl Tenant {
     pub fn add_token_json(&self, json: &str) -> Result<String, DocumentError> {
         let token = token_document::read(json).map_err(DocumentError::new)?;
         let kept = token_document::write(&token);
-        self.with(|store| store.put_token(token));
+        self.change(|store| store.put_token(token));
         Ok(kept)
-    }
-
-    /// Adds the records of the fixtures whose ids are not there yet; faults are
-    /// [the gateway's](crate::FakeGateway::load).
-    pub(crate) fn add_missing(&self, fixtures: &Fixtures) {
-        let Fixtures { customers, tokens, transactions, faults: _ } = fixtures;
-        self.with(|store| {
-            for (id, customer) in customers {
-                if store.customer(id).is_none() {
-                    store.put_customer(id.clone(), customer.clone());
-                }
-            }
-            for token in tokens {
-                if store.token(&token.token_id).is_none() {
-                    store.put_token(token.clone());
-                }
-            }
-            for entry in transactions {
-                if store.document(entry.transaction_id()).is_none() {
-                    store.put_transaction(entry);
-                }
-            }
-        });
     }
 
     /// Everything as JSON: `{"transactions": […], "tokens": […], "customers": […]}`, oldest first, the seeded customer
     /// included.
     ///
     /// A transaction is its record's fields and `Operation`, `ReferenceNo`, `Description`, `TokenId`, `Voided`, `Declined`,
-    /// `VoidReason` and `ProcessedAt`. [`Fixtures::from_json`] reads it.
+    /// `VoidReason` and `ProcessedAt`. [`Fixtures::from_json`](crate::Fixtures::from_json) reads it.
     pub fn state_json(&self) -> String {
         self.with(|store| {
             let seeded = seeded_customer::record();
@@ -126,17 +102,20 @@ impl Tenant {
     ///
     /// If its document is not one that this version wrote.
     pub fn replay(&self, change: Change) -> Result<(), DocumentError> {
-        self.with(|store| store.replay(change)).map_err(DocumentError::new)
+        self.responder.service().tenants.replay(self.index, change).map_err(DocumentError::new)
     }
 
     /// Forgets everything of this key but the seeded customer.
     pub fn clear(&self) {
-        self.with(Store::clear);
+        self.change(Store::clear);
     }
 
-    fn with<T>(&self, look: impl FnOnce(&mut Store) -> T) -> T {
-        let mut service = self.responder.service();
-        look(&mut service.tenants[self.index].store)
+    fn with<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
+        look(&self.responder.service().tenants[self.index].store)
+    }
+
+    fn change(&self, deed: impl FnOnce(&mut Store)) {
+        self.responder.service().tenants.change(self.index, deed);
     }
 }
 

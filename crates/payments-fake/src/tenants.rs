@@ -1,14 +1,19 @@
 //! The keys that the service takes, and what belongs to each.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::store::Store;
+use crate::{Change, ChangeLog};
 
 /// Every tenant, in the order of the builder's keys; never none.
+///
+/// Books are changed through [`change`](Self::change) and [`change_all`](Self::change_all) alone, so that the log is told of
+/// each deed, and of all of it at once.
 pub(crate) struct Tenants {
     api_keys: Arc<[String]>,
     books: Vec<TenantBooks>,
+    log: Option<Arc<dyn ChangeLog>>,
 }
 
 /// One key and what belongs to it.
@@ -18,14 +23,53 @@ pub(crate) struct TenantBooks {
 }
 
 impl Tenants {
-    pub(crate) fn new(api_keys: Arc<[String]>) -> Self {
-        let books = |api_key: &String| TenantBooks { api_key: api_key.clone(), store: Store::default() };
-        Self { books: api_keys.iter().map(books).collect(), api_keys }
+    pub(crate) fn new(api_keys: Arc<[String]>, log: Option<Arc<dyn ChangeLog>>) -> Self {
+        let books = api_keys.iter().map(|api_key| {
+            let mut store = Store::default();
+            if log.is_some() {
+                store.note_changes();
+            }
+            TenantBooks { api_key: api_key.clone(), store }
+        });
+        Self { books: books.collect(), api_keys, log }
     }
 
     /// Every key that is accepted.
     pub(crate) fn api_keys(&self) -> &[String] {
         &self.api_keys
+    }
+
+    /// Does one thing to one tenant's books.
+    pub(crate) fn change(&mut self, tenant: usize, deed: impl FnOnce(&mut Store)) {
+        let store = &mut self.books[tenant].store;
+        deed(store);
+        if let Some(log) = &self.log {
+            let mut changes = store.take_changes().map(|change| (tenant, change));
+            if changes.len() > 0 {
+                log.append(&mut changes);
+            }
+        }
+    }
+
+    /// Does one thing to everybody's books.
+    pub(crate) fn change_all(&mut self, mut deed: impl FnMut(&mut Store)) {
+        for books in &mut self.books {
+            deed(&mut books.store);
+        }
+        if let Some(log) = &self.log {
+            let of_each = self.books.iter_mut().enumerate();
+            let changes = of_each
+                .flat_map(|(tenant, books)| books.store.take_changes().map(move |change| (tenant, change)));
+            let mut changes = changes.peekable();
+            if changes.peek().is_some() {
+                log.append(&mut changes);
+            }
+        }
+    }
+
+    /// Restores what the log has kept. It is not told again.
+    pub(crate) fn replay(&mut self, tenant: usize, change: Change) -> Result<(), Vec<String>> {
+        self.books[tenant].store.replay(change)
     }
 
     /// Whose key this is. Every key is looked at to its end, so that the time says nothing of how much of one is right.
@@ -45,12 +89,6 @@ impl Deref for Tenants {
 
     fn deref(&self) -> &Self::Target {
         &self.books
-    }
-}
-
-impl DerefMut for Tenants {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.books
     }
 }
 
@@ -76,7 +114,7 @@ mod tests {
 
     #[test]
     fn each_key_has_its_tenant() {
-        let tenants = Tenants::new(["one".to_owned(), "two".to_owned()].into());
+        let tenants = Tenants::new(["one".to_owned(), "two".to_owned()].into(), None);
         assert_eq!(tenants.with_key(b"one"), Some(0));
         assert_eq!(tenants.with_key(b"two"), Some(1));
         assert_eq!(tenants.with_key(b"three"), None);

@@ -26,19 +26,23 @@ fn two_tenants() -> FakeGatewayBuilder {
     FakeGateway::builder().api_key(KEYS[0]).another_api_key(KEYS[1])
 }
 
-/// Keeps what it is told; durable at once.
+/// Keeps the groups that it is told; durable at once.
 #[derive(Clone, Default)]
-struct Recording(Arc<Mutex<Vec<(usize, Change)>>>);
+struct Recording(Arc<Mutex<Vec<Vec<(usize, Change)>>>>);
 
 impl Recording {
-    fn changes(&self) -> Vec<(usize, Change)> {
+    fn groups(&self) -> Vec<Vec<(usize, Change)>> {
         self.0.lock().unwrap().clone()
+    }
+
+    fn changes(&self) -> Vec<(usize, Change)> {
+        self.groups().concat()
     }
 }
 
 impl ChangeLog for Recording {
-    fn append(&self, tenant: usize, change: Change) {
-        self.0.lock().unwrap().push((tenant, change));
+    fn append(&self, group: &mut dyn Iterator<Item = (usize, Change)>) {
+        self.0.lock().unwrap().push(group.collect());
     }
 
     fn flushed(&self) -> Flushed {
@@ -327,6 +331,64 @@ fn kind_of(change: &Change) -> &'static str {
     }
 }
 
+/// The tenants and the kinds of each group's changes.
+fn kinds_of(groups: &[Vec<(usize, Change)>]) -> Vec<Vec<(usize, &'static str)>> {
+    let kinds = |group: &Vec<(usize, Change)>| {
+        group.iter().map(|(tenant, change)| (*tenant, kind_of(change))).collect()
+    };
+    groups.iter().map(kinds).collect()
+}
+
+#[test]
+fn one_deed_is_one_group_whatever_it_changes() {
+    let log = Recording::default();
+    let choose = |choices: &mut Choices| choices.void_answer = VoidAnswer::NewTransactionId;
+    let gateway = two_tenants().choices(choose).change_log(log.clone()).ignore_unfired_faults().build();
+    let told = || kinds_of(&std::mem::take(&mut *log.0.lock().unwrap()));
+    let (transaction, token, customer, cleared) = ("transaction", "token", "customer", "cleared");
+
+    let card = Deed::Card {
+        number: "4242424242424242",
+        tokenise: true,
+        transaction_type: Some("2"),
+        name: "Ada Example".to_owned(),
+    };
+    let pay = Step { tenant: 1, deed: card };
+    carry_out(&gateway, &pay);
+    assert_eq!(told(), [[(1, transaction), (1, token)]]);
+    carry_out(&gateway, &Step { tenant: 1, deed: Deed::Void { nth: 0, reason: None } });
+    assert_eq!(told(), [[(1, transaction), (1, transaction)]], "the voided payment and the void's own entry");
+
+    gateway.arm(Fault::on(OperationName::Transaction).late().close());
+    carry_out(&gateway, &pay);
+    assert!(told().is_empty());
+    gateway.deliver_late();
+    assert_eq!(told(), [[(1, transaction), (1, token)]], "a late one too");
+
+    let fixtures = Fixtures::from_json(
+        r#"{"customers": [{"CustomerId": "cus_7"}], "tokens": [{"TokenId": "tok_7"}],
+            "transactions": [{"TransactionId": "txn_7", "Amount": 1}],
+            "faults": [{"operation": "void", "phase": "after_commit", "kind": "close"}]}"#,
+    )
+    .unwrap();
+    let loaded = |tenant| [(tenant, customer), (tenant, token), (tenant, transaction)];
+    gateway.load(&fixtures);
+    assert_eq!(told(), [[loaded(0), loaded(1)].concat()]);
+    gateway.load(&fixtures);
+    assert!(told().is_empty(), "a group without a change is none");
+
+    gateway.reset();
+    assert_eq!(told(), [[(0, cleared), (1, cleared)]]);
+    assert!(gateway.faults().is_empty());
+    carry_out(&gateway, &pay);
+    told();
+    gateway.reset_to(&fixtures);
+    let begun = |tenant| [vec![(tenant, cleared)], loaded(tenant).to_vec()].concat();
+    assert_eq!(told(), [[begun(0), begun(1)].concat()]);
+    assert_eq!(gateway.faults().len(), 1);
+    assert_eq!(tenant_of(&gateway, 1).ledger().entries().len(), 1);
+}
+
 #[test]
 fn what_a_request_did_not_do_is_not_told() {
     let log = Recording::default();
@@ -455,8 +517,8 @@ struct WithheldState {
 }
 
 impl ChangeLog for Withheld {
-    fn append(&self, _: usize, _: Change) {
-        self.0.lock().unwrap().appended += 1;
+    fn append(&self, group: &mut dyn Iterator<Item = (usize, Change)>) {
+        self.0.lock().unwrap().appended += group.count();
     }
 
     fn flushed(&self) -> Flushed {

@@ -13,12 +13,14 @@ pub(super) fn post(admin: &Admin, ask: &Ask<'_>) -> Result<String, Refusal> {
             )
         })?,
     };
-    admin.gateway.reset();
+    // First, so that nothing in the new books is dated by the old clock.
     if let Some(clock) = &admin.clock {
         clock.reset();
     }
     if keep_fixtures {
-        admin.gateway.load(&admin.fixtures);
+        admin.gateway.reset_to(&admin.fixtures);
+    } else {
+        admin.gateway.reset();
     }
     Ok("{}".to_owned())
 }

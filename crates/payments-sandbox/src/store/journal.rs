@@ -12,8 +12,14 @@ use crate::StoreError;
 #[derive(Clone)]
 pub(crate) struct Journal(Arc<Shared>);
 
-/// A change, and the place of its tenant in the order of the keys.
-pub(crate) type Entry = (usize, Change);
+/// A change that waits.
+pub(crate) struct Entry {
+    /// The place of its tenant in the order of the keys.
+    pub(crate) tenant: usize,
+    pub(crate) change: Change,
+    /// Whether it is the last of those that must be in one commit.
+    ends_group: bool,
+}
 
 struct Shared {
     path: PathBuf,
@@ -69,14 +75,15 @@ impl Journal {
         &self.0.path
     }
 
-    /// Moves what waits into `batch`, but not more than a commit should hold, and waits until there is something.
-    /// Nothing more will ever come if nothing has come.
+    /// Moves what waits into `batch`, but not many more than a commit should hold, and waits until there is something. Every
+    /// group is in it as a whole or not at all. Nothing more will ever come if nothing has come.
     pub(crate) fn take(&self, batch: &mut Vec<Entry>) {
         let mut state = self.state();
         while state.queue.is_empty() && state.phase == Phase::Open {
             state = self.0.work.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let count = state.queue.len().min(MAX_BATCH);
+        let beyond = state.queue.iter().skip(MAX_BATCH - 1).position(|entry| entry.ends_group);
+        let count = beyond.map_or(state.queue.len(), |beyond| MAX_BATCH + beyond);
         batch.extend(state.queue.drain(..count));
     }
 
@@ -148,22 +155,27 @@ impl Journal {
     }
 }
 
-/// Bounds the memory of a commit and the time until the first waiter goes on.
+/// Bounds the memory of a commit and the time until the first waiter goes on. The group that reaches it is still taken.
 const MAX_BATCH: usize = 4096;
 
 impl ChangeLog for Journal {
-    fn append(&self, tenant: usize, change: Change) {
+    fn append(&self, group: &mut dyn Iterator<Item = (usize, Change)>) {
         let mut state = self.state();
-        state.appended += 1;
         if state.phase != Phase::Open {
             // It will never be durable, and whoever asks is told.
+            state.appended += 1;
             return;
         }
         // The writer sleeps only over an empty queue.
         if state.queue.is_empty() {
             self.0.work.notify_one();
         }
-        state.queue.push_back((tenant, change));
+        let before = state.queue.len();
+        state.queue.extend(group.map(|(tenant, change)| Entry { tenant, change, ends_group: false }));
+        state.appended += (state.queue.len() - before) as u64;
+        if let Some(last) = state.queue.back_mut() {
+            last.ends_group = true;
+        }
     }
 
     fn flushed(&self) -> Flushed {

@@ -94,7 +94,7 @@ impl<'a> Statements<'a> {
     /// Writes all of it or nothing. After an error the transaction stays open, and closing the connection undoes it.
     fn write(&mut self, tenants: &[i64], batch: &[Entry]) -> rusqlite::Result<()> {
         self.begin.execute([])?;
-        for (tenant, change) in batch {
+        for Entry { tenant, change, .. } in batch {
             // A tenant that is none of this file's is row 0, which is never there, and SQLite refuses it.
             let tenant = tenants.get(*tenant).copied().unwrap_or_default();
             match change {

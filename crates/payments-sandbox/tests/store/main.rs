@@ -9,3 +9,4 @@ mod round_trip;
 mod secrets;
 mod speed;
 mod support;
+mod whole_groups;

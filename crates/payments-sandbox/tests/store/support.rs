@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
-use payments_fake::{FakeGateway, Flushed, Reply, block_on};
+use payments_fake::{Choices, FakeGateway, Flushed, Reply, block_on};
 use payments_sandbox::{DataFile, Store};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -64,8 +64,12 @@ pub(crate) struct Kept {
 
 impl Kept {
     pub(crate) fn open(path: &Path, keys: &[&str]) -> Self {
+        Self::open_with(path, keys, |_| ())
+    }
+
+    pub(crate) fn open_with(path: &Path, keys: &[&str], choose: impl FnOnce(&mut Choices)) -> Self {
         let file = DataFile::open(path, keys).unwrap();
-        let builder = FakeGateway::builder().seed(file.starts()).ignore_unfired_faults();
+        let builder = FakeGateway::builder().seed(file.starts()).ignore_unfired_faults().choices(choose);
         let (gateway, store) = file.gateway(builder).unwrap();
         Self { gateway, store }
     }
@@ -186,14 +190,21 @@ impl Hold {
     }
 }
 
-/// How many transactions the write-ahead log holds: the frames that end one say how large the file then is.
+/// How many transactions the write-ahead log holds.
 pub(crate) fn commits_in(log: &Path) -> usize {
+    ends_of_commits(&fs::read(log).unwrap()).len()
+}
+
+/// Where each transaction ends in a write-ahead log: the frames that end one say how large the file then is.
+pub(crate) fn ends_of_commits(log: &[u8]) -> Vec<usize> {
     const HEADER: usize = 32;
     const FRAME_HEADER: usize = 24;
-    let log = fs::read(log).unwrap();
     let page_size = u32::from_be_bytes(log[8..12].try_into().unwrap()) as usize;
     // A log that was begun anew keeps old frames behind the new ones; they have the salt of the old.
     let salt = &log[16..24];
     let frames = log[HEADER..].chunks_exact(FRAME_HEADER + page_size);
-    frames.take_while(|frame| &frame[8..16] == salt).filter(|frame| frame[4..8] != [0; 4]).count()
+    let own = frames.take_while(|frame| &frame[8..16] == salt).enumerate();
+    own.filter(|(_, frame)| frame[4..8] != [0; 4])
+        .map(|(number, _)| HEADER + (number + 1) * (FRAME_HEADER + page_size))
+        .collect()
 }
