@@ -180,7 +180,14 @@ fn recognise(path: &Path, connection: &Connection) -> Result<bool, StoreError> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
     let look = || Ok((number("application_id")?, number("user_version")?));
     match look().map_err(|error| StoreError::at_start(path, &error))? {
-        (schema::APPLICATION_ID, schema::VERSION) => Ok(false),
+        (schema::APPLICATION_ID, schema::VERSION) => {
+            match schema::unlike(connection).map_err(|error| StoreError::at_start(path, &error))? {
+                None => Ok(false),
+                Some(name) => {
+                    Err(StoreError::damaged(path, format!("its {name} is missing or not of this version")))
+                }
+            }
+        }
         (schema::APPLICATION_ID, version) if version > schema::VERSION => {
             Err(StoreError::newer(path, version))
         }
@@ -196,11 +203,16 @@ fn recognise(path: &Path, connection: &Connection) -> Result<bool, StoreError> {
     }
 }
 
-/// A database that keeps a log got an empty one when it was looked at. SQLite takes it away on closing, if it may.
-fn leave_no_trace(path: &Path, connection: &Connection) {
+/// The write-ahead log of the database with this path.
+pub(crate) fn log_of(path: &Path) -> PathBuf {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    if fs::metadata(log).is_ok_and(|log| log.len() == 0) {
+    log.into()
+}
+
+/// A database that keeps a log got an empty one when it was looked at. SQLite takes it away on closing, if it may.
+fn leave_no_trace(path: &Path, connection: &Connection) {
+    if fs::metadata(log_of(path)).is_ok_and(|log| log.len() == 0) {
         // An empty file beside the database is what is left if this fails.
         let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
     }

@@ -15,8 +15,8 @@ pub(crate) const VERSION: i32 = 1;
 ///
 /// `position` is the order in which records came. A customer or a token that changes keeps its row and its place. A
 /// transaction gets another row when it is voided, and the later row says what became of it: an index over the random ids
-/// of all transactions would make every commit several times as large, and no transaction changes more than once. An API key is kept as its HMAC
-/// under a key that is in this file alone: two files do not show that they have a tenant in common.
+/// of all transactions would make every commit several times as large, and no transaction changes more than once. An API
+/// key is kept as its HMAC under a key that is in this file alone: two files do not show that they have a tenant in common.
 pub(crate) fn create(connection: &Connection, hash_key: &[u8]) -> rusqlite::Result<()> {
     connection.execute_batch(
         "CREATE TABLE meta (
@@ -40,6 +40,28 @@ pub(crate) fn create(connection: &Connection, hash_key: &[u8]) -> rusqlite::Resu
     connection.execute("INSERT INTO meta (row, hash_key, starts) VALUES (1, ?1, 0)", [hash_key])?;
     connection.pragma_update(None, "user_version", VERSION)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)
+}
+
+/// The first table or index, such as `table record`, that is not there as [`create`] makes it. What somebody added, such as
+/// an index for questions of their own, is not looked at.
+pub(crate) fn unlike(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    const DEFINITION: &str = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid";
+    let model = Connection::open_in_memory()?;
+    create(&model, &[])?;
+    let mut expected = model.prepare(DEFINITION)?;
+    let mut expected = expected.query([])?;
+    let mut is_there = connection.prepare(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2 AND replace(sql, ' ', '') = ?3)",
+    )?;
+    while let Some(row) = expected.next()? {
+        let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
+        // A file keeps the text that made it, however this one is indented by then.
+        let sql = row.get_ref(2)?.as_str()?.replace(' ', "");
+        if !is_there.query_row([&kind, &name, &sql], |row| row.get(0))? {
+            return Ok(Some(format!("{kind} {name}")));
+        }
+    }
+    Ok(None)
 }
 
 /// Counts this start, and gives the number of starts with the key that API keys are hashed under.

@@ -28,6 +28,7 @@ enum Problem {
     Damaged(String),
     CannotOpen(String),
     CannotWrite(String),
+    Displaced,
 }
 
 impl StoreError {
@@ -74,6 +75,10 @@ impl StoreError {
 
     pub(crate) fn cannot_write(path: &Path, reason: String) -> Self {
         Self::new(path, Problem::CannotWrite(reason))
+    }
+
+    pub(crate) fn displaced(path: &Path) -> Self {
+        Self::new(path, Problem::Displaced)
     }
 
     /// What SQLite said before the first change.
@@ -148,6 +153,12 @@ impl fmt::Display for StoreError {
                 f,
                 "the data file {path} can no longer be written: {reason}; every payment that was answered is in it, and \
                  no further one is answered; mend the cause and start again"
+            ),
+            Problem::Displaced => write!(
+                f,
+                "the data file {path} was removed, moved or replaced while the sandbox kept its payments in it; those that \
+                 were answered are in the file that was there and in its {path}-wal, and no further one is answered; put both \
+                 back if they still exist, and start again"
             ),
         }
     }

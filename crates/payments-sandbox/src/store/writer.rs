@@ -1,10 +1,12 @@
+use std::path::Path;
 use std::thread;
 
 use payments_fake::Change;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, Statement, params};
+use rusqlite::{Connection, FileControl, MAIN_DB, Statement, params};
 
 use crate::StoreError;
+use crate::store::data_file::log_of;
 use crate::store::journal::{Entry, Journal};
 use crate::store::schema::{self, Kind};
 
@@ -21,7 +23,9 @@ impl Writer {
     pub(crate) fn run(self) {
         let Self { connection, tenants, journal } = self;
         let _fail_on_panic = FailOnPanic(&journal);
-        match write_all(&connection, &tenants, &journal) {
+        let written = write_all(&connection, &tenants, &journal);
+        // Closing writes the log into the file that is held, and removes whatever has the log's name.
+        match written.and_then(|()| check_place(&connection, journal.path())) {
             Ok(()) => {
                 // Closing moves the write-ahead log into the file. If that does not work out, the log stays, is as durable,
                 // and is read at the next start.
@@ -61,10 +65,23 @@ fn write_all(connection: &Connection, tenants: &[i64], journal: &Journal) -> Res
         if batch.is_empty() {
             return Ok(());
         }
+        check_place(connection, journal.path())?;
         transaction.write(tenants, &batch).map_err(|error| failed(journal, &error))?;
         journal.committed(batch.len());
         batch.clear();
     }
+}
+
+/// The next start reads what is in the path's place. A file that was removed can be written all the same, and would be for
+/// nobody; beside a file that took its place, another sandbox may have the log.
+fn check_place(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let mut has_moved = 0;
+    // Where SQLite cannot tell, the system does not let go of a file that is open.
+    let asked = connection.file_control(Some(MAIN_DB), FileControl::HasMoved(&mut has_moved));
+    if (asked.is_ok() && has_moved != 0) || !log_of(path).exists() {
+        return Err(StoreError::displaced(path));
+    }
+    Ok(())
 }
 
 fn failed(journal: &Journal, error: &rusqlite::Error) -> StoreError {

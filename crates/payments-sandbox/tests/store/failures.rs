@@ -185,3 +185,110 @@ fn a_change_of_a_tenant_that_is_not_in_the_file_is_a_failure() {
     let error = block_on(kept.store.failed());
     assert!(error.to_string().contains("FOREIGN KEY constraint failed"), "{error}");
 }
+
+/// Nobody else's: files of a process that runs cannot be taken away elsewhere.
+#[cfg(unix)]
+mod a_file_that_is_no_longer_in_its_place {
+    use std::fs;
+
+    use super::*;
+
+    /// After this, no payment is answered, and the one before it is kept if its files are put back.
+    fn displaced_by(displace: impl Fn(&Place), put_back: impl Fn(&Place)) {
+        let place = Place::new();
+        let kept = place.open(&KEYS);
+        kept.pay(KEYS[0]);
+        block_on(kept.flushed()).unwrap();
+        let states = kept.states();
+
+        displace(&place);
+        kept.pay(KEYS[0]);
+        assert_eq!(block_on(kept.flushed()), Err(NotDurable::default()));
+        let error = block_on(kept.store.failed());
+        let said = error.to_string();
+        assert!(
+            said.contains("was removed, moved or replaced while the sandbox kept its payments"),
+            "{said}"
+        );
+        let Kept { gateway, store } = kept;
+        assert_eq!(block_on(store.close()), Err(error));
+        drop(gateway);
+        put_back(&place);
+        assert_eq!(place.open(&KEYS).states(), states);
+    }
+
+    fn aside(place: &Place) -> std::path::PathBuf {
+        place.folder().join("aside")
+    }
+
+    #[test]
+    fn moved_away() {
+        displaced_by(
+            |place| fs::rename(place.file(), aside(place)).unwrap(),
+            |place| fs::rename(aside(place), place.file()).unwrap(),
+        );
+    }
+
+    #[test]
+    fn replaced_by_a_copy() {
+        displaced_by(
+            |place| {
+                fs::hard_link(place.file(), aside(place)).unwrap();
+                let copy = place.folder().join("copy");
+                fs::copy(place.file(), &copy).unwrap();
+                fs::rename(copy, place.file()).unwrap();
+            },
+            |place| fs::rename(aside(place), place.file()).unwrap(),
+        );
+    }
+
+    #[test]
+    fn without_its_log() {
+        displaced_by(
+            |place| fs::rename(place.log(), aside(place)).unwrap(),
+            |place| fs::rename(aside(place), place.log()).unwrap(),
+        );
+    }
+
+    #[test]
+    fn in_another_folder() {
+        let outer = tempfile::tempdir().unwrap();
+        let [before, after] = ["before", "after"].map(|name| outer.path().join(name));
+        fs::create_dir(&before).unwrap();
+        let kept = Kept::open(&before.join("payments.db"), &KEYS);
+        fs::rename(&before, &after).unwrap();
+        kept.pay(KEYS[0]);
+        assert_eq!(block_on(kept.flushed()), Err(NotDurable::default()));
+    }
+
+    #[test]
+    fn removed_before_it_is_closed() {
+        let place = Place::new();
+        let kept = place.open(&KEYS);
+        kept.pay(KEYS[0]);
+        block_on(kept.flushed()).unwrap();
+        fs::remove_file(place.file()).unwrap();
+        let error = block_on(kept.store.close()).unwrap_err();
+        assert!(error.to_string().contains("was removed, moved or replaced"), "{error}");
+        assert_eq!(place.names(), ["payments.db-wal"], "somebody else's log is not removed");
+    }
+
+    /// Two sandboxes with one path do not both answer.
+    #[test]
+    fn taken_by_another_sandbox() {
+        let place = Place::new();
+        let first = place.open(&KEYS);
+        first.pay(KEYS[0]);
+        block_on(first.flushed()).unwrap();
+        fs::remove_file(place.file()).unwrap();
+        let second = place.open(&KEYS);
+        first.pay(KEYS[0]);
+        assert_eq!(block_on(first.flushed()), Err(NotDurable::default()));
+        drop(first);
+        second.pay(KEYS[0]);
+        block_on(second.flushed()).unwrap();
+        let states = second.states();
+        second.close();
+        assert_eq!(place.open(&KEYS).states(), states);
+    }
+}

@@ -223,9 +223,10 @@ fn a_file_without_its_tables_or_with_a_record_that_nobody_wrote() {
     for (damage, words) in [
         ("UPDATE record SET document = '{}' WHERE kind = 1", "is damaged (record txn_"),
         ("UPDATE record SET kind = 9", "is damaged ("),
-        ("DROP TABLE record", "is damaged (no such table: record"),
+        ("DROP INDEX record_that_changes", "is damaged (its index record_that_changes is missing"),
+        ("DROP TABLE record", "is damaged (its table record is missing"),
         ("DELETE FROM meta", "is damaged ("),
-        ("DROP TABLE meta", "is damaged (no such table: meta"),
+        ("DROP TABLE meta", "is damaged (its table meta is missing"),
     ] {
         let sql = place.sql();
         sql.execute_batch(damage).unwrap();
@@ -236,6 +237,40 @@ fn a_file_without_its_tables_or_with_a_record_that_nobody_wrote() {
         };
         assert!(error.to_string().contains(words), "{damage}: {error}");
     }
+}
+
+#[test]
+fn a_file_with_the_tables_of_no_released_version() {
+    let place = Place::new();
+    place.open(&KEYS).close();
+    // Transactions were once unique too, and a void had no second row.
+    place
+        .sql()
+        .execute_batch(
+            "DROP TABLE record;
+             CREATE TABLE record (
+                position INTEGER PRIMARY KEY,
+                tenant INTEGER NOT NULL REFERENCES tenant (id),
+                kind INTEGER NOT NULL,
+                id TEXT NOT NULL,
+                document TEXT NOT NULL,
+                UNIQUE (tenant, kind, id)
+             ) STRICT;
+             CREATE UNIQUE INDEX record_that_changes ON record (tenant, kind, id) WHERE kind <> 1;",
+        )
+        .unwrap();
+    assert_refused(&place, &place.file(), "is damaged (its table record is missing or not of this version)");
+}
+
+#[test]
+fn what_somebody_added_for_questions_of_their_own_is_no_damage() {
+    let place = Place::new();
+    let kept = place.open(&KEYS);
+    kept.pay(KEYS[0]);
+    let states = kept.states();
+    kept.close();
+    place.sql().execute_batch("CREATE INDEX theirs ON record (kind); CREATE VIEW own AS SELECT 7").unwrap();
+    assert_eq!(place.open(&KEYS).states(), states);
 }
 
 #[test]
