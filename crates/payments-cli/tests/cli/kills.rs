@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ fn connect(ready: &Value, url: &str) -> Http {
     Http::connect(ready[url].as_str().unwrap(), &format!("authorization: {key}\r\n")).unwrap()
 }
 
-/// Pays with ever new references until the connection ends, and says which were answered.
+/// Pays, by turns of the payers with a token and with a card that is made a token, with ever new references until the connection ends, and says which were answered.
 fn pay(
     mut service: Http,
     round: usize,
@@ -37,11 +37,25 @@ fn pay(
 ) -> usize {
     for number in 0.. {
         let reference = format!("{round}-{payer}-{number}");
-        let body = format!(
-            r#"{{"TokenId":"tok_approved","Amount":{}.50,"ConvenienceFeeActive":false,"ReferenceNo":"{reference}"}}"#,
-            number + 1
-        );
-        let Ok((status, answer)) = service.post("/token-transaction", &body) else { return number + 1 };
+        let paid = if payer.is_multiple_of(2) {
+            let body = format!(
+                r#"{{"TokenId":"tok_approved","Amount":{}.50,"ConvenienceFeeActive":false,"ReferenceNo":"{reference}"}}"#,
+                number + 1
+            );
+            service.post("/token-transaction", &body)
+        } else {
+            // A card payment has no reference of the caller's.
+            let body = format!(
+                r#"{{"TransactionType":"1","Amount":{}.50,"ConvenienceFeeActive":false,"SuggestedMode":"Card",
+                    "CardNumber":"4242424242424242","Cvv":"987","ExpiryDate":"1233","BillingCustomerName":"{reference}",
+                    "BillingEmail":"ada@example.com","BillingCountryCode":"+1","BillingPhoneNumber":"555-0199",
+                    "BillingCountry":"US","BillingPostalCode":"94105","IpAddress":"203.0.113.7",
+                    "PaymentTokenization":true}}"#,
+                number + 1
+            );
+            service.post("/transaction", &body)
+        };
+        let Ok((status, answer)) = paid else { return number + 1 };
         assert_eq!(status, 200, "{answer}");
         let id = answer["data"]["TransactionId"].as_str().unwrap().to_owned();
         answered.send(Answered { id, reference }).unwrap();
@@ -56,7 +70,8 @@ struct Answered {
     reference: String,
 }
 
-/// Every transaction that is kept, by its id.
+/// Every transaction that is kept, by its id. Each card payment has the token that it made, and no token is without its
+/// payment.
 fn kept(ready: &Value) -> BTreeMap<String, String> {
     let (status, state) = connect(ready, "admin_url").get("/state").unwrap();
     assert_eq!(status, 200);
@@ -64,10 +79,19 @@ fn kept(ready: &Value) -> BTreeMap<String, String> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let kept: BTreeMap<_, _> = transactions
         .iter()
-        .map(|entry| (text(&entry["TransactionId"]), text(&entry["ReferenceNo"])))
+        .map(|entry| (text(&entry["TransactionId"]), text(&entry[reference_field(entry)])))
         .collect();
     assert_eq!(kept.len(), transactions.len(), "no id stands twice");
+    let by_card = transactions.iter().filter(|entry| entry["Operation"] == "transaction");
+    let by_card: BTreeSet<_> = by_card.map(|entry| text(&entry["TransactionId"])).collect();
+    let tokens = state["tokens"].as_array().unwrap().iter();
+    let tokenised: BTreeSet<_> = tokens.map(|token| text(&token["TransactionId"])).collect();
+    assert_eq!(tokenised, by_card, "a payment and its token are kept both or neither");
     kept
+}
+
+fn reference_field(entry: &Value) -> &'static str {
+    if entry["Operation"] == "transaction" { "BillingCustomerName" } else { "ReferenceNo" }
 }
 
 /// Nothing that was answered is lost, and nothing is there that was not asked for, or twice.

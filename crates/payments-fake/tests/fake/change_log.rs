@@ -28,10 +28,12 @@ fn two_tenants() -> FakeGatewayBuilder {
 
 /// Keeps the groups that it is told; durable at once.
 #[derive(Clone, Default)]
-struct Recording(Arc<Mutex<Vec<Vec<(usize, Change)>>>>);
+struct Recording(Arc<Mutex<Vec<Group>>>);
+
+type Group = Vec<(usize, Change)>;
 
 impl Recording {
-    fn groups(&self) -> Vec<Vec<(usize, Change)>> {
+    fn groups(&self) -> Vec<Group> {
         self.0.lock().unwrap().clone()
     }
 
@@ -332,10 +334,8 @@ fn kind_of(change: &Change) -> &'static str {
 }
 
 /// The tenants and the kinds of each group's changes.
-fn kinds_of(groups: &[Vec<(usize, Change)>]) -> Vec<Vec<(usize, &'static str)>> {
-    let kinds = |group: &Vec<(usize, Change)>| {
-        group.iter().map(|(tenant, change)| (*tenant, kind_of(change))).collect()
-    };
+fn kinds_of(groups: &[Group]) -> Vec<Vec<(usize, &'static str)>> {
+    let kinds = |group: &Group| group.iter().map(|(tenant, change)| (*tenant, kind_of(change))).collect();
     groups.iter().map(kinds).collect()
 }
 
