@@ -1,5 +1,8 @@
 use payments_core::Jitter;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::card_like::without_card_numbers;
 
 /// `SplitMix64`: every output of one stream is different, so that identifiers made from it never repeat, and one seed
 /// gives the same identifiers for ever. Nothing here is secret.
@@ -18,14 +21,19 @@ impl Randomness {
         mix(self.state)
     }
 
-    /// `prefix`, then sixteen hexadecimal digits that this stream gives once.
+    /// `prefix`, then sixteen hexadecimal digits that this stream gives once and that are never like a card number: such an id
+    /// would be refused where it is read again.
     pub(crate) fn identifier(&mut self, prefix: &str) -> String {
-        let mut identifier = String::with_capacity(prefix.len() + 16);
-        identifier.push_str(prefix);
-        // By hand, because `format!` takes several times as long and every answer has such an identifier.
-        let digits = self.next().to_be_bytes().into_iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
-        identifier.extend(digits.map(|digit| char::from(HEXADECIMAL[usize::from(digit)])));
-        identifier
+        loop {
+            let mut identifier = String::with_capacity(prefix.len() + 16);
+            identifier.push_str(prefix);
+            // By hand, because `format!` takes several times as long and every answer has such an identifier.
+            let digits = self.next().to_be_bytes().into_iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+            identifier.extend(digits.map(|digit| char::from(HEXADECIMAL[usize::from(digit)])));
+            if matches!(without_card_numbers(&identifier), Cow::Borrowed(_)) {
+                return identifier;
+            }
+        }
     }
 }
 
@@ -69,6 +77,20 @@ mod tests {
         }
         // The output of zero is zero, and the state before it is one step back.
         assert_eq!(Randomness::new(0_u64.wrapping_sub(STEP)).identifier(""), "0000000000000000");
+    }
+
+    #[test]
+    fn an_identifier_is_never_like_a_card_number() {
+        let mut randomness = Randomness::new(7);
+        let (mut numbers, mut taken) = (randomness.clone(), 0);
+        let identifiers: Vec<_> = (0..20_000).map(|_| randomness.identifier("txn_")).collect();
+        for identifier in &identifiers {
+            assert_eq!(without_card_numbers(identifier), identifier.as_str());
+            while format!("txn_{:016x}", numbers.next()) != *identifier {
+                taken += 1;
+            }
+        }
+        assert!(taken > 0, "some of them would have been");
     }
 
     /// The published first outputs of `SplitMix64` for seed 1234567.
