@@ -24,7 +24,7 @@ pub(crate) struct Rig {
 
 enum Wire {
     Fake,
-    Http(Sandbox, HyperTransport),
+    Http(Box<Sandbox>, HyperTransport),
 }
 
 impl Network {
@@ -41,7 +41,7 @@ impl Network {
             Self::InProcess => Wire::Fake,
             Self::Http => {
                 let sandbox = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
-                Wire::Http(sandbox, HyperTransport::builder().build().unwrap())
+                Wire::Http(Box::new(sandbox), HyperTransport::builder().build().unwrap())
             }
             Self::Https => {
                 let CertifiedKey { cert, signing_key } =
@@ -50,7 +50,7 @@ impl Network {
                 let sandbox = sandbox.gateway(gateway.clone()).start().await.unwrap();
                 assert!(sandbox.base_url().starts_with("https://"));
                 let transport = HyperTransport::builder().only_root_certificates_pem(cert.pem());
-                Wire::Http(sandbox, transport.build().unwrap())
+                Wire::Http(Box::new(sandbox), transport.build().unwrap())
             }
         };
         let client = wire.client(&gateway, &gateway.api_key());

@@ -70,7 +70,8 @@ impl BlockingSandbox {
                     let _ = report.send(Ok(facts));
                     // Sent or dropped, it means the same.
                     let _ = stopped.await;
-                    sandbox.shutdown().await;
+                    // Nobody is left to be told; what was answered had been made durable before.
+                    let _ = sandbox.shutdown().await;
                 }
                 Err(error) => {
                     let _ = report.send(Err(error));

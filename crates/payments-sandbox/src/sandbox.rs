@@ -196,15 +196,20 @@ impl Sandbox {
     ///
     /// Idle connections are closed at once, and so are those on which a fault keeps the client waiting for ever. The pauses of
     /// `delay` and `drip` end: what waited for them is processed and answered at once. A request that is held at a [gate](payments_fake::Gate) is in flight: release it, or this waits for it.
-    pub async fn shutdown(mut self) {
+    ///
+    /// # Errors
+    ///
+    /// If the [data file](SandboxBuilder::data) could not be closed as it should: it is no longer in its place, or its disk
+    /// is at fault. What was answered may not be there at the next start.
+    pub async fn shutdown(mut self) -> io::Result<()> {
         self.switch.begin();
         // An error would be a panic of the server, which has nothing that panics, or the runtime's own end.
         for server in &mut self.servers {
             let _ = server.await;
         }
-        if let Some(store) = self.store.take() {
-            // What could not be written was answered to nobody, and `failed` has told of it.
-            let _ = store.close().await;
+        match self.store.take() {
+            Some(store) => store.close().await.map_err(io::Error::other),
+            None => Ok(()),
         }
     }
 }

@@ -68,7 +68,7 @@ async fn play(mut page: Page<'_>, sandbox: Sandbox) -> Result<ExitCode, Box<dyn 
     let Stage { mut page, exchanges, .. } = stage;
     let comparison = Comparison::new(exchanges, &sandbox.gateway().ledger());
     page.ledger(&comparison)?;
-    sandbox.shutdown().await;
+    sandbox.shutdown().await?;
     Ok(if comparison.agrees() { ExitCode::Processed } else { ExitCode::Other })
 }
 

@@ -161,10 +161,9 @@ async fn serve_until_told(
     };
     journal.note(&format!("{signal}: finishing what is in flight; once more ends at once"));
     tokio::select! {
-        () = sandbox.shutdown() => {}
-        _ = interrupt.arrived() => {}
+        ended = sandbox.shutdown() => ended,
+        _ = interrupt.arrived() => Ok(()),
     }
-    Ok(())
 }
 
 fn with_advice(error: io::Error) -> io::Error {

@@ -292,3 +292,16 @@ fn endless_fixtures_are_no_endless_wait() {
     let error = payments(["sandbox", "--fixtures", "/dev/zero"]).end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("is larger than 64 MiB"), "{error}");
 }
+
+#[test]
+fn a_data_file_that_went_away_is_told_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("sandbox.db");
+    let sandbox = Sandbox::start(["--data", data.to_str().unwrap()]);
+    assert_eq!(sandbox.service("").post("/token-transaction", TOKEN_PAYMENT).unwrap().0, 200);
+    std::fs::remove_file(&data).unwrap();
+    sandbox.running.signal("TERM");
+    let ended = sandbox.running.end();
+    assert_eq!(ended.code, Some(1), "what was answered is gone: {ended:?}");
+    assert!(ended.stderr.contains("sandbox.db"), "it says which file: {ended:?}");
+}

@@ -105,7 +105,7 @@ async fn it_runs_in_the_background_of_a_runtime() {
     assert_eq!(sandbox.base_url(), format!("http://{}/api/v1/public", sandbox.local_addr()));
     let (base_url, gateway) = (sandbox.base_url(), sandbox.gateway().clone());
     assert!(reaches_from_elsewhere(&base_url, &gateway).await);
-    sandbox.shutdown().await;
+    sandbox.shutdown().await.unwrap();
     assert!(!reaches_from_elsewhere(&base_url, &gateway).await);
 }
 
@@ -115,7 +115,7 @@ async fn a_sandbox_that_listens_everywhere_gives_an_address_that_can_be_reached(
     let sandbox = Sandbox::builder().listen(everywhere).start().await.unwrap();
     assert!(sandbox.base_url().starts_with("http://127.0.0.1:"));
     assert!(reaches_from_elsewhere(sandbox.endpoint().base_url(), sandbox.gateway()).await);
-    sandbox.shutdown().await;
+    sandbox.shutdown().await.unwrap();
 }
 
 #[tokio::test]
@@ -246,5 +246,5 @@ async fn a_client_that_closed_its_side_during_the_pauses_of_a_fault_is_written_t
     half_closed.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("}}"), "{answer}");
     assert!(began.elapsed() < Duration::from_hours(1), "{:?}", began.elapsed());
-    sandbox.shutdown().await;
+    sandbox.shutdown().await.unwrap();
 }

@@ -63,7 +63,7 @@ async fn a_payment_goes_over_https() {
     assert!(answer.starts_with(b"HTTP/1.1 200 OK"));
     end.expect("the end of the stream is told, so that it cannot be mistaken for a cut");
     sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
-    sandbox.shutdown().await;
+    sandbox.shutdown().await.unwrap();
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_client_that_trusts_another_certificate_never_gets_to_send() {
     let (sandbox, _) = sandbox_and_client().await;
     let other = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     connect(&sandbox, other.cert.der().clone()).await.unwrap_err();
-    sandbox.shutdown().await;
+    sandbox.shutdown().await.unwrap();
 }
 
 #[tokio::test]
@@ -141,8 +141,8 @@ async fn a_certificate_of_its_own_is_good_for_this_machine_to_whoever_trusts_its
 
     let other = Sandbox::builder().tls().start().await.unwrap();
     ask_as(&sandbox, other.ca_certificate_pem().unwrap(), "localhost").await.unwrap_err();
-    sandbox.shutdown().await;
-    other.shutdown().await;
+    sandbox.shutdown().await.unwrap();
+    other.shutdown().await.unwrap();
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn a_certificate_of_its_own_names_the_address_that_is_listened_on() {
     let sandbox = Sandbox::builder().tls().listen("127.0.0.2:0".parse().unwrap()).start().await.unwrap();
     let authority = sandbox.ca_certificate_pem().unwrap();
     ask_as(&sandbox, authority, "127.0.0.2").await.unwrap();
-    sandbox.shutdown().await;
+    sandbox.shutdown().await.unwrap();
 }
 
 #[tokio::test]
@@ -173,7 +173,7 @@ async fn a_client_that_never_shakes_hands_is_let_go_and_does_not_hold_the_shutdo
     let authority = sandbox.ca_certificate_pem().unwrap().to_owned();
     ask_as(&sandbox, &authority, "localhost").await.unwrap();
     let began = Instant::now();
-    sandbox.shutdown().await;
+    sandbox.shutdown().await.unwrap();
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
 }
