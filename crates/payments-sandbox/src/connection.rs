@@ -3,8 +3,9 @@ use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -99,7 +100,13 @@ async fn answer<S: Socket>(
 ) -> Result<Response<Full<Bytes>>, NotAnswered> {
     let Conversation { address, watch, site, time, symptom } = &*conversation;
     let (head, body) = request.into_parts();
-    let body = match timeout(BODY_TIMEOUT, read(body, site.wanted_body(head.uri.path()))).await {
+    let mut reading = pin!(read(body, site.wanted_body(head.uri.path())));
+    // Nearly every body comes together with its head, and needs no timer.
+    let read = match poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await {
+        Poll::Ready(read) => Ok(read),
+        Poll::Pending => timeout(BODY_TIMEOUT, reading).await,
+    };
+    let body = match read {
         Ok(Ok(body)) => body,
         Ok(Err(error)) => {
             if is_malformed(&error) {
@@ -131,13 +138,20 @@ async fn answer<S: Socket>(
 /// The rest is read and forgotten, for as long as a body may take: a client that writes all before it reads meets the
 /// answer and not a reset, and may go on.
 async fn read(mut body: Incoming, wanted: usize) -> hyper::Result<Bytes> {
-    let mut kept = BytesMut::new();
+    // Most bodies come in one piece, which is then handed on and not copied.
+    let mut whole = Bytes::new();
+    let mut pieces = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
-        let fits = data.len().min(wanted - kept.len());
-        kept.extend_from_slice(&data[..fits]);
+        if whole.is_empty() && pieces.is_empty() && data.len() <= wanted {
+            whole = data;
+            continue;
+        }
+        pieces.extend_from_slice(&std::mem::take(&mut whole));
+        let fits = data.len().min(wanted - pieces.len());
+        pieces.extend_from_slice(&data[..fits]);
     }
-    Ok(kept.freeze())
+    Ok(if pieces.is_empty() { whole } else { pieces.freeze() })
 }
 
 /// Whether what came is no body, and not only too little of one.
