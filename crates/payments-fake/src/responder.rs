@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::Request;
+use http::header::AUTHORIZATION;
 use payments_core::{OperationName, Timer};
 use payments_model::RequestMembers;
 
@@ -14,6 +15,7 @@ use crate::choices::Choices;
 use crate::fault::{FaultKind, Phase};
 use crate::gate::Gates;
 use crate::recorded_request::RecordedRequest;
+use crate::redaction::Redaction;
 use crate::route::Route;
 use crate::service::Service;
 use crate::understood_request::UnderstoodRequest;
@@ -142,6 +144,12 @@ impl Responder {
             Some(log) => log.flushed().await,
             None => Ok(()),
         }
+    }
+
+    /// The path of a request, without its query, for a log: card numbers are masked, and so are the keys that are accepted
+    /// and the one that the request came with.
+    pub fn loggable_path(&self, request: &Request<Bytes>) -> String {
+        Redaction::of(&self.0.api_keys, request.headers().get(AUTHORIZATION)).path(request.uri().path())
     }
 
     /// The gateway's own clock.

@@ -18,12 +18,13 @@ mod state;
 mod tokens;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, ORIGIN};
+use http::header::{ALLOW, ORIGIN};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use payments_fake::{FakeGateway, Fixtures};
 
 use self::ask::Ask;
 use self::refusal::Refusal;
+use crate::json_answer::json_answer;
 use crate::wall_clock::WallClock;
 
 /// The prefix of every path here. It is never under the base path of the service.
@@ -89,9 +90,9 @@ impl Admin {
             refused => refused,
         };
         match answered {
-            Ok(json) => json_answer(StatusCode::OK, json),
+            Ok(json) => json_answer(StatusCode::OK, line(json)),
             Err(refusal) => {
-                let mut answer = json_answer(refusal.status, refusal.to_json());
+                let mut answer = json_answer(refusal.status, line(refusal.to_json()));
                 if let Some(allow) = refusal.allow {
                     let allow = HeaderValue::try_from(allow).expect("methods are visible ASCII");
                     answer.headers_mut().insert(ALLOW, allow);
@@ -130,13 +131,10 @@ impl Admin {
     }
 }
 
-fn json_answer(status: StatusCode, mut json: String) -> Response<Bytes> {
-    // For whoever asks from a shell.
+/// For whoever asks from a shell.
+fn line(mut json: String) -> String {
     if !json.ends_with('\n') {
         json.push('\n');
     }
-    let mut answer = Response::new(Bytes::from(json));
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    answer
+    json
 }

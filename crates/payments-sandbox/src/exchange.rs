@@ -2,11 +2,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::Request;
-use http::header::AUTHORIZATION;
+use http::Method;
 use payments_fake::Reply;
-use payments_model::scrub;
 
 /// One request and what became of it, for a log. It holds no secret and no personal data.
 #[derive(Clone, Debug)]
@@ -16,7 +13,7 @@ pub struct Exchange {
     pub client: SocketAddr,
     /// The HTTP method.
     pub method: String,
-    /// The path without its query; a card number in it is masked, and so is the key.
+    /// The path without its query; a card number in it is masked, and so are the keys.
     pub path: String,
     /// What the client was shown.
     pub shown: Shown,
@@ -27,16 +24,12 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// What is known of it before it is answered.
-    pub(crate) fn begin(client: SocketAddr, request: &Request<Bytes>) -> Self {
-        // A shorter key would be found in words that have nothing to do with it.
-        const SHORTEST_KEY: usize = 8;
-        let key = request.headers().get(AUTHORIZATION).and_then(|key| key.to_str().ok());
-        let key = key.filter(|key| key.len() >= SHORTEST_KEY);
+    /// What is known of it before it is answered. The path is as it may be shown.
+    pub(crate) fn begin(client: SocketAddr, method: &Method, path: String) -> Self {
         Self {
             client,
-            method: request.method().to_string(),
-            path: scrub(request.uri().path(), key.as_slice()),
+            method: method.to_string(),
+            path,
             shown: Shown::Fault("nothing"),
             request_id: None,
             took: Duration::ZERO,

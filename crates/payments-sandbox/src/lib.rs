@@ -97,6 +97,7 @@ mod certificate;
 mod connection;
 mod exchange;
 mod fresh_gateway;
+mod json_answer;
 mod magic;
 mod openapi;
 mod patient_socket;

@@ -239,7 +239,8 @@ impl SandboxBuilder {
         });
         let request_ids = Arc::new(RequestIds::new(any_number));
         let site = |serves: bool, administers: bool| Site {
-            service: serves.then(|| gateway.responder()),
+            service: gateway.responder(),
+            serves,
             admin: administers.then(|| Arc::clone(&admin)),
             control_headers,
             on_exchange: on_exchange.clone(),

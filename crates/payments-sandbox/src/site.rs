@@ -6,19 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::{Fault, Reply, RequestedFault, Responder};
 use payments_model::ErrorEnvelope;
 
 use crate::admin::{self, Admin};
 use crate::exchange::{Exchange, Shown};
+use crate::json_answer::json_answer;
 use crate::real_time::RealTime;
 
 /// What is offered on one port.
 pub(crate) struct Site {
-    /// The service, unless the port is the admin interface's alone.
-    pub(crate) service: Option<Responder>,
+    pub(crate) service: Responder,
+    /// Whether the service is offered here: not if the port is the admin interface's alone.
+    pub(crate) serves: bool,
     /// The admin interface, unless it has a port of its own.
     pub(crate) admin: Option<Arc<Admin>>,
     /// Whether a request may ask for its own fault.
@@ -57,7 +58,8 @@ impl Site {
         }
         let exchange = self.on_exchange.as_ref().zip(client).map(|(tell, client)| {
             let begun = Instant::now();
-            (tell, Exchange::begin(client, &request), begun)
+            let path = self.service.loggable_path(&request);
+            (tell, Exchange::begin(client, request.method(), path), begun)
         });
         let mut reply = self.serve(request, time, given_up).await;
         if let Some(answer) = reply.answer_mut() {
@@ -103,12 +105,10 @@ impl Site {
         time: &RealTime,
         given_up: impl Future<Output = ()>,
     ) -> Reply {
-        let Some(service) = &self.service else {
-            return Reply::Answer(error(
-                StatusCode::NOT_FOUND,
-                "Path not found: this port is for /_sandbox alone",
-            ));
-        };
+        if !self.serves {
+            let msg = "Path not found: this port is for /_sandbox alone";
+            return Reply::Answer(error(StatusCode::NOT_FOUND, msg));
+        }
         if self.control_headers {
             match requested_fault(request.headers()) {
                 Ok(Some(fault)) => _ = request.extensions_mut().insert(RequestedFault(fault)),
@@ -118,7 +118,7 @@ impl Site {
                 }
             }
         }
-        service.respond_unless(request, time, given_up).await
+        self.service.respond_unless(request, time, given_up).await
     }
 
     fn admin_for(&self, path: &str) -> Option<&Admin> {
@@ -140,9 +140,10 @@ impl Site {
 
 impl fmt::Debug for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { service, admin, control_headers, on_exchange: _, request_ids: _ } = self;
+        let Self { service, serves, admin, control_headers, on_exchange: _, request_ids: _ } = self;
         f.debug_struct("Site")
             .field("service", service)
+            .field("serves", serves)
             .field("has_admin", &admin.is_some())
             .field("control_headers", control_headers)
             .finish_non_exhaustive()
@@ -166,11 +167,11 @@ impl RequestIds {
 }
 
 fn error(status: StatusCode, msg: &str) -> Response<Bytes> {
-    with_body(status, ErrorEnvelope::new(status.as_u16(), msg).encode())
+    json_answer(status, ErrorEnvelope::new(status.as_u16(), msg).encode())
 }
 
 fn bad_request(reason: &str) -> Response<Bytes> {
-    with_body(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(reason).encode())
+    json_answer(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(reason).encode())
 }
 
 /// The fault that the request asks for itself, or what is wrong with the header in which it does.
@@ -184,13 +185,6 @@ fn requested_fault(headers: &HeaderMap) -> Result<Option<Fault>, String> {
             Fault::from_header(text).map(Some).map_err(|problem| problem.to_string())
         }
     }
-}
-
-fn with_body(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {
-    let mut answer = Response::new(Bytes::from(body));
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    answer
 }
 
 const CONTROL_HEADER: HeaderName = HeaderName::from_static("sandbox-fault");

@@ -441,23 +441,29 @@ fn with_a_port_of_its_own_it_is_on_no_other() {
 fn the_key_in_a_query_is_neither_recorded_nor_logged() {
     let lines = Arc::new(Mutex::new(String::new()));
     let log = Arc::clone(&lines);
-    let builder = Sandbox::builder().api_key("key_of_a_tenant").on_exchange(move |exchange| {
-        writeln!(log.lock().unwrap(), "{exchange} {exchange:?}").unwrap();
-    });
+    let builder = Sandbox::builder().api_key("key_of_a_tenant").api_key("key_of_another").on_exchange(
+        move |exchange| {
+            writeln!(log.lock().unwrap(), "{exchange} {exchange:?}").unwrap();
+        },
+    );
     let (_sandbox, mut client) = start(builder);
     get(&mut client, "/state?api_key=key_of_a_tenant");
     client.ask("GET", "/api/v1/public/customer/cus_1?api_key=key_of_a_tenant", "", "");
     client.ask("GET", "/api/v1/public/customer/4242424242424242?card=4242424242424242", "", "");
     client.get("/customer/key_of_a_tenant");
     client.answer();
+    client.get("/customer/key_of_another");
+    client.answer();
     client.post("/token-transaction", r#"{"TokenId":"4242424242424242"}"#);
     client.answer();
     let requests = get(&mut client, "/requests");
-    assert_eq!(requests["requests"].as_array().unwrap().len(), 4);
+    assert_eq!(requests["requests"].as_array().unwrap().len(), 5);
     let lines = lines.lock().unwrap();
-    assert_eq!(lines.lines().count(), 4);
+    assert_eq!(lines.lines().count(), 5);
     for text in [requests.to_string(), lines.clone()] {
-        assert!(!text.contains("key_of_a_tenant") && !text.contains("4242424242424242"), "{text}");
+        for secret in ["key_of_a_tenant", "key_of_another", "4242424242424242"] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
     }
     assert!(lines.contains("GET /api/v1/public/customer/cus_1 200 in "), "{lines}");
 }
