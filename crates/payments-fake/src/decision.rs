@@ -47,7 +47,7 @@ pub(crate) fn decide(
         return Decision { answer, effect: None };
     };
     let redaction = Redaction::of(tenants.api_keys(), None);
-    let mut clerk = Clerk { now, choices, redaction, store: &tenants[tenant].store, randomness };
+    let mut clerk = Clerk { now, choices, redaction, store: &tenants[tenant], randomness };
     let Ruling { answer, effect } = clerk.rule(&request.asked);
     Decision { answer, effect: effect.map(|effect| (tenant, effect)) }
 }

@@ -103,7 +103,7 @@ impl FakeGateway {
 
     /// The key that this gateway accepts, or the first of several.
     pub fn api_key(&self) -> String {
-        self.service().tenants[0].api_key.clone()
+        self.service().tenants.api_keys()[0].clone()
     }
 
     /// What belongs to a key, or nothing if the gateway does not accept it.

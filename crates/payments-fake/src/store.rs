@@ -86,20 +86,18 @@ impl Store {
     }
 
     pub(crate) fn put_token(&mut self, token: StoredToken) {
-        if self.notes_changes {
-            let document = token_document::write(&token).into();
-            self.note(Change::Token { id: token.token_id.clone(), document });
-        }
+        self.note(|| Change::Token {
+            id: token.token_id.clone(),
+            document: token_document::write(&token).into(),
+        });
         self.tokens.insert(token.token_id.clone(), token);
     }
 
     pub(crate) fn put_customer(&mut self, id: CustomerId, customer: CustomerRecord) {
-        if self.notes_changes {
-            self.note(Change::Customer {
-                id: id.clone(),
-                document: customer_document::write(&customer).into(),
-            });
-        }
+        self.note(|| Change::Customer {
+            id: id.clone(),
+            document: customer_document::write(&customer).into(),
+        });
         self.customers.insert(id, customer);
     }
 
@@ -108,7 +106,7 @@ impl Store {
         self.tokens.clear();
         self.customers.clear();
         self.uses.clear();
-        self.note(Change::Cleared);
+        self.note(|| Change::Cleared);
     }
 
     /// Adds the records of the fixtures whose ids are not there yet.
@@ -159,9 +157,7 @@ impl Store {
     }
 
     fn put_document(&mut self, id: TransactionId, document: TransactionDocument) {
-        if self.notes_changes {
-            self.note(Change::Transaction { id: id.clone(), document: Arc::clone(document.text()) });
-        }
+        self.note(|| Change::Transaction { id: id.clone(), document: Arc::clone(document.text()) });
         let counted = TEST_VALUES.iter().filter(|row| row.effect == TestEffect::ApprovesTwice);
         let used = counted.map(|row| row.value).find(|token| document.is_charge_of(token));
         let replaced = self.transactions.insert(id, document);
@@ -170,9 +166,10 @@ impl Store {
         }
     }
 
-    fn note(&mut self, change: Change) {
+    /// The change is made only if somebody will ask for it.
+    fn note(&mut self, change: impl FnOnce() -> Change) {
         if self.notes_changes {
-            self.changes.push(change);
+            self.changes.push(change());
         }
     }
 

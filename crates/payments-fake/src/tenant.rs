@@ -64,8 +64,8 @@ impl Tenant {
         Ok(kept)
     }
 
-    /// Adds a token that can be charged, or replaces the one of the same id; JSON as in [`Fixtures::from_json`](crate::Fixtures::from_json). Gives the
-    /// token back as it is kept.
+    /// Adds a token that can be charged, or replaces the one of the same id; JSON as in
+    /// [`Fixtures::from_json`](crate::Fixtures::from_json). Gives the token back as it is kept.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Tenant {
     }
 
     fn with<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
-        look(&self.responder.service().tenants[self.index].store)
+        look(&self.responder.service().tenants[self.index])
     }
 
     fn change(&self, deed: impl FnOnce(&mut Store)) {

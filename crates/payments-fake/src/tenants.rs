@@ -12,24 +12,19 @@ use crate::{Change, ChangeLog};
 /// each deed, and of all of it at once.
 pub(crate) struct Tenants {
     api_keys: Arc<[String]>,
-    books: Vec<TenantBooks>,
+    /// Each key's, in the same order.
+    books: Vec<Store>,
     log: Option<Arc<dyn ChangeLog>>,
-}
-
-/// One key and what belongs to it.
-pub(crate) struct TenantBooks {
-    pub(crate) api_key: String,
-    pub(crate) store: Store,
 }
 
 impl Tenants {
     pub(crate) fn new(api_keys: Arc<[String]>, log: Option<Arc<dyn ChangeLog>>) -> Self {
-        let books = api_keys.iter().map(|api_key| {
+        let books = api_keys.iter().map(|_| {
             let mut store = Store::default();
             if log.is_some() {
                 store.note_changes();
             }
-            TenantBooks { api_key: api_key.clone(), store }
+            store
         });
         Self { books: books.collect(), api_keys, log }
     }
@@ -41,7 +36,7 @@ impl Tenants {
 
     /// Does one thing to one tenant's books.
     pub(crate) fn change(&mut self, tenant: usize, deed: impl FnOnce(&mut Store)) {
-        let store = &mut self.books[tenant].store;
+        let store = &mut self.books[tenant];
         deed(store);
         if let Some(log) = &self.log {
             let mut changes = store.take_changes().map(|change| (tenant, change));
@@ -53,13 +48,13 @@ impl Tenants {
 
     /// Does one thing to everybody's books.
     pub(crate) fn change_all(&mut self, mut deed: impl FnMut(&mut Store)) {
-        for books in &mut self.books {
-            deed(&mut books.store);
+        for store in &mut self.books {
+            deed(store);
         }
         if let Some(log) = &self.log {
             let of_each = self.books.iter_mut().enumerate();
-            let changes = of_each
-                .flat_map(|(tenant, books)| books.store.take_changes().map(move |change| (tenant, change)));
+            let changes =
+                of_each.flat_map(|(tenant, store)| store.take_changes().map(move |change| (tenant, change)));
             let mut changes = changes.peekable();
             if changes.peek().is_some() {
                 log.append(&mut changes);
@@ -69,14 +64,14 @@ impl Tenants {
 
     /// Restores what the log has kept. It is not told again.
     pub(crate) fn replay(&mut self, tenant: usize, change: Change) -> Result<(), Vec<String>> {
-        self.books[tenant].store.replay(change)
+        self.books[tenant].replay(change)
     }
 
     /// Whose key this is. Every key is looked at to its end, so that the time says nothing of how much of one is right.
     pub(crate) fn with_key(&self, given: &[u8]) -> Option<usize> {
         let mut found = None;
-        for (index, tenant) in self.books.iter().enumerate() {
-            if is_same_key(given, tenant.api_key.as_bytes()) {
+        for (index, api_key) in self.api_keys.iter().enumerate() {
+            if is_same_key(given, api_key.as_bytes()) {
                 found = Some(index);
             }
         }
@@ -85,7 +80,7 @@ impl Tenants {
 }
 
 impl Deref for Tenants {
-    type Target = [TenantBooks];
+    type Target = [Store];
 
     fn deref(&self) -> &Self::Target {
         &self.books
