@@ -113,7 +113,7 @@ const LOOKUP_FOUND: i64 = 200;
 /// HTTP statuses by what they prove about a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HttpClass {
-    /// 2xx.
+    /// 2xx, but for 204: that has no body, so what a stack hands over as one is no answer to this request.
     Success,
     /// A 4xx by which even an intermediary says that it did not let the request through.
     Refusal,
@@ -121,14 +121,14 @@ enum HttpClass {
     OtherRefusal,
     /// 408, 409 and 425: the request may be under way, or be a repetition of one that was.
     AmbiguousRefusal,
-    /// 1xx as a final status, 3xx, 5xx and what no standard names.
+    /// 1xx as a final status, 204, 3xx, 5xx and what no standard names.
     Other,
 }
 
 impl HttpClass {
     fn of(status: StatusCode) -> Self {
         match status.as_u16() {
-            200..=299 => Self::Success,
+            200..=203 | 205..=299 => Self::Success,
             400 | 401 | 403 | 404 | 405 | 411 | 413 | 414 | 415 | 417 | 421 | 422 | 429 | 431 => {
                 Self::Refusal
             }
@@ -172,7 +172,7 @@ mod tests {
             );
             assert_eq!(
                 judge_payment(http, claim) == Judgement::Processed,
-                said && http.is_success(),
+                said && http.is_success() && http != StatusCode::NO_CONTENT,
                 "{http} {claim:?}"
             );
         }
@@ -185,6 +185,14 @@ mod tests {
                 assert!(matches!(claim, Claim::Said { status: Status::Failure, .. }), "{http} {claim:?}");
                 assert!(http.is_success() || http.is_client_error(), "{http} {claim:?}");
             }
+        }
+    }
+
+    #[test]
+    fn d08_d12_whatever_comes_with_a_204_is_no_answer() {
+        for (http, claim) in everything().filter(|(http, _)| *http == StatusCode::NO_CONTENT) {
+            assert_eq!(judge_payment(http, claim), Judgement::Unknown, "{claim:?}");
+            assert_eq!(judge_lookup(http, claim), Judgement::NotProcessed, "{claim:?}");
         }
     }
 

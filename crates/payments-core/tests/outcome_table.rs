@@ -126,11 +126,13 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 8,
-        evidence: "2xx that is empty, truncated, HTML, not JSON, over the cap, or without `data` or `TransactionId`",
+        evidence: "204, or a 2xx that is empty, truncated, HTML, not JSON, over the cap, or without `data` or `TransactionId`",
         means: UNKNOWN,
         cases: &[
             Answer(200, ""),
             Answer(204, ""),
+            Answer(204, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#),
+            Answer(204, r#"{"status":"failed","status_code":200}"#),
             Answer(200, "<html><body>OK</body></html>"),
             Answer(200, "null"),
             Answer(200, "[]"),
@@ -248,6 +250,7 @@ const LOOKUP: &[Row] = &[
             Answer(200, r#"{"status":"pending","status_code":200,"data":{"TransactionId":"t"}}"#),
             Answer(200, r#"{"status_code":200,"data":{}}"#),
             Answer(200, ""),
+            Answer(204, r#"{"status_code":200,"data":{"TransactionId":"t"}}"#),
             Answer(301, ""),
             Answer(500, ""),
             Answer(503, "<html>"),
