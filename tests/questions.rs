@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 mod behaviour;
-mod faults;
+mod calls;
+mod fault_document;
 mod money;
 mod openapi;
 mod outcomes;
@@ -11,3 +12,4 @@ mod readme;
 mod requests;
 mod rig;
 mod secrets;
+mod statuses;

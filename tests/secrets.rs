@@ -10,8 +10,8 @@ use payments_core::{
     ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, Client, Endpoint, Error, Observer, Success,
 };
 use payments_fake::{DeclineShape, FakeGateway, Fault, Phase};
+use payments_tests::kinds;
 
-use crate::faults::every_kind;
 use crate::requests::{payer, token};
 
 // Chosen so that they do not come up by chance.
@@ -160,7 +160,7 @@ async fn d62_nothing_that_a_call_leaves_behind_shows_a_secret() {
         let client = gateway.client_builder().observer(page.clone()).lookup_retries(0).build();
         page.print(&client);
         every_call(&client, &page).await;
-        for kind in every_kind() {
+        for kind in kinds() {
             for phase in [Phase::BeforeCommit, Phase::AfterCommit] {
                 let fault = gateway.arm(Fault::on_any().at(phase).show(kind).times(5));
                 every_call(&client, &page).await;

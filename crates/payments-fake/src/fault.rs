@@ -24,6 +24,10 @@ use payments_core::OperationName;
 /// ```
 ///
 /// A fault strikes any request for its operation, the valid and the invalid alike, before anything else is decided.
+///
+/// # What the client is told, and what the ledger says
+///
+#[doc = include_str!("../docs/fault-table.md")]
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "a fault does nothing until it is armed"]
 pub struct Fault {

@@ -58,7 +58,8 @@
 //! A [`Fault`] separates the effect from the symptom: whether the payment is made, before the symptom, after it or never,
 //! is one thing, and what the client is shown is another. So a test can show a client the same closed connection
 //! twice, and charge only once. The [`Ledger`] tells the cases apart; the client cannot, and must not act as if it
-//! could. A fault that was armed and never fired fails the test.
+//! could. [`Fault`] has the table of what a client is told of each fault in each phase, and of what the ledger says then.
+//! A fault that was armed and never fired fails the test.
 //!
 //! A [`Reply`] is what the network would carry. [`FakeTransport`] reports it as a faithful transport over a socket would,
 //! and `payments-sandbox` makes real socket events of it, so that a test in process and one over TCP see the same bytes.
