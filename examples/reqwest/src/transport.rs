@@ -1,0 +1,199 @@
+use std::error::Error as StdError;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, Response};
+use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::runtime::Handle;
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, timeout_at};
+
+use crate::connect_deadline::{ConnectDeadline, connecting_by};
+
+/// HTTP/1.1 over TCP and TLS, by reqwest, rustls and tokio.
+///
+/// Clones are cheap and share their connections. A call must be made within a tokio runtime that has its network and
+/// time drivers.
+#[derive(Clone, Debug)]
+pub struct ReqwestTransport {
+    client: reqwest::Client,
+}
+
+impl ReqwestTransport {
+    /// Load balancers commonly keep idle connections for 60 seconds; who gives up first meets fewer that are closed.
+    const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+
+    /// A transport that trusts `roots` and no others.
+    ///
+    /// For the public web: `RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() }`.
+    ///
+    /// # Errors
+    ///
+    /// If reqwest cannot be built so: its rustls is another version than this crate's, or it finds no resolver.
+    pub fn new(roots: RootCertStore) -> Result<Self, Box<dyn StdError + Send + Sync>> {
+        // Given explicitly: without, reqwest takes what the process has installed, and panics if that is nothing.
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            // A 307 or 308 would be answered by posting the card number to another host.
+            .redirect(reqwest::redirect::Policy::none())
+            // Over HTTP/2 the default repeats what a server may have processed.
+            .retry(reqwest::retry::never())
+            .no_proxy()
+            .referer(false)
+            // Said although their features are off here: another crate of the same build may switch them on.
+            .http1_only()
+            .no_gzip()
+            .no_brotli()
+            .no_zstd()
+            .no_deflate()
+            .pool_idle_timeout(Self::POOL_IDLE_TIMEOUT)
+            // Not reqwest's own time-outs: its deadline for a connection is not the request's, and its total one loses
+            // what was read of an answer.
+            .connector_layer(ConnectDeadline)
+            .build()?;
+        Ok(Self { client })
+    }
+}
+
+impl Transport for ReqwestTransport {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        let started = Instant::now();
+        let connect_by = started + request.deadlines().connect();
+        let total_ends = started + request.deadlines().total();
+        let cap = request.response_cap();
+        Handle::try_current().map_err(never_sent)?;
+        let request = as_written(request)?;
+
+        let sending = connecting_by(connect_by, self.client.execute(request));
+        let mut answer = match timeout_at(total_ends, sending).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => return Err(no_status(error)),
+            Err(elapsed) => {
+                return Err(TransportError::unknown(TransportErrorKind::Timeout).with_source(elapsed));
+            }
+        };
+
+        // An answer with two ends may be somebody else's: its status is not believed either.
+        if has_ambiguous_length(answer.headers()) {
+            return Err(TransportError::unknown(TransportErrorKind::Protocol)
+                .with_source("the answer gives its length more than once"));
+        }
+        let mut body = BytesMut::new();
+        let broken = read_body(&mut answer, &mut body, cap, total_ends).await.err();
+
+        let mut response = Response::new(body.freeze());
+        *response.status_mut() = answer.status();
+        *response.version_mut() = answer.version();
+        *response.headers_mut() = std::mem::take(answer.headers_mut());
+        match broken {
+            None => Ok(TransportResponse::new(response)),
+            Some((kind, None)) => Err(TransportError::answered(kind, response)),
+            Some((kind, Some(source))) => Err(TransportError::answered(kind, response).with_source(source)),
+        }
+    }
+}
+
+type Broken = (TransportErrorKind, Option<Box<dyn StdError + Send + Sync>>);
+
+/// Reads piece by piece, so that whatever ends it, what came before is kept: it may hold the transaction's id.
+async fn read_body(
+    answer: &mut reqwest::Response,
+    body: &mut BytesMut,
+    cap: usize,
+    total_ends: Instant,
+) -> Result<(), Broken> {
+    loop {
+        let piece = match timeout_at(total_ends, answer.chunk()).await {
+            Ok(Ok(Some(piece))) => piece,
+            Ok(Ok(None)) => return Ok(()),
+            Ok(Err(error)) => {
+                return Err((TransportErrorKind::BodyTruncated, Some(error.without_url().into())));
+            }
+            Err(elapsed) => return Err((TransportErrorKind::Timeout, Some(elapsed.into()))),
+        };
+        let room = cap - body.len();
+        body.extend_from_slice(&piece[..piece.len().min(room)]);
+        if piece.len() > room {
+            return Err((TransportErrorKind::BodyTooLarge, None));
+        }
+    }
+}
+
+/// The request as reqwest takes it, if it leaves its target alone.
+///
+/// reqwest's `Url` reads `/a/%2e%2e/b` as `/b` and encodes some characters anew: another resource than was asked for.
+fn as_written(request: TransportRequest) -> Result<reqwest::Request, TransportError> {
+    let written = request.uri().clone();
+    let request = reqwest::Request::try_from(request.into_http()).map_err(never_sent)?;
+    if request.url().path() != written.path() || request.url().query() != written.query() {
+        return Err(never_sent("reqwest would rewrite the path of this address"));
+    }
+    Ok(request)
+}
+
+/// Why there is no status, and what that proves.
+fn no_status(error: reqwest::Error) -> TransportError {
+    let evidence = if error.is_connect() {
+        TransportError::not_processed(if error.is_dns() {
+            TransportErrorKind::Resolve
+        } else if has_source(&error, <dyn StdError>::is::<Elapsed>) {
+            TransportErrorKind::Timeout
+        } else if has_source(&error, is_tls) {
+            TransportErrorKind::Tls
+        } else {
+            TransportErrorKind::Connect
+        })
+    } else {
+        // No kind of error and no text of one proves that the server read nothing.
+        TransportError::unknown(if has_source(&error, is_no_http) {
+            TransportErrorKind::Protocol
+        } else {
+            TransportErrorKind::Closed
+        })
+    };
+    evidence.with_source(error.without_url())
+}
+
+fn never_sent(reason: impl Into<Box<dyn StdError + Send + Sync>>) -> TransportError {
+    TransportError::not_processed(TransportErrorKind::Other).with_source(reason)
+}
+
+/// Two readers of such an answer can see its end in two places. hyper accepts some of these and refuses others.
+fn has_ambiguous_length(headers: &HeaderMap) -> bool {
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    let Some(first) = lengths.next() else {
+        return false;
+    };
+    lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
+}
+
+fn has_source(error: &reqwest::Error, is_it: impl Fn(&(dyn StdError + 'static)) -> bool) -> bool {
+    let mut source = error.source();
+    while let Some(error) = source {
+        if is_it(error) {
+            return true;
+        }
+        source = error.source();
+    }
+    false
+}
+
+fn is_tls(error: &(dyn StdError + 'static)) -> bool {
+    // An io::Error holds rustls' own error and does not name it as its source.
+    let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    inner.is_some_and(<dyn StdError + Send + Sync>::is::<rustls::Error>)
+}
+
+fn is_no_http(error: &(dyn StdError + 'static)) -> bool {
+    error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse)
+}

@@ -1,0 +1,127 @@
+use std::cell::RefCell;
+use std::error::Error as StdError;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use payments_core::{Deadlines, TransportError, TransportErrorKind};
+use ureq::unversioned::transport::ShutdownHandle;
+
+thread_local! {
+    /// The attempt that this thread makes. ureq hands nothing of the caller's down to a connection, but it makes a whole
+    /// call on the thread that asked for it.
+    static CURRENT: RefCell<Option<Arc<Attempt>>> = const { RefCell::new(None) };
+}
+
+/// One call, as its future and its thread both see it.
+pub(crate) struct Attempt {
+    connect_by: Instant,
+    total_ends: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whether a write of the request was begun. It is never taken back.
+    may_be_sent: bool,
+    cancelled: bool,
+    /// Whether the connection failed while the answer was read.
+    broken: bool,
+    /// The socket that this attempt uses now.
+    socket: Option<Weak<dyn ShutdownHandle>>,
+}
+
+impl Attempt {
+    pub(crate) fn starting_now(deadlines: Deadlines) -> Self {
+        let now = Instant::now();
+        Self {
+            connect_by: now + deadlines.connect(),
+            total_ends: now + deadlines.total(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// What this thread is about, if it makes an attempt.
+    pub(crate) fn current() -> Option<Arc<Self>> {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
+    /// Does `work` as this attempt.
+    pub(crate) fn on_this_thread<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
+        /// Ends it even if `work` panics.
+        struct Ended;
+        impl Drop for Ended {
+            fn drop(&mut self) {
+                CURRENT.set(None);
+            }
+        }
+        CURRENT.set(Some(Arc::clone(self)));
+        let _ended = Ended;
+        work()
+    }
+
+    pub(crate) fn time_to_connect(&self) -> Duration {
+        self.connect_by.saturating_duration_since(Instant::now())
+    }
+
+    pub(crate) fn time_left(&self) -> Duration {
+        self.total_ends.saturating_duration_since(Instant::now())
+    }
+
+    /// Asks for leave to write to `socket`; from then on the request may have been read.
+    pub(crate) fn begin_write(&self, socket: &Weak<dyn ShutdownHandle>) -> io::Result<()> {
+        let mut state = self.state();
+        if state.cancelled {
+            return Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the call was dropped"));
+        }
+        state.may_be_sent = true;
+        state.socket = Some(Weak::clone(socket));
+        Ok(())
+    }
+
+    /// The connection failed.
+    pub(crate) fn broke(&self) {
+        self.state().broken = true;
+    }
+
+    pub(crate) fn is_broken(&self) -> bool {
+        self.state().broken
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.state().cancelled
+    }
+
+    /// The socket is about to be another attempt's, and this one must not shut it down any more.
+    pub(crate) fn let_go(&self) {
+        self.state().socket = None;
+    }
+
+    /// Nobody waits for the end any more: nothing more is written, and a thread that waits on the socket is freed.
+    pub(crate) fn cancel(&self) {
+        let mut state = self.state();
+        state.cancelled = true;
+        // Still under the lock, so that it cannot be let go in between.
+        if let Some(socket) = state.socket.take().and_then(|socket| socket.upgrade()) {
+            socket.shutdown();
+        }
+    }
+
+    /// Why there is no status, with the evidence of how far the request got.
+    pub(crate) fn no_status(
+        &self,
+        kind: TransportErrorKind,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> TransportError {
+        let evidence = if self.state().may_be_sent {
+            TransportError::unknown(kind)
+        } else {
+            TransportError::not_processed(kind)
+        };
+        evidence.with_source(source)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
