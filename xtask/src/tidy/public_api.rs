@@ -19,6 +19,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("payments-core", &["bytes", "http", "payments-model"]),
     ("payments-hyper", &["bytes", "http", "payments-core", "payments-model"]),
     ("payments-fake", &["bytes", "http", "payments-core", "payments-model", "serde_json"]),
+    ("payments-conformance", &["bytes", "http", "payments-core"]),
     ("payments-sandbox", &["bytes", "http", "payments-core", "payments-fake", "payments-model"]),
 ];
 

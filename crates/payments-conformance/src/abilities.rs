@@ -1,0 +1,81 @@
+/// Something that a stack may not be able to do, for a reason that it has to give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ability {
+    /// It speaks `http://`. A stack without it is checked over https alone.
+    PlainHttp,
+    /// It speaks `https://`. A stack without it is checked over plain http alone.
+    Https,
+    /// A dropped call ends at once and closes its connection. A call that blocks a thread usually cannot.
+    Cancel,
+    /// It uses a connection for more than one call.
+    Reuse,
+    /// It reaches real sockets. A stack without it plays [`Setup::script`](crate::Setup::script) itself, and the
+    /// contracts that need a real server do not apply.
+    Sockets,
+    /// It speaks HTTP/2 to a server that offers it. The only ability that has to be switched on.
+    Http2,
+}
+
+/// What a stack can do, what it cannot and why, and which contracts it knowingly breaks.
+///
+/// A new value has every [`Ability`] but [`Ability::Http2`].
+///
+/// ```
+/// use payments_conformance::{Abilities, Ability};
+///
+/// let abilities = Abilities::default().without(Ability::Cancel, "a blocking call cannot be interrupted");
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "abilities do nothing until `Stack::abilities` returns them"]
+pub struct Abilities {
+    missing: Vec<(Ability, String)>,
+    deviations: Vec<(String, String)>,
+}
+
+impl Default for Abilities {
+    fn default() -> Self {
+        Self {
+            missing: vec![(Ability::Http2, "the stack does not offer HTTP/2".to_owned())],
+            deviations: Vec::new(),
+        }
+    }
+}
+
+impl Abilities {
+    /// Declares that the stack can do this.
+    pub fn with(mut self, ability: Ability) -> Self {
+        self.missing.retain(|(missing, _)| *missing != ability);
+        self
+    }
+
+    /// Declares that the stack cannot do this. The reason is shown beside each contract that does not apply for it.
+    pub fn without(self, ability: Ability, reason: impl Into<String>) -> Self {
+        let mut abilities = self.with(ability);
+        abilities.missing.push((ability, reason.into()));
+        abilities
+    }
+
+    /// Declares that the stack breaks the contract of this name, and why that is borne.
+    ///
+    /// The contract is checked all the same. If it is broken, the report says so with the reason and the test passes; if
+    /// it is kept, the test fails, so that no excuse outlives its cause. Whoever declares a deviation takes the risk to
+    /// the money that the contract's documentation names: say so in the stack's own documentation.
+    pub fn deviation(mut self, contract: impl Into<String>, reason: impl Into<String>) -> Self {
+        self.deviations.push((contract.into(), reason.into()));
+        self
+    }
+
+    /// Why the stack cannot do this; `None` if it can.
+    pub fn missing(&self, ability: Ability) -> Option<&str> {
+        self.missing.iter().find(|(missing, _)| *missing == ability).map(|(_, reason)| reason.as_str())
+    }
+
+    pub(crate) fn deviation_of(&self, contract: &str) -> Option<&str> {
+        self.deviations.iter().find(|(name, _)| name == contract).map(|(_, reason)| reason.as_str())
+    }
+
+    pub(crate) fn deviations(&self) -> impl Iterator<Item = &str> {
+        self.deviations.iter().map(|(name, _)| name.as_str())
+    }
+}

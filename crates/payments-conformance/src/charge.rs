@@ -1,0 +1,127 @@
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Request, Uri};
+use payments_core::model::{
+    Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType,
+};
+use payments_core::{
+    ApiKey, Deadlines, Endpoint, GetTransaction, Operation, OperationName, TransportRequest,
+};
+
+/// A call that is still to be made, with deadlines that a healthy exchange never comes near.
+///
+/// It is what `payments-core` itself would send, with a header more that tells the server which call it is.
+#[derive(Clone)]
+pub(crate) struct Charge {
+    pub(crate) id: String,
+    request: Request<Bytes>,
+    operation: OperationName,
+    pub(crate) connect: Duration,
+    pub(crate) total: Duration,
+    pub(crate) cap: usize,
+}
+
+impl Charge {
+    /// A card payment.
+    pub(crate) fn new(base_url: &str, id: String) -> Self {
+        let card = Card { number: CARD_NUMBER, cvv: CVV, expiry: EXPIRY };
+        let payer = Payer {
+            customer_name: &id,
+            email: "payer@example.com",
+            country_code: "+1",
+            phone_number: "415-555-0100",
+            country: "US",
+            postal_code: "94107",
+            ip_address: "203.0.113.7",
+        };
+        let payment = CardTransaction::builder(
+            Amount::from_cents(10_50),
+            TransactionType::Sale,
+            ConvenienceFee::Inactive,
+            card,
+            payer,
+        );
+        let payment = payment.build().expect("the kit's payment is valid");
+        Self::of(&payment, OperationName::Transaction, base_url, id)
+    }
+
+    /// A look-up of a transaction that the server will not know.
+    pub(crate) fn look_up(base_url: &str, id: String) -> Self {
+        let transaction: TransactionId = "txn_conformance".parse().expect("an id of letters");
+        Self::of(&GetTransaction::new(transaction), OperationName::GetTransaction, base_url, id)
+    }
+
+    fn of(operation: &impl Operation, name: OperationName, base_url: &str, id: String) -> Self {
+        let key = ApiKey::new(API_KEY).expect("the key is visible ASCII");
+        let endpoint = Endpoint::new(base_url, key).expect("the kit's server has an address");
+        let mut request = operation.request(&endpoint).expect("the operation is valid");
+        let value = HeaderValue::from_str(&id).expect("an id is visible ASCII");
+        request.headers_mut().insert(HeaderName::from_static(ID_HEADER), value);
+        Self {
+            id,
+            request,
+            operation: name,
+            connect: AMPLE,
+            total: AMPLE,
+            cap: TransportRequest::DEFAULT_RESPONSE_CAP,
+        }
+    }
+
+    pub(crate) fn connect(self, connect: Duration) -> Self {
+        Self { connect, ..self }
+    }
+
+    pub(crate) fn total(self, total: Duration) -> Self {
+        Self { total, ..self }
+    }
+
+    pub(crate) fn cap(self, cap: usize) -> Self {
+        Self { cap, ..self }
+    }
+
+    pub(crate) fn uri(mut self, uri: &str) -> Self {
+        *self.request.uri_mut() = uri.parse::<Uri>().expect("the kit's addresses are valid");
+        self
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, value: &'static str) -> Self {
+        self.request.headers_mut().append(name, HeaderValue::from_static(value));
+        self
+    }
+
+    pub(crate) fn without_header(mut self, name: &'static str) -> Self {
+        self.request.headers_mut().remove(name);
+        self
+    }
+
+    /// The payment followed by as many blanks as it takes to be so long.
+    pub(crate) fn body_of(mut self, length: usize) -> Self {
+        let mut body = self.request.body().to_vec();
+        body.resize(length.max(body.len()), b' ');
+        *self.request.body_mut() = body.into();
+        self
+    }
+
+    /// The request as the transport is asked to send it.
+    pub(crate) fn request(&self) -> &Request<Bytes> {
+        &self.request
+    }
+
+    pub(crate) fn into_transport_request(self) -> TransportRequest {
+        let deadlines = Deadlines::new(self.connect, self.total);
+        TransportRequest::new(self.request, self.operation, deadlines, self.cap)
+    }
+}
+
+/// The header that carries the unique id of each of the kit's requests.
+pub const ID_HEADER: &str = "x-conformance-id";
+
+/// Chosen not to occur by chance: whatever comes back is searched for them.
+pub(crate) const CARD_NUMBER: &str = "4716258370961436";
+pub(crate) const API_KEY: &str = "sk_conformance_canary_7f3a1c94e2";
+const CVV: &str = "837";
+const EXPIRY: &str = "1149";
+
+/// A deadline that is never reached, unless something hangs.
+pub(crate) const AMPLE: Duration = Duration::from_secs(20);

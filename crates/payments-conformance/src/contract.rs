@@ -1,0 +1,285 @@
+use std::net::{Ipv4Addr, SocketAddr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::authority::Authority;
+use crate::breach::Breach;
+use crate::conversation::Conversation;
+use crate::script::{Act, Script};
+use crate::server::{Greeting, Server};
+use crate::switch::Switch;
+use crate::trial::Trial;
+use crate::{Abilities, Ability, Journal, Setup, Stack, Verdict};
+
+/// One contract: its name, why it matters for money, and what a stack must be able to do for it to apply.
+pub(crate) struct Contract {
+    name: &'static str,
+    why: &'static str,
+    needs: Vec<Ability>,
+}
+
+impl Contract {
+    /// A contract that needs a real server.
+    pub(crate) fn new(name: &'static str, why: &'static str) -> Self {
+        Self { name, why, needs: vec![Ability::Sockets] }
+    }
+
+    /// A contract whose server can be played from a [`Script`] by a stack without sockets.
+    pub(crate) fn as_data(name: &'static str, why: &'static str) -> Self {
+        Self { name, why, needs: Vec::new() }
+    }
+
+    pub(crate) fn needs(mut self, ability: Ability) -> Self {
+        self.needs.push(ability);
+        self
+    }
+
+    /// Checks the contract over every scheme that the stack speaks.
+    pub(crate) fn check<S: Stack>(
+        self,
+        stack: &S,
+        body: impl Fn(&Stage<'_, S>) -> Result<(), Breach>,
+    ) -> Verdict {
+        let abilities = stack.abilities();
+        if let Some(reason) = self.needs.iter().find_map(|ability| abilities.missing(*ability)) {
+            return Verdict::not_applicable(self.name, reason.to_owned());
+        }
+        let schemes = schemes(&abilities, &self.needs);
+        if schemes.is_empty() {
+            let reason = "the stack speaks neither http nor https".to_owned();
+            return Verdict::broken(self.name, reason, Vec::new());
+        }
+        let figures = Mutex::new(Vec::new());
+        let mut verdict = None;
+        for scheme in schemes {
+            let stage = Stage {
+                stack,
+                contract: &self,
+                scheme,
+                authority: Authority::new(),
+                figures: &figures,
+                http2: self.needs.contains(&Ability::Http2),
+            };
+            // A panic anywhere in the transport is a breach, and the next contract is still to be checked.
+            let broken = match catch_unwind(AssertUnwindSafe(|| body(&stage))) {
+                Ok(Ok(())) => continue,
+                Ok(Err(breach)) => breach.to_string(),
+                Err(panic) => {
+                    format!(
+                        "`{}` is broken over {scheme}: something panicked: {}",
+                        self.name,
+                        message(&*panic)
+                    )
+                }
+            };
+            verdict = Some(broken);
+            break;
+        }
+        let figures = figures.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let verdict = match verdict {
+            None => Verdict::kept(self.name, figures),
+            Some(story) => Verdict::broken(self.name, story, figures),
+        };
+        match abilities.deviation_of(self.name) {
+            None => verdict,
+            Some(reason) => verdict.excused(reason),
+        }
+    }
+}
+
+/// HTTP/2 is offered within TLS alone, and without sockets there is no difference.
+fn schemes(abilities: &Abilities, needs: &[Ability]) -> Vec<Scheme> {
+    if abilities.missing(Ability::Sockets).is_some() {
+        return vec![Scheme::Http];
+    }
+    let mut schemes = Vec::new();
+    let tls_alone = needs.contains(&Ability::Https) || needs.contains(&Ability::Http2);
+    if !tls_alone && abilities.missing(Ability::PlainHttp).is_none() {
+        schemes.push(Scheme::Http);
+    }
+    if abilities.missing(Ability::Https).is_none() && !needs.contains(&Ability::PlainHttp) {
+        schemes.push(Scheme::Https);
+    }
+    schemes
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+/// What the addresses of a server begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    Http,
+    Https,
+}
+
+impl std::fmt::Display for Scheme {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        })
+    }
+}
+
+/// Where trials of one contract take place: a stack and a scheme.
+pub(crate) struct Stage<'a, S> {
+    pub(crate) stack: &'a S,
+    contract: &'a Contract,
+    pub(crate) scheme: Scheme,
+    pub(crate) authority: Authority,
+    figures: &'a Mutex<Vec<String>>,
+    http2: bool,
+}
+
+impl<S: Stack> Stage<'_, S> {
+    /// A trial with a server that does what the script says; `situation` says it in words.
+    pub(crate) fn scripted(
+        &self,
+        situation: &str,
+        acts: impl Into<Vec<Act>>,
+        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
+    ) -> Result<(), Breach> {
+        let script = Script::in_turn(acts);
+        let journal = Journal::default();
+        if self.stack.abilities().missing(Ability::Sockets).is_some() {
+            let setup = self.setup(journal.clone(), Some(script));
+            let transport = self.stack.transport(&setup);
+            let url = "http://localhost:1/api/v1/public".to_owned();
+            return self.conclude(situation, Trial::new(self.stack, transport, None, journal, url), body);
+        }
+        if script.refuses_all() {
+            // Bound, so that nobody else can take the port, and not listening: whoever connects is refused.
+            let nobody = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+            let nobody = nobody.expect("this machine has sockets");
+            let bound = nobody.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into());
+            bound.expect("loopback has a free port");
+            let address = nobody.local_addr().ok().and_then(|address| address.as_socket());
+            let url = self.url(address.expect("a bound socket has an address"));
+            let transport = self.stack.transport(&self.setup(journal.clone(), None));
+            return self.conclude(situation, Trial::new(self.stack, transport, None, journal, url), body);
+        }
+        let number = AtomicUsize::new(0);
+        self.served(
+            situation,
+            move |connection| {
+                while let Some(request) = connection.read_request() {
+                    let act = script.act(number.fetch_add(1, Ordering::SeqCst));
+                    if !connection.play(act, &request) {
+                        return;
+                    }
+                }
+            },
+            body,
+        )
+    }
+
+    /// A trial with a server whose every connection runs `script` on a thread of its own.
+    pub(crate) fn served(
+        &self,
+        situation: &str,
+        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
+    ) -> Result<(), Breach> {
+        self.served_with(self.greeting(), situation, script, body)
+    }
+
+    /// The same, with a server that greets its clients otherwise than the scheme asks for.
+    pub(crate) fn served_with(
+        &self,
+        greeting: Greeting,
+        situation: &str,
+        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
+    ) -> Result<(), Breach> {
+        let journal = Journal::default();
+        let server = Server::start(greeting, &journal, script);
+        let transport = self.stack.transport(&self.setup(journal.clone(), None));
+        let url = self.url(server.address);
+        self.conclude(situation, Trial::new(self.stack, transport, Some(&server), journal, url), body)
+    }
+
+    /// A further server, beside that of the trial.
+    pub(crate) fn another_server(
+        &self,
+        journal: &Journal,
+        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+    ) -> Server {
+        Server::start(self.greeting(), journal, script)
+    }
+
+    pub(crate) fn url(&self, server: SocketAddr) -> String {
+        let port = server.port();
+        match self.scheme {
+            Scheme::Http => format!("http://127.0.0.1:{port}/api/v1/public"),
+            Scheme::Https => format!("https://localhost:{port}/api/v1/public"),
+        }
+    }
+
+    pub(crate) fn setup(&self, journal: Journal, script: Option<Script>) -> Setup {
+        Setup {
+            authority_pem: self.authority.pem(),
+            authority_der: self.authority.der(),
+            http2: self.http2,
+            script,
+            journal,
+        }
+    }
+
+    /// Keeps a measured value for the report.
+    pub(crate) fn figure(&self, text: impl AsRef<str>) {
+        let figure = format!("{}: {}", self.scheme, text.as_ref());
+        self.figures.lock().unwrap_or_else(PoisonError::into_inner).push(figure);
+    }
+
+    /// Whether the stack has declared that it cannot do this.
+    pub(crate) fn lacks(&self, ability: Ability) -> bool {
+        self.stack.abilities().missing(ability).is_some()
+    }
+
+    fn greeting(&self) -> Greeting {
+        match self.scheme {
+            Scheme::Http => Greeting::Plain,
+            Scheme::Https => Greeting::Tls(self.authority.server()),
+        }
+    }
+
+    fn conclude(
+        &self,
+        situation: &str,
+        trial: Trial<'_, S>,
+        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
+    ) -> Result<(), Breach> {
+        let journal = trial.journal().clone();
+        let kept = body(&trial);
+        let told = trial.told();
+        kept.and_then(|()| trial.finish())
+            .map_err(|breach| breach.told(|found| self.story(situation, found, &journal.to_string(), &told)))
+    }
+
+    fn story(&self, situation: &str, found: &str, journal: &str, told: &str) -> String {
+        let indented = |text: &str| text.replace('\n', "\n                  ");
+        format!(
+            "{found}\n\
+             \n  contract:       `{}`, over {}\
+             \n  the server:     {situation}\
+             \n  its journal:    {}\
+             \n  the transport:  {}\
+             \n  why:            {}",
+            self.contract.name,
+            self.scheme,
+            indented(journal),
+            indented(told),
+            self.contract.why,
+        )
+    }
+}
+
+/// A gate: what opens it, and what waits at it for as long as a contract may last.
+pub(crate) fn gate() -> (Switch, Switch) {
+    let switch = Switch::default();
+    (switch.clone(), switch)
+}

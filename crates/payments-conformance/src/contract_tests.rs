@@ -1,0 +1,61 @@
+use std::panic::resume_unwind;
+use std::thread;
+
+/// Makes one named `#[test]` of each contract, for the stack that the expression makes.
+///
+/// The expression is evaluated anew in each test. Put the macro into a module of its own for each stack.
+///
+/// ```
+/// # use payments_conformance::{Setup, Stack};
+/// # use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+/// # struct MyTransport;
+/// # impl Transport for MyTransport {
+/// #     async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
+/// #         Err(TransportError::not_processed(TransportErrorKind::Connect))
+/// #     }
+/// # }
+/// # struct MyStack;
+/// # impl MyStack { fn new() -> Self { Self } }
+/// # impl Stack for MyStack {
+/// #     type Transport = MyTransport;
+/// #     fn transport(&self, _: &Setup) -> MyTransport { MyTransport }
+/// # }
+/// mod conformance {
+///     use super::MyStack;
+///
+///     payments_conformance::contract_tests!(MyStack::new());
+/// }
+/// ```
+#[macro_export]
+macro_rules! contract_tests {
+    ($stack:expr) => {
+        $crate::__each_contract!(__contract_tests { $stack });
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __contract_tests {
+    ({ $stack:expr } $($theme:ident :: $contract:ident,)*) => {
+        $(
+            #[test]
+            fn $contract() {
+                let place = concat!(module_path!(), "::", stringify!($contract));
+                $crate::__run_as_test(place, || $crate::contracts::$theme::$contract(&$stack).assert_kept());
+            }
+        )*
+    };
+}
+
+/// Runs a contract on a thread that has the name of its test, as the test harness itself does unless it runs one test
+/// after the other: that is how a contract which needs a new process finds out which test to run there.
+#[doc(hidden)]
+pub fn run_as_test(place: &str, contract: impl FnOnce() + Send) {
+    let test = place.split_once("::").map_or(place, |(_crate, test)| test);
+    thread::scope(|scope| {
+        let run = thread::Builder::new().name(test.to_owned()).spawn_scoped(scope, contract);
+        if let Err(panic) = run.expect("a thread can be started").join() {
+            resume_unwind(panic);
+        }
+    });
+}

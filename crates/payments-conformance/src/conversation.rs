@@ -1,0 +1,285 @@
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use http::Response;
+
+use crate::Journal;
+use crate::received::Received;
+use crate::script::Act;
+use crate::server::Greeting;
+use crate::switch::Switch;
+
+/// One connection, seen from the server.
+pub(crate) struct Conversation {
+    index: usize,
+    /// `None` once the server has ended the connection.
+    tcp: Option<Arc<TcpStream>>,
+    tls: Option<Box<rustls::ServerConnection>>,
+    unread: Vec<u8>,
+    journal: Journal,
+    over: Switch,
+}
+
+impl Conversation {
+    pub(crate) fn new(
+        index: usize,
+        tcp: Arc<TcpStream>,
+        greeting: &Greeting,
+        journal: Journal,
+        over: Switch,
+    ) -> Self {
+        // What was written has left, and over this machine's own network has arrived, when the write returns. A socket
+        // that refuses an option is one that the client has closed already, and the first read says so.
+        drop(tcp.set_nodelay(true));
+        drop(tcp.set_read_timeout(Some(PATIENCE)));
+        drop(tcp.set_write_timeout(Some(PATIENCE)));
+        let tls = match greeting {
+            Greeting::Plain => None,
+            Greeting::Tls(config) => {
+                let tls = rustls::ServerConnection::new(config.clone());
+                Some(Box::new(tls.expect("the configuration is complete")))
+            }
+        };
+        Self { index, tcp: Some(tcp), tls, unread: Vec::new(), journal, over }
+    }
+
+    /// The how-manieth connection of the server, from 0.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Ends with the server.
+    pub(crate) fn over(&self) -> &Switch {
+        &self.over
+    }
+
+    /// The next whole request, into the journal; `None` if the client closed the connection instead.
+    pub(crate) fn read_request(&mut self) -> Option<Received> {
+        loop {
+            if let Some((received, length)) = parse(self.index, &self.unread) {
+                self.unread.drain(..length);
+                self.journal.keep(self.index, received.clone());
+                return Some(received);
+            }
+            self.read_more()?;
+        }
+    }
+
+    /// Reads until at least this much of a request has come; `false` if the client closed the connection instead.
+    pub(crate) fn read_at_least(&mut self, bytes: usize) -> bool {
+        while self.unread.len() < bytes {
+            if self.read_more().is_none() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Waits until the client closes or resets the connection; gives how many bytes came meanwhile or stood unread.
+    pub(crate) fn hold(&mut self) -> usize {
+        while self.read_more().is_some() {}
+        if self.tcp.is_some() && !self.over.is_thrown() {
+            self.journal.note(self.index, "the client closed it");
+        }
+        self.unread.len()
+    }
+
+    /// `false` once the client no longer reads.
+    pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        let Some(mut tcp) = self.tcp.as_deref() else { return false };
+        match &mut self.tls {
+            None => tcp.write_all(bytes.as_ref()).is_ok(),
+            Some(tls) => {
+                let mut stream = rustls::Stream::new(&mut **tls, &mut tcp);
+                stream.write_all(bytes.as_ref()).and_then(|()| stream.flush()).is_ok()
+            }
+        }
+    }
+
+    /// Sends an answer with a `Content-Length`, unless it is of a status that has no body.
+    pub(crate) fn answer(&mut self, response: &Response<impl AsRef<[u8]>>) -> bool {
+        let mut bytes = head(response);
+        bytes.extend_from_slice(response.body().as_ref());
+        self.write(bytes)
+    }
+
+    /// Answers with the id of the request, so that a caller can tell whether the answer is its own.
+    pub(crate) fn echo(&mut self, request: &Received) -> bool {
+        self.answer(&Response::new(request.id()))
+    }
+
+    /// Echoes every request until the client closes.
+    pub(crate) fn serve(&mut self) {
+        while let Some(request) = self.read_request() {
+            if !self.echo(&request) {
+                return;
+            }
+        }
+    }
+
+    /// Plays one act of a script on the request that was just read; `false` if the connection is of no more use.
+    pub(crate) fn play(&mut self, act: &Act, request: &Received) -> bool {
+        match act {
+            Act::Echo => return self.echo(request),
+            Act::Answer(answer) => return self.answer(answer),
+            // Nobody listens where all is refused, and no script refuses one request after another.
+            Act::Close | Act::Refuse => self.close(),
+            Act::Reset => self.reset(),
+            Act::Silence => drop(self.hold()),
+            Act::Drip { answer, bytes, every } => self.drip(answer, *bytes, *every),
+            Act::Truncate { answer, bytes } => {
+                let mut cut = head(answer);
+                cut.extend_from_slice(&answer.body()[..*bytes]);
+                self.write(cut);
+                self.close();
+            }
+            Act::Garbage(garbage) => {
+                self.write(garbage);
+                self.hold();
+            }
+        }
+        false
+    }
+
+    fn drip(&mut self, answer: &Response<bytes::Bytes>, bytes: usize, every: Duration) {
+        let last = answer.body().len().saturating_sub(1);
+        self.write(head(answer));
+        for piece in answer.body()[..last].chunks(bytes) {
+            thread::sleep(every);
+            if !self.write(piece) {
+                return;
+            }
+        }
+        self.hold();
+    }
+
+    /// Whatever was written arrives, then the client sees the end. What the client still sends goes nowhere.
+    pub(crate) fn close(&mut self) {
+        self.journal.note(self.index, "the server closed it");
+        self.say_goodbye();
+        self.shut_down(Shutdown::Both);
+        self.tcp = None;
+    }
+
+    /// The same, but through TLS the server does not say goodbye, as where somebody in between cuts the line.
+    pub(crate) fn cut(&mut self) {
+        self.journal.note(self.index, "the line was cut");
+        self.shut_down(Shutdown::Both);
+        self.tcp = None;
+    }
+
+    /// The client sees the end, but the server goes on reading.
+    pub(crate) fn close_writing(&mut self) {
+        self.journal.note(self.index, "the server closed its side");
+        self.say_goodbye();
+        self.shut_down(Shutdown::Write);
+    }
+
+    fn say_goodbye(&mut self) {
+        if let (Some(tls), Some(mut tcp)) = (&mut self.tls, self.tcp.as_deref()) {
+            tls.send_close_notify();
+            while tls.wants_write() && tls.write_tls(&mut tcp).is_ok_and(|length| length > 0) {}
+        }
+    }
+
+    fn shut_down(&self, how: Shutdown) {
+        if let Some(tcp) = &self.tcp {
+            drop(tcp.shutdown(how));
+        }
+    }
+
+    /// The client sees "connection reset by peer".
+    pub(crate) fn reset(&mut self) {
+        self.journal.note(self.index, "the server reset it");
+        if let Some(tcp) = self.tcp.take() {
+            // The reset is sent when the last handle is gone, and this is the only one.
+            drop(socket2::SockRef::from(&*tcp).set_linger(Some(Duration::ZERO)));
+        }
+    }
+
+    fn read_more(&mut self) -> Option<()> {
+        let mut buffer = [0; 16 * 1024];
+        let length = self.read(&mut buffer).ok().filter(|length| *length > 0)?;
+        self.unread.extend_from_slice(&buffer[..length]);
+        self.journal.note_unfinished(self.index, &self.unread);
+        Some(())
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(mut tcp) = self.tcp.as_deref() else { return Ok(0) };
+        match &mut self.tls {
+            None => tcp.read(buffer),
+            Some(tls) => rustls::Stream::new(&mut **tls, &mut tcp).read(buffer),
+        }
+    }
+}
+
+/// The first request in `bytes`, if it is there as a whole, and how long it is there.
+fn parse(connection: usize, bytes: &[u8]) -> Option<(Received, usize)> {
+    let mut headers = [httparse::EMPTY_HEADER; 64];
+    let mut request = httparse::Request::new(&mut headers);
+    let head = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) | Err(_) => return None,
+    };
+    let fields = request.headers.iter().map(|field| (field.name.to_owned(), field.value.to_vec()));
+    let mut received = Received {
+        connection,
+        method: request.method.unwrap_or_default().to_owned(),
+        target: request.path.unwrap_or_default().to_owned(),
+        headers: fields.collect(),
+        body: Vec::new(),
+    };
+    let number = |value: &[u8]| std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok());
+    let length = if received.header("transfer-encoding").is_empty() {
+        let length: usize =
+            received.header("content-length").first().and_then(|value| number(value)).unwrap_or(0);
+        received.body = bytes.get(head..head.checked_add(length)?)?.to_vec();
+        length
+    } else {
+        let (body, length) = chunked(&bytes[head..])?;
+        received.body = body;
+        length
+    };
+    Some((received, head + length))
+}
+
+/// A whole chunked body without trailers, and how long it is with its chunks' sizes.
+fn chunked(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let (mut body, mut at) = (Vec::new(), 0);
+    loop {
+        let Ok(httparse::Status::Complete((line, size))) = httparse::parse_chunk_size(&bytes[at..]) else {
+            return None;
+        };
+        at += line;
+        let size = usize::try_from(size).ok()?;
+        body.extend_from_slice(bytes.get(at..at.checked_add(size)?)?);
+        at += size + 2;
+        if size == 0 {
+            return (at <= bytes.len()).then_some((body, at));
+        }
+    }
+}
+
+/// Status line and headers, with a `Content-Length` unless the status has no body.
+fn head<B: AsRef<[u8]>>(response: &Response<B>) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {} Conformance\r\n", response.status().as_u16()).into_bytes();
+    for (name, value) in response.headers() {
+        head.extend_from_slice(name.as_str().as_bytes());
+        head.extend_from_slice(b": ");
+        head.extend_from_slice(value.as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+    if ![204, 304].contains(&response.status().as_u16()) {
+        let length = response.body().as_ref().len();
+        head.extend_from_slice(format!("Content-Length: {length}\r\n").as_bytes());
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}
+
+/// Longer than any contract lasts.
+const PATIENCE: Duration = Duration::from_mins(1);

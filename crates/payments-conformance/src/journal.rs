@@ -1,0 +1,139 @@
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::received::Received;
+
+/// What reached the server: every whole request, and of any other what came of it, connection by connection.
+///
+/// Clones share the same pages.
+#[derive(Clone, Default)]
+pub struct Journal(Arc<Mutex<Vec<Connection>>>);
+
+/// What is known of one connection.
+#[derive(Default)]
+struct Connection {
+    requests: Vec<Received>,
+    /// The beginning of what came and is no whole request yet.
+    beginning: Vec<u8>,
+    /// How long all of that is.
+    unfinished: usize,
+    events: Vec<&'static str>,
+}
+
+impl Journal {
+    /// Writes down a request that reached a stand-in of a server, on a connection of its own.
+    ///
+    /// For stacks without [`Ability::Sockets`](crate::Ability::Sockets) alone: the kit's server keeps its journal
+    /// itself.
+    pub fn record(&self, request: &http::Request<Bytes>) {
+        let connection = self.open();
+        self.keep(connection, Received::of(connection, request));
+    }
+
+    /// How many connections were accepted.
+    pub fn connections(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// How many whole requests arrived, over all connections.
+    pub fn requests(&self) -> usize {
+        self.lock().iter().map(|connection| connection.requests.len()).sum()
+    }
+
+    pub(crate) fn open(&self) -> usize {
+        let mut connections = self.lock();
+        connections.push(Connection::default());
+        connections.len() - 1
+    }
+
+    pub(crate) fn keep(&self, connection: usize, request: Received) {
+        let mut connections = self.lock();
+        let connection = &mut connections[connection];
+        connection.requests.push(request);
+        connection.beginning.clear();
+        connection.unfinished = 0;
+    }
+
+    /// Replaces what is known of the request that has begun to arrive.
+    pub(crate) fn note_unfinished(&self, connection: usize, bytes: &[u8]) {
+        let mut connections = self.lock();
+        let connection = &mut connections[connection];
+        connection.beginning.clear();
+        connection.beginning.extend_from_slice(&bytes[..bytes.len().min(BEGINNING)]);
+        connection.unfinished = bytes.len();
+    }
+
+    pub(crate) fn note(&self, connection: usize, event: &'static str) {
+        self.lock()[connection].events.push(event);
+    }
+
+    /// Every whole request, connection by connection.
+    pub(crate) fn received(&self) -> Vec<Received> {
+        self.lock().iter().flat_map(|connection| connection.requests.iter().cloned()).collect()
+    }
+
+    /// On which connections a request of this id arrived whole.
+    pub(crate) fn carriers_of(&self, id: &str) -> Vec<usize> {
+        let connections = self.lock();
+        let requests = connections.iter().flat_map(|connection| &connection.requests);
+        requests.filter(|request| request.has_id(id)).map(|request| request.connection).collect()
+    }
+
+    /// What came of requests that did not arrive whole, one for each connection where there is such.
+    pub(crate) fn unfinished(&self) -> Vec<Vec<u8>> {
+        let connections = self.lock();
+        let unfinished = connections.iter().filter(|connection| connection.unfinished > 0);
+        unfinished.map(|connection| connection.beginning.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
+        // Each change is whole, so a poisoned journal can still be read.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Longer than any head that the kit sends.
+const BEGINNING: usize = 8 * 1024;
+
+/// One line for each connection, at most twenty.
+impl fmt::Display for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let connections = self.lock();
+        if connections.is_empty() {
+            return f.write_str("nothing: no connection was made");
+        }
+        for (index, connection) in connections.iter().enumerate().take(20) {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}connection {}:", index + 1)?;
+            for request in connection.requests.iter().take(5) {
+                write!(f, " {request};")?;
+            }
+            if connection.requests.len() > 5 {
+                write!(f, " and {} more whole requests;", connection.requests.len() - 5)?;
+            }
+            if connection.unfinished > 0 {
+                write!(f, " {} bytes of a request that did not arrive whole;", connection.unfinished)?;
+            } else if connection.requests.is_empty() {
+                f.write_str(" nothing of a request;")?;
+            }
+            for event in &connection.events {
+                write!(f, " {event};")?;
+            }
+        }
+        if connections.len() > 20 {
+            write!(f, "\nand {} more connections", connections.len() - 20)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Journal")
+            .field("connections", &self.connections())
+            .field("requests", &self.requests())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,92 @@
+//! The contract that every [`Transport`](payments_core::Transport) must keep, as tests that anybody can run.
+//!
+//! A transport is the one place where a payment can be sent twice, or where a payment that was taken can be called
+//! unsent. Most HTTP clients do one of the two by default: they repeat a request on a connection that broke, follow a
+//! redirect, or report "connection closed" without saying whether anything had been read. This crate puts an HTTP stack
+//! into every such situation, with a real server, and compares what the transport says with what the server saw.
+//!
+//! # A test suite for your stack
+//!
+//! Implement [`Stack`], which makes a transport and waits for futures, and write one line:
+//!
+//! ```
+//! # use payments_conformance::{Setup, Stack};
+//! # use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+//! # struct MyTransport;
+//! # impl MyTransport { fn trusting(_: &str) -> Self { Self } }
+//! # impl Transport for MyTransport {
+//! #     async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
+//! #         Err(TransportError::not_processed(TransportErrorKind::Connect))
+//! #     }
+//! # }
+//! struct MyStack;
+//!
+//! impl Stack for MyStack {
+//!     type Transport = MyTransport;
+//!
+//!     fn transport(&self, setup: &Setup) -> MyTransport {
+//!         MyTransport::trusting(setup.authority_pem())
+//!     }
+//! }
+//!
+//! payments_conformance::contract_tests!(MyStack);
+//! ```
+//!
+//! Each [contract](contracts) is a test with its name. One that is broken fails with the whole story: what the server
+//! did, what its journal holds, what the transport said, what it should have said, and what that means for the money.
+//! `--nocapture` (or `--success-output immediate` with nextest) shows the figures of those that are kept. [`check`]
+//! gives the same as one value, a [`Report`].
+//!
+//! What a stack cannot do at all, such as interrupting a blocking call, it declares in its [`Abilities`] with a reason,
+//! and the report shows it.
+//!
+//! # How it works
+//!
+//! The servers are plain threads and blocking sockets, with TLS where the stack speaks it, so that any stack qualifies.
+//! They wait for events and not for time. The requests are those that `payments-core` itself builds, with a unique id,
+//! and the journal holds every one that arrived, whole or in part. Whatever the situation, the journal decides: a
+//! request that is in it must not have been called
+//! [`NotProcessed`](payments_core::Delivery::NotProcessed), and must not be in it twice.
+//!
+//! # What it does not do
+//!
+//! It proves no absence of errors: it is the list of those that are known to move money. It does not judge speed; where
+//! a contract measures time, the goal stands beside the figure, and only a multiple of it fails. It needs no network
+//! but the loopback interface, and no name server that answers.
+
+#![allow(dead_code, reason = "most contracts are still to come")]
+
+mod abilities;
+mod authority;
+mod block_on;
+mod breach;
+mod charge;
+mod contract;
+mod contract_tests;
+pub mod contracts;
+mod conversation;
+mod journal;
+mod received;
+mod report;
+mod script;
+mod secrets;
+mod seen;
+mod server;
+mod setup;
+mod stack;
+mod switch;
+mod trial;
+mod verdict;
+
+#[doc(hidden)]
+pub use contract_tests::run_as_test as __run_as_test;
+
+pub use abilities::{Abilities, Ability};
+pub use block_on::block_on;
+pub use charge::ID_HEADER;
+pub use journal::Journal;
+pub use report::{Report, check};
+pub use script::{Act, Script};
+pub use setup::Setup;
+pub use stack::Stack;
+pub use verdict::Verdict;

@@ -1,0 +1,55 @@
+use std::fmt;
+
+use crate::{Stack, Verdict};
+
+/// Checks every contract on a stack, one after the other.
+///
+/// For a report, or for a test that a transport known to be broken is found out. In a test suite of your own
+/// [`contract_tests!`](crate::contract_tests) is better: it makes a named test of each contract.
+///
+/// It takes half a minute or so for each of http and https, most of it spent waiting for deadlines.
+pub fn check(stack: &impl Stack) -> Report {
+    Report { verdicts: crate::contracts::check_all(stack) }
+}
+
+/// The verdicts on every contract, in the order of the documentation. `Display` is one line for each.
+#[derive(Clone, Debug)]
+#[must_use = "a report that nobody reads proves nothing"]
+pub struct Report {
+    verdicts: Vec<Verdict>,
+}
+
+impl Report {
+    /// One verdict for each contract.
+    pub fn verdicts(&self) -> &[Verdict] {
+        &self.verdicts
+    }
+
+    /// The contracts that are broken and not declared as deviations.
+    pub fn broken(&self) -> impl Iterator<Item = &Verdict> {
+        self.verdicts.iter().filter(|verdict| verdict.is_broken())
+    }
+
+    /// Whether nothing is broken. Deviations and what does not apply are the stack's own word: read the report.
+    pub fn is_clean(&self) -> bool {
+        self.broken().next().is_none()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for verdict in &self.verdicts {
+            writeln!(f, "{verdict}")?;
+        }
+        let count = |is: fn(&Verdict) -> bool| self.verdicts.iter().filter(|verdict| is(verdict)).count();
+        write!(
+            f,
+            "{} contracts: {} kept, {} broken, {} declared deviations, {} not applicable",
+            self.verdicts.len(),
+            count(Verdict::is_kept),
+            count(Verdict::is_broken),
+            count(Verdict::is_deviation),
+            count(Verdict::is_not_applicable),
+        )
+    }
+}

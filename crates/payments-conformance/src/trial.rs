@@ -1,0 +1,248 @@
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use payments_core::{Delivery, Transport};
+
+use crate::breach::Breach;
+use crate::charge::{Charge, ID_HEADER};
+use crate::secrets;
+use crate::seen::Seen;
+use crate::server::Server;
+use crate::switch::{Switch, join_all, unless};
+use crate::{Journal, Stack};
+
+/// One transport against one server, and everything that was done with it.
+pub(crate) struct Trial<'a, S: Stack> {
+    stack: &'a S,
+    transport: S::Transport,
+    /// `None` for a stack that reaches no sockets.
+    server: Option<&'a Server>,
+    journal: Journal,
+    base_url: String,
+    next: AtomicUsize,
+    calls: Mutex<Vec<Call>>,
+}
+
+/// What is remembered of a call.
+struct Call {
+    id: String,
+    delivery: Option<Delivery>,
+    told: String,
+}
+
+impl<'a, S: Stack> Trial<'a, S> {
+    pub(crate) fn new(
+        stack: &'a S,
+        transport: S::Transport,
+        server: Option<&'a Server>,
+        journal: Journal,
+        base_url: String,
+    ) -> Self {
+        let (next, calls) = (AtomicUsize::new(1), Mutex::new(Vec::new()));
+        Self { stack, transport, server, journal, base_url, next, calls }
+    }
+
+    pub(crate) fn transport(&self) -> &S::Transport {
+        &self.transport
+    }
+
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    pub(crate) fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// A new payment with an id of its own.
+    pub(crate) fn charge(&self) -> Charge {
+        Charge::new(&self.base_url, self.next_id("charge"))
+    }
+
+    /// A new payment to another server.
+    pub(crate) fn charge_at(&self, base_url: &str) -> Charge {
+        Charge::new(base_url, self.next_id("charge"))
+    }
+
+    /// A new look-up with an id of its own.
+    pub(crate) fn look_up(&self) -> Charge {
+        Charge::look_up(&self.base_url, self.next_id("look-up"))
+    }
+
+    fn next_id(&self, kind: &str) -> String {
+        format!("{kind}-{:05}", self.next.fetch_add(1, Ordering::SeqCst))
+    }
+
+    /// Makes one call and waits for its end.
+    pub(crate) fn send(&self, charge: Charge) -> Result<Seen, Breach> {
+        self.block_on(self.call(charge))?
+    }
+
+    /// Makes many calls at once and waits for all of them.
+    pub(crate) fn send_all(&self, charges: Vec<Charge>) -> Result<Vec<Seen>, Breach> {
+        self.block_on(join_all(charges.into_iter().map(|charge| self.call(charge))))?.into_iter().collect()
+    }
+
+    /// Makes one call that is dropped when the switch is thrown: then there is nothing to be seen.
+    pub(crate) async fn call_unless(&self, switch: &Switch, charge: Charge) -> Result<Option<Seen>, Breach> {
+        let id = charge.id.clone();
+        let seen = unless(switch, self.call(charge)).await;
+        if seen.is_none() {
+            self.remember(&id, None, format!("{id} was dropped by its caller"));
+        }
+        seen.transpose()
+    }
+
+    /// One call. Whatever it gives is searched for secrets.
+    pub(crate) async fn call(&self, charge: Charge) -> Result<Seen, Breach> {
+        let (id, total) = (charge.id.clone(), charge.total);
+        let request = charge.into_transport_request();
+        let started = Instant::now();
+        let result = self.transport.send(request).await;
+        let seen = Seen { id, result, took: started.elapsed(), total };
+        self.remember(&seen.id, seen.delivery(), seen.told());
+        secrets::must_hold_no_secret(&seen.result)?;
+        Ok(seen)
+    }
+
+    /// Runs a future in the stack's runtime. If it does not end, the server does, and the contract is broken.
+    pub(crate) fn block_on<T: Send>(&self, future: impl Future<Output = T> + Send) -> Result<T, Breach> {
+        let hung = Switch::default();
+        let (ended, wait_for_end) = mpsc::channel::<()>();
+        let watchdog = {
+            let (hung, end) = (hung.clone(), self.server.map(Server::end));
+            move || {
+                if wait_for_end.recv_timeout(LONGEST) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    hung.throw();
+                    if let Some(end) = end {
+                        end();
+                    }
+                }
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(watchdog);
+            let output = self.stack.block_on(unless(&hung, future));
+            drop(ended);
+            output.ok_or_else(|| {
+                Breach::new(format!(
+                    "a call had not ended after {LONGEST:.0?}, long after its deadline; every call must end"
+                ))
+            })
+        })
+    }
+
+    /// A payment that the server answers with its id, so that the next may find a connection that has served before.
+    pub(crate) fn warm_up(&self) -> Result<(), Breach> {
+        self.send(self.charge())?.must_be_its_own()?;
+        Ok(())
+    }
+
+    /// The request reached the server whole, and once.
+    pub(crate) fn must_have_arrived_once(&self, id: &str) -> Result<(), Breach> {
+        let copies = self.journal.carriers_of(id).len();
+        if copies == 1 {
+            return Ok(());
+        }
+        Err(Breach::new(format!("{id} arrived {copies} times; it should have arrived once")))
+    }
+
+    /// So many connections were made.
+    pub(crate) fn must_have_connected(&self, times: usize, why: &str) -> Result<(), Breach> {
+        let connections = self.journal.connections();
+        if connections == times {
+            return Ok(());
+        }
+        Err(Breach::new(format!("{connections} connections were made; it should have been {times}: {why}")))
+    }
+
+    /// Two calls must not have been carried by the same connection.
+    pub(crate) fn must_be_on_different_connections(&self, first: &str, second: &str) -> Result<(), Breach> {
+        let received = self.journal.received();
+        let connection =
+            |id: &str| received.iter().find(|request| request.id() == id).map(|one| one.connection);
+        if let (Some(one), Some(other)) = (connection(first), connection(second))
+            && one == other
+        {
+            return Err(Breach::new(format!(
+                "{second} was sent on the connection of {first}; it should have taken another, because nobody can say \
+                 whose answer comes next on that one"
+            )));
+        }
+        Ok(())
+    }
+
+    /// What every transport owes in every situation: nothing is sent twice, and nothing of which the server saw a byte
+    /// is called unsent.
+    ///
+    /// The transport is dropped first, and what it may still do in the background is waited for.
+    pub(crate) fn finish(self) -> Result<(), Breach> {
+        if let Some(debug) = self.stack.debug(&self.transport) {
+            secrets::must_be_absent("the Debug of the transport", &debug)?;
+        }
+        let Self { transport, server, journal, calls, .. } = self;
+        drop(transport);
+        if let Some(server) = server {
+            server.settle();
+        }
+        let mut transmissions: HashMap<String, usize> = HashMap::new();
+        let unfinished = journal.unfinished();
+        let ids = journal.received().into_iter().map(|request| request.id());
+        for id in ids.chain(unfinished.iter().filter_map(|bytes| id_in(bytes))) {
+            *transmissions.entry(id).or_default() += 1;
+        }
+        if let Some((id, count)) = transmissions.iter().find(|(_, count)| **count > 1) {
+            return Err(Breach::new(format!(
+                "{id} was sent {count} times; a transport must send a request once, whatever happens to it"
+            )));
+        }
+        let calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let lie = calls.iter().find(|call| {
+            call.delivery == Some(Delivery::NotProcessed) && transmissions.contains_key(&call.id)
+        });
+        match lie {
+            None => Ok(()),
+            Some(call) => Err(Breach::new(format!(
+                "{}; but the server read it. NotProcessed lets the caller charge again, so it may be claimed only \
+                 when not one byte of the request reached a connection",
+                call.told
+            ))),
+        }
+    }
+
+    /// What the transport said, call by call.
+    pub(crate) fn told(&self) -> String {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        match calls.as_slice() {
+            [] => "no call has ended".to_owned(),
+            calls => {
+                let skipped = calls.len().saturating_sub(10);
+                let mut lines: Vec<_> = calls[skipped..].iter().map(|call| call.told.clone()).collect();
+                if skipped > 0 {
+                    lines.insert(0, format!("({skipped} earlier calls)"));
+                }
+                lines.join("\n")
+            }
+        }
+    }
+
+    fn remember(&self, id: &str, delivery: Option<Delivery>, told: String) {
+        let call = Call { id: id.to_owned(), delivery, told };
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
+    }
+}
+
+/// The id in the beginning of a request, if it has come.
+fn id_in(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
+    let (_, rest) = text.split_once(&format!("{ID_HEADER}:"))?;
+    let (id, _) = rest.split_once("\r\n")?;
+    Some(id.trim().to_owned())
+}
+
+/// No contract has a longer deadline.
+const LONGEST: Duration = Duration::from_secs(30);

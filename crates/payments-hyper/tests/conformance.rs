@@ -1,0 +1,81 @@
+//! Does the transport keep the contract of every transport, in clear and with each TLS provider?
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+use std::future::Future;
+
+use payments_conformance::{Abilities, Ability, Setup, Stack};
+use payments_hyper::HyperTransport;
+#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+use payments_hyper::TlsProvider;
+use tokio::runtime::Runtime;
+
+struct HyperStack {
+    runtime: Runtime,
+    abilities: Abilities,
+    make: fn(&Setup) -> HyperTransport,
+}
+
+impl HyperStack {
+    fn plain() -> Self {
+        Self {
+            runtime: Runtime::new().unwrap(),
+            abilities: Abilities::default().without(Ability::Https, "checked with each TLS provider"),
+            make: |_| HyperTransport::builder().build().unwrap(),
+        }
+    }
+
+    #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+    fn secure(make: fn(&Setup) -> HyperTransport) -> Self {
+        let abilities = Abilities::default().without(Ability::PlainHttp, "checked without TLS");
+        Self { abilities, make, ..Self::plain() }
+    }
+}
+
+#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+fn with(provider: TlsProvider, setup: &Setup) -> HyperTransport {
+    let builder = HyperTransport::builder().tls_provider(provider);
+    builder.only_root_certificates_pem(setup.authority_pem()).build().unwrap()
+}
+
+impl Stack for HyperStack {
+    type Transport = HyperTransport;
+
+    fn transport(&self, setup: &Setup) -> HyperTransport {
+        (self.make)(setup)
+    }
+
+    fn block_on<F>(&self, future: F) -> F::Output
+    where
+        F: Future + Send,
+        F::Output: Send,
+    {
+        self.runtime.block_on(future)
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.abilities.clone()
+    }
+
+    fn debug(&self, transport: &HyperTransport) -> Option<String> {
+        Some(format!("{transport:?}"))
+    }
+}
+
+mod plain {
+    payments_conformance::contract_tests!(super::HyperStack::plain());
+}
+
+#[cfg(feature = "ring")]
+mod ring {
+    use super::{HyperStack, TlsProvider, with};
+
+    payments_conformance::contract_tests!(HyperStack::secure(|setup| with(TlsProvider::Ring, setup)));
+}
+
+#[cfg(feature = "aws-lc-rs")]
+mod aws_lc_rs {
+    use super::{HyperStack, TlsProvider, with};
+
+    payments_conformance::contract_tests!(HyperStack::secure(|setup| with(TlsProvider::AwsLcRs, setup)));
+}
