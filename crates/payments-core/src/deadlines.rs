@@ -43,3 +43,17 @@ impl Default for Deadlines {
         Self { connect: Self::DEFAULT_CONNECT, total: Self::DEFAULT_TOTAL }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d23_no_deadline_is_longer_than_a_year() {
+        let year = Duration::from_secs(31_536_000);
+        for asked in [year, year + Duration::from_nanos(1), Duration::MAX] {
+            let deadlines = Deadlines::new(asked, asked);
+            assert_eq!((deadlines.connect(), deadlines.total()), (year, year));
+        }
+    }
+}

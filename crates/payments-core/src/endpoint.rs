@@ -184,6 +184,8 @@ mod tests {
             "",
             "https://",
             "https://pay.example.com/a b",
+            "https://pay.example.com/a\u{3000}b",
+            "https://pay.example.com/a\u{7f}b",
             "https://pay.example.com:99999",
             "https://pay.example.com:65616/x",
             "https://pay.example.com:+80",
@@ -206,5 +208,12 @@ mod tests {
             "https://pay.example.com/tenant/7/api/v1/public/customer/cus_1"
         );
         assert_eq!(endpoint("https://pay.example.com").unwrap().void(), "https://pay.example.com/void");
+        assert_eq!(with_prefix.base_url(), "https://pay.example.com/tenant/7/api/v1/public");
+    }
+
+    #[test]
+    fn d25_debug_shows_the_address_and_not_the_key() {
+        let shown = format!("{:?}", endpoint("http://localhost/").unwrap());
+        assert_eq!(shown, r#"Endpoint { base_url: "http://localhost", api_key: ApiKey([redacted]) }"#);
     }
 }

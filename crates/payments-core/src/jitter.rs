@@ -15,3 +15,16 @@ impl Jitter for RandomJitter {
         RandomState::new().hash_one(0_u8)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn many_clients_do_not_return_all_at_once() {
+        let numbers: HashSet<u64> = (0..100).map(|_| RandomJitter.next()).collect();
+        assert!(numbers.len() > 90, "{numbers:?}");
+    }
+}

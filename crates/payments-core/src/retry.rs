@@ -40,3 +40,61 @@ fn is_passing(error: &Error) -> bool {
         None => error.transport_kind().is_some_and(|kind| kind != TransportErrorKind::Tls),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{OperationName, TransportError};
+
+    struct Always(u64);
+
+    impl Jitter for Always {
+        fn next(&self) -> u64 {
+            self.0
+        }
+    }
+
+    fn failed(kind: TransportErrorKind) -> Error {
+        Error::not_answered(
+            OperationName::GetTransaction,
+            Outcome::NotProcessed,
+            TransportError::not_processed(kind),
+        )
+    }
+
+    #[test]
+    fn d12_half_of_a_pause_is_fixed_and_half_of_it_is_spread() {
+        let policy = RetryPolicy { retries: u32::MAX };
+        for (attempt, number, milliseconds) in [
+            (1, 0, 100),
+            (1, 512, 150),
+            (1, 1024 + 256, 125),
+            (1, u64::MAX - 255, 175),
+            (2, 512, 300),
+            (3, 512, 600),
+            (5, 512, 2400),
+            (6, 0, 2500),
+            (6, 512, 3750),
+            (u32::MAX, 512, 3750),
+        ] {
+            let pause = policy.pause(attempt, &failed(TransportErrorKind::Closed), &Always(number));
+            assert_eq!(pause, Some(Duration::from_millis(milliseconds)), "{attempt} {number}");
+        }
+    }
+
+    #[test]
+    fn d12_a_certificate_that_is_wrong_now_is_wrong_in_a_second() {
+        let pause = |kind| RetryPolicy::DEFAULT.pause(1, &failed(kind), &Always(0));
+        assert_eq!(pause(TransportErrorKind::Tls), None);
+        assert!(pause(TransportErrorKind::Connect).is_some());
+    }
+
+    #[test]
+    fn d12_there_are_as_many_pauses_as_repetitions() {
+        let error = failed(TransportErrorKind::Closed);
+        for retries in [0, 1, 2] {
+            let pauses = (1..9).map_while(|attempt| RetryPolicy { retries }.pause(attempt, &error, &Always(0)));
+            assert_eq!(pauses.count(), retries as usize);
+        }
+    }
+}

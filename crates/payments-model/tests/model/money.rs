@@ -199,6 +199,37 @@ fn s3_sums_that_cannot_be_kept_are_none() {
 }
 
 #[test]
+fn s3_zero_adds_nothing() {
+    let amount = |text: &str| text.parse::<Amount>().unwrap();
+    for (left, right, sum) in [
+        ("0", "2.50", "2.50"),
+        ("2.50", "0", "2.50"),
+        ("0.000", "-1.5", "-1.5"),
+        ("-1.5", "0.000", "-1.5"),
+        ("0", "0.00", "0.00"),
+        ("0.00", "0", "0.00"),
+    ] {
+        assert_eq!(amount(left).checked_add(amount(right)).unwrap().to_string(), sum, "{left} + {right}");
+    }
+}
+
+#[test]
+fn s3_amounts_are_in_the_order_of_their_values() {
+    let in_order = [
+        "-1e64", "-99.99", "-9.9", "-1.5", "-1.25", "-0.1", "-0.09", "-1e-64", "0.00", "1e-64", "0.09", "0.1",
+        "1.25", "1.5", "9.9", "15", "99.99", "100", "1e64",
+    ];
+    let amounts: Vec<Amount> = in_order.iter().map(|text| text.parse().unwrap()).collect();
+    for (left, one) in amounts.iter().enumerate() {
+        for (right, other) in amounts.iter().enumerate() {
+            assert_eq!(one.cmp(other), left.cmp(&right), "{one} {other}");
+            assert_eq!(one.partial_cmp(other), Some(left.cmp(&right)));
+            assert_eq!(one == other, left == right);
+        }
+    }
+}
+
+#[test]
 fn s3_decimal_places_and_cents_are_those_of_the_value() {
     for (text, places, cents) in [
         ("45.00", 0, Some(4500)),
