@@ -93,7 +93,8 @@ mod tests {
     fn d12_there_are_as_many_pauses_as_repetitions() {
         let error = failed(TransportErrorKind::Closed);
         for retries in [0, 1, 2] {
-            let pauses = (1..9).map_while(|attempt| RetryPolicy { retries }.pause(attempt, &error, &Always(0)));
+            let pauses =
+                (1..9).map_while(|attempt| RetryPolicy { retries }.pause(attempt, &error, &Always(0)));
             assert_eq!(pauses.count(), retries as usize);
         }
     }

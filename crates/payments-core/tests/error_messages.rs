@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
+use std::error::Error as _;
+
 use bytes::Bytes;
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType, Void,
@@ -408,4 +410,143 @@ fn d62_an_id_or_a_code_that_is_a_secret_is_none() {
     assert_eq!((error.transaction_id(), error.record_status()), (None, None));
     let text = format!("{error} {error:?}");
     assert!(!text.contains(KEY) && !text.contains("4242424242424242"), "{text}");
+}
+
+fn lookup(status: u16, body: &'static str) -> Error {
+    let answer = http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
+    GetTransaction::new("t".parse().unwrap()).read(&endpoint(), answer).unwrap_err()
+}
+
+fn unsent(kind: TransportErrorKind) -> Error {
+    sale().not_answered(&endpoint(), TransportError::not_processed(kind))
+}
+
+fn lost(kind: TransportErrorKind) -> Error {
+    sale().not_answered(&endpoint(), TransportError::unknown(kind))
+}
+
+fn broken_off(status: u16) -> Error {
+    let partial = http::Response::builder().status(status).body(Bytes::new()).unwrap();
+    sale().not_answered(&endpoint(), TransportError::answered(TransportErrorKind::BodyTruncated, partial))
+}
+
+/// A look-up of an id that a server gave and that cannot stand in a path.
+fn impossible_lookup() -> Error {
+    let processed = br#"{"status_code":100,"data":{"TransactionId":".."}}"#;
+    let receipt = sale().read(&endpoint(), http::Response::new(Bytes::from_static(processed))).unwrap();
+    GetTransaction::new(receipt.transaction_id.clone()).request(&endpoint()).unwrap_err()
+}
+
+const FAILED: &str = r#"{"status":"failed","status_code":400,"msg":"no"}"#;
+
+/// The questions that are answered with yes.
+fn is(error: &Error) -> Vec<&'static str> {
+    let answers = [
+        ("validation", error.is_validation()),
+        ("configuration", error.is_configuration()),
+        ("unauthorized", error.is_unauthorized()),
+        ("not found", error.is_not_found()),
+        ("timeout", error.is_timeout()),
+        ("connect", error.is_connect()),
+        ("intermediary", error.is_intermediary()),
+    ];
+    answers.into_iter().filter(|(_, yes)| *yes).map(|(question, _)| question).collect()
+}
+
+#[test]
+fn every_question_is_answered_with_yes_for_those_errors_alone_that_it_is_about() {
+    use TransportErrorKind as Kind;
+    let configuration = ApiKey::new("").unwrap_err();
+    let blank = TransactionId::new("").unwrap_err();
+    let void = Void::new("t".parse().unwrap());
+    let void_lost = void.not_answered(&endpoint(), TransportError::unknown(Kind::Closed));
+    let cases: [(Error, &[&str], &str, Option<&str>); 21] = [
+        (configuration, &["configuration"], "configuration", None),
+        (blank.into(), &["validation"], "validation", None),
+        (impossible_lookup(), &["validation"], "validation", Some("get-transaction")),
+        (unsent(Kind::Resolve), &["connect"], "resolve", Some("transaction")),
+        (unsent(Kind::Connect), &["connect"], "connect", Some("transaction")),
+        (unsent(Kind::Tls), &["connect"], "tls", Some("transaction")),
+        (unsent(Kind::Timeout), &["timeout"], "timeout", Some("transaction")),
+        (lost(Kind::Timeout), &["timeout"], "timeout", Some("transaction")),
+        (lost(Kind::Closed), &[], "closed", Some("transaction")),
+        (void_lost, &[], "closed", Some("void")),
+        (answer(400, FAILED), &[], "rejected", Some("transaction")),
+        (answer(401, FAILED), &["unauthorized"], "unauthorized", Some("transaction")),
+        (answer(404, FAILED), &["not found"], "not_found", Some("transaction")),
+        (answer(400, ""), &["intermediary"], "intermediary", Some("transaction")),
+        (answer(401, ""), &["unauthorized", "intermediary"], "intermediary", Some("transaction")),
+        (lookup(404, ""), &["not found", "intermediary"], "intermediary", Some("get-transaction")),
+        (answer(200, ""), &[], "unclear_answer", Some("transaction")),
+        (answer(500, FAILED), &[], "unclear_answer", Some("transaction")),
+        (lookup(500, FAILED), &[], "unclear_answer", Some("get-transaction")),
+        (broken_off(400), &["intermediary"], "body_truncated", Some("transaction")),
+        (broken_off(500), &[], "body_truncated", Some("transaction")),
+    ];
+    for (error, yes, kind, operation) in cases {
+        assert_eq!(is(&error), yes, "{error}");
+        assert_eq!(error.kind(), kind, "{error}");
+        assert_eq!(error.operation().map(payments_core::OperationName::as_str), operation, "{error}");
+        assert_eq!(error.violations().is_empty(), !error.is_validation(), "{error}");
+    }
+}
+
+#[test]
+fn every_error_ends_with_what_to_do() {
+    use TransportErrorKind as Kind;
+    let configuration = ApiKey::new("").unwrap_err();
+    let get = GetTransaction::new("t".parse().unwrap());
+    let lost_lookup = get.not_answered(&endpoint(), TransportError::unknown(Kind::Closed));
+    for (error, advice) in [
+        (configuration, "nothing was sent: correct the settings"),
+        (impossible_lookup(), "nothing was sent: correct the request"),
+        (unsent(Kind::Connect), "nothing was processed: it is safe to send it again"),
+        (lost_lookup, "a look-up moves nothing: it is safe to run it again"),
+        (lookup(500, ""), "a look-up moves nothing: it is safe to run it again"),
+        (lookup(404, FAILED), "a look-up moves nothing: correct the cause, then run it again"),
+        (answer(404, FAILED), "it was refused: correct the cause, then send a new request"),
+        (
+            lost(Kind::Closed),
+            "it may have been processed: do not send it again, reconcile it with the service",
+        ),
+    ] {
+        assert_eq!(error.to_string().split("; ").last(), Some(advice), "{error}");
+    }
+}
+
+#[test]
+fn only_an_open_payment_is_told_what_a_success_would_have_had() {
+    for (error, what) in [
+        (answer(200, r#"{"status":"failed"}"#), "the service answered HTTP 200: OK"),
+        (lookup(200, "{}"), "the answer leaves it open, HTTP 200: OK"),
+        (lookup(200, r#"{"status_code":200}"#), "the answer leaves it open, HTTP 200: OK"),
+        (answer(503, "{}"), "the answer leaves it open, HTTP 503: Service Unavailable"),
+    ] {
+        let message = error.to_string();
+        let (_, message) = message.split_once(": ").unwrap();
+        assert_eq!(message.split("; ").next(), Some(what));
+    }
+}
+
+#[test]
+fn what_a_transport_knew_is_handed_on() {
+    let reset = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+    let partial = http::Response::builder().status(200).body(Bytes::from_static(b"{")).unwrap();
+    let error = TransportError::answered(TransportErrorKind::BodyTruncated, partial).with_source(reset());
+    assert_eq!(error.partial().map(|partial| &partial.body()[..]), Some(&b"{"[..]));
+    assert_eq!(error.to_string(), "the answer broke off after HTTP status 200");
+    let shown = format!("{error:?}");
+    assert!(shown.contains("BodyTruncated") && shown.contains("Answered(200)"), "{shown}");
+    assert_eq!(error.source().map(ToString::to_string), Some(reset().to_string()));
+
+    let error = sale().not_answered(&endpoint(), error);
+    let account = error.transport_error().unwrap();
+    assert_eq!(account.kind(), TransportErrorKind::BodyTruncated);
+    assert_eq!(error.source().map(ToString::to_string), Some(reset().to_string()));
+    let shown = format!("{error:?}");
+    assert!(shown.contains("outcome: Unknown") && shown.contains("BodyTruncated"), "{shown}");
+
+    let error = answer(400, FAILED);
+    assert!(error.transport_error().is_none() && error.source().is_none());
+    assert!(format!("{error:?}").contains("RejectedByService"), "{error:?}");
 }

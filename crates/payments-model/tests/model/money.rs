@@ -216,8 +216,8 @@ fn s3_zero_adds_nothing() {
 #[test]
 fn s3_amounts_are_in_the_order_of_their_values() {
     let in_order = [
-        "-1e64", "-99.99", "-9.9", "-1.5", "-1.25", "-0.1", "-0.09", "-1e-64", "0.00", "1e-64", "0.09", "0.1",
-        "1.25", "1.5", "9.9", "15", "99.99", "100", "1e64",
+        "-1e64", "-99.99", "-9.9", "-1.5", "-1.25", "-0.1", "-0.09", "-1e-64", "0.00", "1e-64", "0.09",
+        "0.1", "1.25", "1.5", "9.9", "15", "99.99", "100", "1e64",
     ];
     let amounts: Vec<Amount> = in_order.iter().map(|text| text.parse().unwrap()).collect();
     for (left, one) in amounts.iter().enumerate() {
