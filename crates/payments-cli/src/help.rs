@@ -115,7 +115,9 @@ Look one transaction up (GET /transaction/{id})
 
   payments transaction get txn_1
 
-A record is no proof of a charge: the meaning of its Status is not published.";
+A record is no proof of a charge: the meaning of its Status is not published.
+That there is none (exit code 7) is no proof of the opposite: a payment of
+unknown outcome may still be made.";
 
 pub(crate) const TOKEN_TRANSACTION_CREATE: &str = "\
 Process a payment with a stored token (POST /token-transaction)

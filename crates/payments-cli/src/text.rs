@@ -95,6 +95,10 @@ fn heading(failure: &Failure) -> (Tone, String) {
         }
         (FailedOutcome::Rejected, Purpose::MoveMoney) => (Tone::Bad, "REJECTED"),
         // A proxy's 404 has another kind: it knows nothing of the service's records.
+        // What was in flight when somebody looked is not there yet.
+        (FailedOutcome::Rejected, Purpose::FindTransaction) if failure.kind == "not_found" => {
+            (Tone::Doubtful, "NOT FOUND, which is no proof that nothing was or will be charged")
+        }
         (FailedOutcome::Rejected, _) if failure.kind == "not_found" => (Tone::Bad, "NOT FOUND"),
         (FailedOutcome::Rejected, Purpose::FindTransaction) => {
             (Tone::Doubtful, "LOOK-UP REJECTED, which says nothing about the payment")

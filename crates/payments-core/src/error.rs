@@ -315,6 +315,10 @@ impl fmt::Display for Error {
             Outcome::Rejected if moves_money => {
                 f.write_str("it was refused: correct the cause, then send a new request")
             }
+            // What was in flight when somebody looked is not there yet.
+            Outcome::Rejected if self.says_that_there_is_no_such_transaction() => f.write_str(
+                "a look-up moves nothing: check the id; a payment of unknown outcome may still be made",
+            ),
             Outcome::Rejected => f.write_str("a look-up moves nothing: correct the cause, then run it again"),
             Outcome::Unknown => match self.transaction_id() {
                 Some(id) => {
@@ -346,26 +350,36 @@ impl Error {
             return f.write_str("nothing");
         };
         write!(f, "HTTP {}", metadata.http_status.as_u16())?;
+        let is_success = metadata.http_status.is_success();
         let moves_money = self.0.operation.is_some_and(OperationName::moves_money);
-        let is_near_success = kind == AnswerKind::Unclear && moves_money && metadata.http_status.is_success();
-        if let Some(code) = &metadata.status_code
-            && (is_near_success || *code != metadata.http_status.as_str())
-        {
+        let is_near_success = kind == AnswerKind::Unclear && moves_money && is_success;
+        let is_telling = |code: &&String| is_near_success || **code != metadata.http_status.as_str();
+        let status_code = metadata.status_code.as_ref().filter(is_telling);
+        if let Some(code) = status_code {
             write!(f, " with status_code {code}")?;
         }
-        if is_near_success {
-            f.write_str(match (&metadata.status_code, &self.0.found.transaction_id) {
-                (None, None) => " without status_code 100 and a TransactionId",
-                (None, Some(_)) => " without status_code 100",
-                (Some(_), None) => ", without a TransactionId",
-                (Some(_), Some(_)) => "",
+        if is_success {
+            f.write_str(match (kind, status_code, &self.0.found.transaction_id) {
+                (AnswerKind::RejectedByService, None, _) => " with an error body",
+                (AnswerKind::RejectedByService, Some(_), _) => " and an error body",
+                (_, None, _) if !moves_money => " without what was asked for",
+                (_, Some(_), _) if !moves_money => ", without what was asked for",
+                (_, None, None) => " without status_code 100 and a TransactionId",
+                (_, None, Some(_)) => " without status_code 100",
+                (_, Some(_), None) => ", without a TransactionId",
+                (_, Some(_), Some(_)) => "",
             })?;
         }
-        // The phrase of a 2xx, such as OK, is no reason why it is open.
-        match self.reason().filter(|_| !is_near_success || metadata.message.is_some()) {
+        // The phrase of a 2xx, such as OK, is no reason why it is open or a refusal.
+        match self.reason().filter(|_| !is_success || metadata.message.is_some()) {
             Some(reason) => write!(f, ": {reason}"),
             None => Ok(()),
         }
+    }
+
+    /// In the service's own words: a proxy has never heard of it.
+    fn says_that_there_is_no_such_transaction(&self) -> bool {
+        self.0.operation == Some(OperationName::GetTransaction) && self.kind() == "not_found"
     }
 }
 

@@ -45,6 +45,11 @@ fn answer(status: u16, body: &'static str) -> Error {
     sale().read(&endpoint(), answer).unwrap_err()
 }
 
+fn look_up(status: u16, body: &'static str) -> Error {
+    let answer = http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
+    GetTransaction::new("t".parse().unwrap()).read(&endpoint(), answer).unwrap_err()
+}
+
 fn shows(error: &Error, message: &str) {
     assert_eq!(error.to_string(), message);
 }
@@ -180,6 +185,57 @@ fn d07_d08_an_answer_that_is_no_success_says_what_it_lacks() {
         let start = format!("transaction: the answer leaves it open, {what}it may have been processed");
         assert!(message.starts_with(&start), "{message}");
     }
+}
+
+#[test]
+fn d06_a_refusal_in_a_200_is_not_called_ok() {
+    for (body, what) in [
+        (r#"{"status":"failed"}"#, "HTTP 200 with an error body"),
+        (
+            r#"{"status":"failed","status_code":200,"message":"declined"}"#,
+            "HTTP 200 with an error body: declined",
+        ),
+        (r#"{"status":"failed","status_code":101}"#, "HTTP 200 with status_code 101 and an error body"),
+    ] {
+        let advice = "it was refused: correct the cause, then send a new request";
+        shows(&answer(200, body), &format!("transaction: the service answered {what}; {advice}"));
+    }
+}
+
+#[test]
+fn d12_a_look_up_that_found_nothing_out_says_what_it_lacks() {
+    for (status, body, what) in [
+        (200, "<html>", "HTTP 200 without what was asked for"),
+        (
+            200,
+            r#"{"status_code":100,"message":"Hm"}"#,
+            "HTTP 200 with status_code 100, without what was asked for: Hm",
+        ),
+        (204, "", "HTTP 204 without what was asked for"),
+        (503, "", "HTTP 503: Service Unavailable"),
+    ] {
+        let advice = "a look-up moves nothing: it is safe to run it again";
+        shows(
+            &look_up(status, body),
+            &format!("get-transaction: the answer leaves it open, {what}; {advice}"),
+        );
+    }
+}
+
+/// Whoever looks a payment of unknown outcome up, and finds nothing, must not conclude that nothing will come.
+#[test]
+fn d63_a_transaction_that_is_not_found_may_still_come() {
+    let not_found = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
+    shows(
+        &look_up(404, not_found),
+        "get-transaction: the service answered HTTP 404: Transaction not found; \
+         a look-up moves nothing: check the id; a payment of unknown outcome may still be made",
+    );
+    shows(
+        &look_up(404, "<html>"),
+        "get-transaction: something in front of the service answered HTTP 404: Not Found; \
+         a look-up moves nothing: correct the cause, then run it again",
+    );
 }
 
 #[test]

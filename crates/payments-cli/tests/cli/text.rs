@@ -89,7 +89,11 @@ fn a_failed_look_up_says_nothing_about_the_payment() {
             &get,
             "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again (",
         ),
-        (answering("404 Not Found", answers::NOT_FOUND), &get, "NOT FOUND (exit code 7)"),
+        (
+            answering("404 Not Found", answers::NOT_FOUND),
+            &get,
+            "NOT FOUND, which is no proof that nothing was or will be charged (exit code 7)",
+        ),
         // A proxy has never heard of the transaction.
         (
             answering("404 Not Found", "<html>"),
