@@ -1,10 +1,12 @@
 //! The `payments` command as other programs see it: the real binary against servers on loopback.
 
+mod cases;
 mod check;
 mod colours;
 mod completions;
 mod demo;
 mod dry_run;
+mod faults;
 mod help;
 mod http;
 mod input;

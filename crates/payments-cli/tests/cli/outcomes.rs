@@ -4,38 +4,10 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use crate::cases::every_command;
 use crate::support::{
-    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, answer, answers,
-    payments_at,
+    CARD_PAYMENT, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, answer, answers, payments_at,
 };
-
-/// A command that needs no file, or reads one from stdin.
-struct Case {
-    arguments: &'static [&'static str],
-    stdin: String,
-    moves_money: bool,
-}
-
-fn every_command() -> Vec<Case> {
-    let case = |arguments, stdin: &str, moves_money| Case { arguments, stdin: stdin.to_owned(), moves_money };
-    vec![
-        case(&["transaction", "create", "--file", "-"], CARD_PAYMENT, true),
-        case(&["transaction", "create", "--file", "-"], &ach_payment(), true),
-        case(&["token-transaction", "create", "--file", "-"], TOKEN_PAYMENT, true),
-        case(&["void", "txn_1", "--reason", "ordered twice"], "", true),
-        case(&["transaction", "get", "txn_1"], "", false),
-        case(&["customer", "get", "cus_1"], "", false),
-    ]
-}
-
-impl Case {
-    fn run(&self, base_url: &str, more: &[&str]) -> Ended {
-        payments_at(base_url, self.arguments.iter().copied())
-            .arguments(more.iter().copied())
-            .stdin(&*self.stdin)
-            .end()
-    }
-}
 
 fn body(request: &str) -> Value {
     serde_json::from_str(request.split_once("\r\n\r\n").expect("a head").1).expect("a JSON body")
@@ -122,7 +94,7 @@ fn d03_d12_d20_a_lost_answer_leaves_a_charge_unknown_and_a_look_up_not_processed
         let peer = Peer::new(Then::Close);
         let ended = case.run(&peer.base_url, &[]);
         peer.request();
-        if case.moves_money {
+        if case.moves_money() {
             let error = ended.failed(5, "unknown");
             assert_eq!(error["kind"], "closed");
             assert_eq!(peer.requests_left(), 0, "a charge is never sent twice");
@@ -140,7 +112,7 @@ fn d03_d12_d23_a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed() 
             let peer = Peer::new(Then::Wait);
             let ended = case.run(&peer.base_url, &["--timeout", "3.5"]);
             peer.request();
-            let (code, outcome) = if case.moves_money { (5, "unknown") } else { (3, "not_processed") };
+            let (code, outcome) = if case.moves_money() { (5, "unknown") } else { (3, "not_processed") };
             assert_eq!(ended.failed(code, outcome)["kind"], "timeout");
         })
     });
@@ -154,7 +126,7 @@ fn d11_d12_a_proxys_502_leaves_a_charge_unknown_and_a_look_up_not_processed() {
     for case in every_command() {
         let peer = Peer::answering("502 Bad Gateway", "<html><body>Bad Gateway</body></html>");
         let ended = case.run(&peer.base_url, &[]);
-        let (code, outcome) = if case.moves_money { (5, "unknown") } else { (3, "not_processed") };
+        let (code, outcome) = if case.moves_money() { (5, "unknown") } else { (3, "not_processed") };
         let error = ended.failed(code, outcome);
         assert_eq!((&error["http_status"], &error["status_code"]), (&json!(502), &Value::Null));
     }
@@ -243,7 +215,7 @@ fn d20_a_redirect_is_not_followed() {
             format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n");
         let peer = Peer::new(Then::Answer(redirect.into_bytes()));
         let ended = case.run(&peer.base_url, &[]);
-        let (code, outcome) = if case.moves_money { (5, "unknown") } else { (3, "not_processed") };
+        let (code, outcome) = if case.moves_money() { (5, "unknown") } else { (3, "not_processed") };
         assert_eq!(ended.failed(code, outcome)["http_status"], 307);
     }
     assert_eq!(elsewhere.requests_left(), 0);

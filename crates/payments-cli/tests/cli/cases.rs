@@ -1,0 +1,38 @@
+//! One valid call of each kind, as a command that needs no file or reads one from stdin.
+
+use payments_core::OperationName;
+
+use crate::support::{CARD_PAYMENT, Ended, TOKEN_PAYMENT, ach_payment, payments_at};
+
+pub(crate) struct Case {
+    arguments: &'static [&'static str],
+    stdin: String,
+    pub(crate) operation: OperationName,
+}
+
+/// The transaction `txn_1` and the customer `cus_1` are what they are about.
+pub(crate) fn every_command() -> [Case; 6] {
+    use OperationName::{GetCustomer, GetTransaction, TokenTransaction, Transaction, Void};
+    let case = |arguments, stdin: &str, operation| Case { arguments, stdin: stdin.to_owned(), operation };
+    [
+        case(&["transaction", "create", "--file", "-"], CARD_PAYMENT, Transaction),
+        case(&["transaction", "create", "--file", "-"], &ach_payment(), Transaction),
+        case(&["token-transaction", "create", "--file", "-"], TOKEN_PAYMENT, TokenTransaction),
+        case(&["void", "txn_1", "--reason", "ordered twice"], "", Void),
+        case(&["transaction", "get", "txn_1"], "", GetTransaction),
+        case(&["customer", "get", "cus_1"], "", GetCustomer),
+    ]
+}
+
+impl Case {
+    pub(crate) fn moves_money(&self) -> bool {
+        self.operation.moves_money()
+    }
+
+    pub(crate) fn run(&self, base_url: &str, more: &[&str]) -> Ended {
+        payments_at(base_url, self.arguments.iter().copied())
+            .arguments(more.iter().copied())
+            .stdin(&*self.stdin)
+            .end()
+    }
+}

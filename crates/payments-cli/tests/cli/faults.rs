@@ -1,0 +1,193 @@
+//! Does the command tell of every fault in every phase what the table says, and does the sandbox's ledger bear it out?
+//!
+//! A real process, its exit code, its document and its text for people.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use payments_core::{OperationName, Outcome};
+use payments_fake::{Fault, FaultKind, Fixtures, Phase};
+use payments_sandbox::{BlockingSandbox, Sandbox};
+use payments_tests::{Books, PHASES, Told, WhatHappens, kinds, what_happens};
+use serde_json::{Value, json};
+
+use crate::cases::{Case, every_command};
+use crate::support::{Ended, KEY};
+
+#[test]
+fn d02_d03_d08_d09_d10_d11_every_fault_of_a_card_payment_is_told_as_the_table_says() {
+    every_fault(0);
+}
+
+#[test]
+fn d02_d03_d08_d09_d10_d11_d39_every_fault_of_an_ach_payment_is_told_as_the_table_says() {
+    every_fault(1);
+}
+
+#[test]
+fn d02_d03_d08_d09_d10_d11_d40_every_fault_of_a_token_payment_is_told_as_the_table_says() {
+    every_fault(2);
+}
+
+#[test]
+fn d02_d03_d08_d09_d10_d11_every_fault_of_a_void_is_told_as_the_table_says() {
+    every_fault(3);
+}
+
+#[test]
+fn d12_every_fault_of_a_look_up_of_a_transaction_is_told_as_the_table_says() {
+    every_fault(4);
+}
+
+#[test]
+fn d12_every_fault_of_a_look_up_of_a_customer_is_told_as_the_table_says() {
+    every_fault(5);
+}
+
+/// Several at a time, because most of the time a deadline or a pause is waited for.
+fn every_fault(command: usize) {
+    let kinds = kinds();
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let case = &every_command()[command];
+                let sandbox =
+                    Sandbox::builder().api_key(KEY).start_blocking().expect("a loopback port is free");
+                while let Some(kind) = kinds.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    every_phase(&sandbox, case, *kind);
+                }
+            });
+        }
+    });
+}
+
+fn every_phase(sandbox: &BlockingSandbox, case: &Case, kind: FaultKind) {
+    let [before, after, late] = PHASES.map(|phase| {
+        // A server that accepts connections cannot refuse one, so the sandbox resets it.
+        let shown = if kind == FaultKind::Refuse { FaultKind::Reset } else { kind };
+        let phase = if kind == FaultKind::Refuse { Phase::BeforeCommit } else { phase };
+        what_happens(case.operation, shown, phase)
+    });
+    let told_before = one_fault(sandbox, case, kind, Phase::BeforeCommit, before);
+    let told_after = one_fault(sandbox, case, kind, Phase::AfterCommit, after);
+    if before.told == after.told && before.told != Told::PROCESSED {
+        assert_eq!(told_before, told_after, "{kind:?}: whether the service acted or not, it cannot be seen");
+    }
+    one_fault(sandbox, case, kind, Phase::Late, late);
+}
+
+/// Gives the document but for what is another at every call.
+fn one_fault(
+    sandbox: &BlockingSandbox,
+    case: &Case,
+    kind: FaultKind,
+    phase: Phase,
+    fact: WhatHappens,
+) -> Value {
+    let gateway = sandbox.gateway();
+    gateway.reset_to(&fixtures());
+    // A look-up is repeated twice, unless it is asked to wait for longer than its deadline.
+    let fault = Fault::on(case.operation).at(phase).show(kind).times(3).retry_after("120");
+    let what = format!("{fault:?}");
+    gateway.arm(fault);
+    let books = Books::of(gateway);
+
+    let timeout = if never_ends(kind, fact) { "2" } else { "60" };
+    let shape = if phase == Phase::Late { "text" } else { "json" };
+    let ended = case.run(sandbox.base_url(), &["--timeout", timeout, "--output", shape]);
+
+    assert_eq!(ended.code, Some(i32::from(fact.told.exit_code)), "{what}: {ended:?}");
+    let requests = gateway.requests().len();
+    assert!(requests <= if case.moves_money() { 1 } else { 3 }, "{what}: sent {requests} times");
+    books.assert_effect(case.operation, fact.effect, &what);
+    if shape == "text" {
+        assert_text(&ended, case.operation, fact.told, &what);
+        Value::Null
+    } else {
+        checked_document(&ended, case.operation, kind, fact.told, &what)
+    }
+}
+
+fn fixtures() -> Fixtures {
+    let json = r#"{"transactions": [{"TransactionId": "txn_1", "Amount": 10.50, "TransactionType": 2, "Voided": false}]}"#;
+    Fixtures::from_json(json).expect("a good fixture")
+}
+
+fn never_ends(kind: FaultKind, fact: WhatHappens) -> bool {
+    match kind {
+        FaultKind::Stall => true,
+        FaultKind::Delay { .. } | FaultKind::Drip { .. } => fact.told != Told::PROCESSED,
+        _ => false,
+    }
+}
+
+/// What a program reads.
+fn checked_document(
+    ended: &Ended,
+    operation: OperationName,
+    kind: FaultKind,
+    told: Told,
+    what: &str,
+) -> Value {
+    let mut document = ended.json();
+    assert_eq!(document["outcome"], told.document_outcome(), "{what}: {ended:?}");
+    if told == Told::PROCESSED {
+        return document;
+    }
+    let error = &document["error"];
+    let message = error["message"].as_str().expect("a message");
+    let advice = match (told.outcome, operation.moves_money()) {
+        (Some(Outcome::NotProcessed), true) => "; nothing was processed: it is safe to send it again",
+        (Some(Outcome::Rejected), true) => "; it was refused: correct the cause, then send a new request",
+        (Some(Outcome::Unknown), _) => "; it may have been processed: do not send it again, ",
+        _ => "; a look-up moves nothing: ",
+    };
+    assert!(message.contains(advice), "{what}: {message}");
+    let has_status = matches!(kind, FaultKind::Status { .. } | FaultKind::Html { .. });
+    let pause = if has_status { json!(120) } else { Value::Null };
+    assert_eq!(error["retry_after_seconds"], pause, "{what}: {error}");
+    let is_unknown = told == Told::UNKNOWN;
+    assert_eq!(error["sent_at"].is_string(), is_unknown, "{what}: {error}");
+    assert!(!is_unknown || operation != OperationName::Void || error["transaction_id"] == "txn_1", "{error}");
+
+    let another_id = error["transaction_id"].as_str().filter(|id| *id != "txn_1").map(str::to_owned);
+    let error = document["error"].as_object_mut().expect("an object");
+    error.remove("sent_at");
+    error.remove("request_id");
+    let text = document.to_string();
+    match another_id {
+        Some(id) => json!(text.replace(&id, "ID")),
+        None => json!(text),
+    }
+}
+
+/// What a person reads first.
+fn assert_text(ended: &Ended, operation: OperationName, told: Told, what: &str) {
+    let is_look_up_of_a_transaction = operation == OperationName::GetTransaction;
+    let heading = match (told.outcome, operation.moves_money()) {
+        (None, true) => "PROCESSED (HTTP 200)",
+        (None, false) => "FOUND (HTTP 200)",
+        (Some(Outcome::NotProcessed), true) => "NOT PROCESSED, it is safe to run it again (exit code 3)",
+        (Some(Outcome::Rejected), true) => "REJECTED (exit code ",
+        (Some(Outcome::Unknown), _) => "OUTCOME UNKNOWN, do not run it again: ",
+        (Some(Outcome::NotProcessed), false) if is_look_up_of_a_transaction => {
+            "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again (exit code 3)"
+        }
+        (Some(Outcome::NotProcessed), false) => "NOT LOOKED UP, it is safe to run it again (exit code 3)",
+        (Some(Outcome::Rejected), false) if ended.stderr.starts_with("NOT FOUND") => "NOT FOUND",
+        (Some(Outcome::Rejected), false) => "LOOK-UP REJECTED",
+    };
+    let text = if told == Told::PROCESSED { &ended.stdout } else { &ended.stderr };
+    assert!(text.starts_with(heading), "{what}: {text}");
+    if told == Told::UNKNOWN {
+        assert!(text.contains("\n  sent at "), "{what}: {text}");
+        assert!(!text.contains("retry after"), "no pause after which it might be sent again: {what}: {text}");
+        let step = if operation == OperationName::Void || text.contains("\n  TransactionId ") {
+            "payments transaction get txn_"
+        } else {
+            "reconcile by amount, time and your reference"
+        };
+        assert!(text.contains(step), "{what}: {text}");
+    }
+}
