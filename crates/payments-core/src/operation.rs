@@ -96,7 +96,7 @@ pub trait Operation: sealed::Describe {
         let secrets = Secrets::new(self.secrets(), endpoint.api_key());
         match (judgement, data) {
             (Judgement::Processed, Some(mut data)) => {
-                Self::other_fields(&mut data).redact_echoes(secrets.as_slice());
+                Self::redact_echoes(&mut data, secrets.as_slice());
                 Ok(Success::new(data, Metadata::new(&answer, &body, &secrets)))
             }
             _ => Err(refusal(self, judgement, &answer, &body, &secrets)),
@@ -123,7 +123,7 @@ impl<T: sealed::Describe> Operation for T {}
 
 pub(crate) mod sealed {
     use http::Uri;
-    use payments_model::{Answer, OtherFields, SecretBytes, TransactionId};
+    use payments_model::{Answer, SecretBytes, TransactionId};
 
     use crate::{Endpoint, Error, OperationName};
 
@@ -157,8 +157,8 @@ pub(crate) mod sealed {
         /// What a success must hold, if the answer holds it.
         fn data(&self, answer: &Answer<'_>) -> Option<Self::Data>;
 
-        /// The part of it that the interface does not have.
-        fn other_fields(data: &mut Self::Data) -> &mut OtherFields;
+        /// Takes these secrets out of it, with which the service may answer.
+        fn redact_echoes(data: &mut Self::Data, secrets: &[&str]);
 
         /// The transaction that a success is about.
         fn transaction_id(data: &Self::Data) -> Option<&str>;
@@ -203,7 +203,7 @@ fn refusal<O: Operation + ?Sized>(
         _ => Found::default(),
     };
     if let Some(record) = &mut found.record {
-        record.other.redact_echoes(secrets.as_slice());
+        record.redact_echoes(secrets.as_slice());
     }
     if found.transaction_id.is_none() && O::NAME.moves_money() {
         found.transaction_id = salvage_transaction_id(answer.body());

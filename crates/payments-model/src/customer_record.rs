@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::record_fields::{
     Personal, RecordMembers, RecordSink, RecordWriter, read_code, read_customer_id, read_integer, read_text,
+    redact_echoes,
 };
 use crate::{CustomerId, Field, OtherFields};
 
@@ -59,6 +60,42 @@ impl CustomerRecord {
             state_id: Field::Absent,
             other: OtherFields::default(),
         }
+    }
+
+    /// Replaces every field that holds one of these secrets, the secrets of the request that it answers.
+    ///
+    /// The other fields as [`OtherFields::redact_echoes`] does it. Of those that the interface has, a text with fewer than
+    /// twelve digits and whatever was readable as something else than a text are left alone.
+    pub fn redact_echoes(&mut self, secrets: &[&str]) {
+        let Self {
+            customer_id,
+            customer_name,
+            email,
+            phone_number,
+            country_id,
+            country_code,
+            address,
+            city,
+            postal_code,
+            state_id,
+            other,
+        } = self;
+        redact_echoes(
+            [
+                customer_id,
+                customer_name,
+                email,
+                phone_number,
+                country_id,
+                country_code,
+                address,
+                city,
+                postal_code,
+                state_id,
+            ],
+            secrets,
+        );
+        other.redact_echoes(secrets);
     }
 
     /// `None` if the text is not a JSON object.

@@ -19,7 +19,8 @@ pub enum Field<T> {
     /// other way round.
     Value(T),
     /// The field holds something else, or appears more than once. The JSON is kept: the value itself, or for
-    /// a repeated field an array of all its values in order.
+    /// a repeated field an array of all its values in order. What stands in it under a name of card or account
+    /// data is replaced by `"[redacted]"`.
     Unreadable(RawJson),
 }
 

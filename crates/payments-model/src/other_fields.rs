@@ -1,7 +1,6 @@
 use std::fmt;
 
 use crate::RawJson;
-use crate::json_tokens::redact_nested;
 use crate::redact::{REDACTED, is_secret_name};
 use crate::scrub::Secrets;
 use crate::violation::printable_field_name;
@@ -18,11 +17,7 @@ impl OtherFields {
     /// Adds a field after the others. A repeated name is kept twice.
     pub fn insert(&mut self, name: impl Into<String>, value: RawJson) {
         let name = name.into();
-        let value = if is_secret_name(&name) {
-            RawJson::redacted()
-        } else {
-            redact_nested(value.text()).map_or(value, RawJson::from_json_text)
-        };
+        let value = if is_secret_name(&name) { RawJson::redacted() } else { value.redact_nested() };
         self.0.push((name, value));
     }
 
@@ -77,7 +72,7 @@ impl fmt::Debug for OtherFields {
     }
 }
 
-const SHORTEST_ECHO: usize = 5;
+pub(crate) const SHORTEST_ECHO: usize = 5;
 
 #[cfg(test)]
 mod tests {

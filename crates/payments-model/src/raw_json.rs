@@ -2,6 +2,7 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
+use crate::json_tokens::redact_nested;
 use crate::redact::REDACTED;
 
 /// A JSON value kept exactly as the service sent it, because this crate has no type for it.
@@ -29,6 +30,11 @@ impl RawJson {
     /// Keeps a text that is JSON by construction; should it ever not be, a marker takes its place.
     pub(crate) fn from_json_text(text: String) -> Self {
         RawValue::from_string(text).map_or_else(|_| Self(RawValue::NULL.to_owned()), Self)
+    }
+
+    /// The value without what stands under names of card or account data in it.
+    pub(crate) fn redact_nested(self) -> Self {
+        redact_nested(self.text()).map_or(self, Self::from_json_text)
     }
 
     pub(crate) fn redacted() -> Self {

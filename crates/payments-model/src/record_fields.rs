@@ -8,7 +8,9 @@ use serde_json::value::RawValue;
 
 use crate::json_object::{for_each_member, integer, is_null, text, text_or_integer, text_or_number};
 use crate::json_writer::ObjectWriter;
+use crate::other_fields::SHORTEST_ECHO;
 use crate::redact::{REDACTED, Redacted};
+use crate::scrub::Secrets;
 use crate::{
     Amount, CustomerId, Field, MaskedCard, OtherFields, RawJson, TransactionId, TransactionTypeCode, scrub,
 };
@@ -44,10 +46,9 @@ impl<'a> RecordMembers<'a> {
         match self.raw(name) {
             Raw::Absent => Field::Absent,
             Raw::Once(raw) if is_null(raw) => Field::Null,
-            Raw::Once(raw) => {
-                read(raw).map_or_else(|| Field::Unreadable(RawJson::from_raw(raw)), Field::Value)
-            }
-            Raw::Repeated(all) => Field::Unreadable(all),
+            Raw::Once(raw) => read(raw)
+                .map_or_else(|| Field::Unreadable(RawJson::from_raw(raw).redact_nested()), Field::Value),
+            Raw::Repeated(all) => Field::Unreadable(all.redact_nested()),
         }
     }
 
@@ -87,6 +88,53 @@ impl<'a> RecordMembers<'a> {
         Raw::Repeated(RawJson::from_json_text(array))
     }
 }
+
+/// Replaces each field that holds one of a request's secrets; see [`OtherFields::redact_echoes`].
+///
+/// Every answer has these fields, and to prepare a search for secrets in them would cost more than to read the record. So
+/// nothing is searched but what is in a wrong shape, and texts with so many digits that a card or an account can be among
+/// them.
+pub(crate) fn redact_echoes<const COUNT: usize>(fields: [&mut dyn MayEcho; COUNT], secrets: &[&str]) {
+    let suspects = fields.into_iter().filter(|field| field.is_suspect());
+    let mut searched = None;
+    for field in suspects {
+        field.redact_echo(searched.get_or_insert_with(|| Secrets::new(secrets, SHORTEST_ECHO)));
+    }
+}
+
+/// A field in which the service may have put something of the request.
+pub(crate) trait MayEcho {
+    fn is_suspect(&self) -> bool;
+
+    fn redact_echo(&mut self, secrets: &Secrets);
+}
+
+impl<T: WireValue> MayEcho for Field<T> {
+    fn is_suspect(&self) -> bool {
+        match self {
+            Self::Absent | Self::Null => false,
+            Self::Value(value) => {
+                let digits = value.text().map_or(0, |text| text.bytes().filter(u8::is_ascii_digit).count());
+                digits >= FEWEST_DIGITS
+            }
+            Self::Unreadable(_) => true,
+        }
+    }
+
+    fn redact_echo(&mut self, secrets: &Secrets) {
+        let is_echo = match self {
+            Self::Absent | Self::Null => false,
+            Self::Value(value) => value.text().is_some_and(|text| secrets.stand_in(text)),
+            Self::Unreadable(raw) => secrets.stand_in(raw.text()),
+        };
+        if is_echo {
+            *self = Self::Unreadable(RawJson::redacted());
+        }
+    }
+}
+
+/// Of a card number; few texts have as many.
+const FEWEST_DIGITS: usize = 12;
 
 enum Raw<'a> {
     Absent,
@@ -214,6 +262,11 @@ pub(crate) trait WireValue {
 
     /// The same to JSON at once.
     fn put(&self, name: &'static str, out: &mut ObjectWriter<'_>);
+
+    /// The value itself where it is a text that the service chose.
+    fn text(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl WireValue for Amount {
@@ -257,6 +310,10 @@ macro_rules! written_as_text {
 
             fn put(&self, name: &'static str, out: &mut ObjectWriter<'_>) {
                 out.text(name, self.as_str());
+            }
+
+            fn text(&self) -> Option<&str> {
+                Some(self.as_str())
             }
         })*
     };

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::json_writer::write_object;
 use crate::record_fields::{
     Personal, RecordMembers, RecordSink, RecordWriter, Scrubbed, read_amount, read_code, read_integer,
-    read_text, read_type,
+    read_text, read_type, redact_echoes,
 };
 use crate::{Amount, Field, MaskedCard, OtherFields, TransactionId, TransactionTypeCode};
 
@@ -111,6 +111,52 @@ impl TransactionRecord {
             let Ok(()) = self.write(out);
         });
         json
+    }
+
+    /// Replaces every field that holds one of these secrets, the secrets of the request that it answers.
+    ///
+    /// The other fields as [`OtherFields::redact_echoes`] does it. Of those that the interface has, a text with fewer than
+    /// twelve digits and whatever was readable as something else than a text are left alone. So is the
+    /// identifier, which is what a payment is found by.
+    pub fn redact_echoes(&mut self, secrets: &[&str]) {
+        let Self {
+            transaction_id: _,
+            base_amount,
+            amount,
+            card_number,
+            billing_email,
+            billing_customer_name,
+            billing_address,
+            billing_city,
+            billing_state,
+            billing_postal_code,
+            billing_country,
+            billing_country_code,
+            billing_phone_number,
+            transaction_type,
+            status,
+            other,
+        } = self;
+        redact_echoes(
+            [
+                base_amount,
+                amount,
+                card_number,
+                billing_email,
+                billing_customer_name,
+                billing_address,
+                billing_city,
+                billing_state,
+                billing_postal_code,
+                billing_country,
+                billing_country_code,
+                billing_phone_number,
+                transaction_type,
+                status,
+            ],
+            secrets,
+        );
+        other.redact_echoes(secrets);
     }
 
     fn write<W: RecordSink>(&self, mut out: W) -> Result<W::Ok, W::Error> {

@@ -1,5 +1,5 @@
 use http::Uri;
-use payments_model::{Answer, CustomerId, CustomerRecord, OtherFields};
+use payments_model::{Answer, CustomerId, CustomerRecord};
 
 use super::sealed::Describe;
 use crate::{Endpoint, Error, OperationName};
@@ -30,8 +30,8 @@ impl Describe for GetCustomer {
         answer.customer_record()
     }
 
-    fn other_fields(data: &mut CustomerRecord) -> &mut OtherFields {
-        &mut data.other
+    fn redact_echoes(data: &mut CustomerRecord, secrets: &[&str]) {
+        data.redact_echoes(secrets);
     }
 
     fn transaction_id(_data: &CustomerRecord) -> Option<&str> {

@@ -1,5 +1,5 @@
 use http::Uri;
-use payments_model::{Answer, OtherFields, TransactionId, TransactionRecord};
+use payments_model::{Answer, TransactionId, TransactionRecord};
 
 use super::sealed::Describe;
 use crate::{Endpoint, Error, OperationName};
@@ -30,8 +30,8 @@ impl Describe for GetTransaction {
         answer.transaction_record()
     }
 
-    fn other_fields(data: &mut TransactionRecord) -> &mut OtherFields {
-        &mut data.other
+    fn redact_echoes(data: &mut TransactionRecord, secrets: &[&str]) {
+        data.redact_echoes(secrets);
     }
 
     fn transaction_id(data: &TransactionRecord) -> Option<&str> {

@@ -1,5 +1,5 @@
 use http::Uri;
-use payments_model::{Answer, OtherFields, SecretBytes, TokenTransaction, TransactionReceipt};
+use payments_model::{Answer, SecretBytes, TokenTransaction, TransactionReceipt};
 
 use super::sealed::Describe;
 use crate::{Endpoint, Error, OperationName};
@@ -21,8 +21,8 @@ impl Describe for TokenTransaction {
         answer.transaction_receipt()
     }
 
-    fn other_fields(data: &mut TransactionReceipt) -> &mut OtherFields {
-        &mut data.other
+    fn redact_echoes(data: &mut TransactionReceipt, secrets: &[&str]) {
+        data.other.redact_echoes(secrets);
     }
 
     fn transaction_id(data: &TransactionReceipt) -> Option<&str> {

@@ -1,5 +1,5 @@
 use http::Uri;
-use payments_model::{AchTransaction, Answer, CardTransaction, OtherFields, SecretBytes, TransactionRecord};
+use payments_model::{AchTransaction, Answer, CardTransaction, SecretBytes, TransactionRecord};
 
 use super::sealed::Describe;
 use crate::{Endpoint, Error, OperationName};
@@ -27,8 +27,8 @@ macro_rules! describe {
                 answer.transaction_record()
             }
 
-            fn other_fields(data: &mut TransactionRecord) -> &mut OtherFields {
-                &mut data.other
+            fn redact_echoes(data: &mut TransactionRecord, secrets: &[&str]) {
+                data.redact_echoes(secrets);
             }
 
             fn transaction_id(data: &TransactionRecord) -> Option<&str> {

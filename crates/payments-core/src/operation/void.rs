@@ -1,5 +1,5 @@
 use http::Uri;
-use payments_model::{Answer, OtherFields, SecretBytes, TransactionId, TransactionReceipt, Void};
+use payments_model::{Answer, SecretBytes, TransactionId, TransactionReceipt, Void};
 
 use super::sealed::Describe;
 use crate::{Endpoint, Error, OperationName};
@@ -39,8 +39,8 @@ impl Describe for Void {
         Some(VoidReceipt { voided: self.transaction_id().clone(), receipt })
     }
 
-    fn other_fields(data: &mut VoidReceipt) -> &mut OtherFields {
-        &mut data.receipt.other
+    fn redact_echoes(data: &mut VoidReceipt, secrets: &[&str]) {
+        data.receipt.other.redact_echoes(secrets);
     }
 
     fn transaction_id(data: &VoidReceipt) -> Option<&str> {

@@ -3,9 +3,9 @@
 use std::fmt::{Debug, Display};
 
 use payments_model::{
-    AchTransaction, Amount, Answer, Body, CardNumber, CardTransaction, ConvenienceFee, Cvv, Expiry,
-    OtherFields, RawJson, SecretBytes, Shipping, TokenTransaction, TransactionRecord, TransactionRequest,
-    Void,
+    AchTransaction, Amount, Answer, Body, CardNumber, CardTransaction, ConvenienceFee, CustomerRecord, Cvv,
+    Expiry, OtherFields, RawJson, SecretBytes, Shipping, TokenTransaction, TransactionRecord,
+    TransactionRequest, Void,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -171,7 +171,7 @@ fn s5_debug_of_bodies_and_records_shows_nothing_personal() {
     assert!(shown.contains("t_1") && shown.contains("************4242") && shown.contains("Note"), "{shown}");
     let customer = json!({ "CustomerId": "cus_1", "CustomerName": "A. Payer", "Email": "payer@example.com", "PhoneNumber": "555-0100",
         "Address": "Springfield", "City": "Springfield", "PostalCode": "94105", "CountryId": 840 });
-    let customer: payments_model::CustomerRecord = serde_json::from_str(&customer.to_string()).unwrap();
+    let customer: CustomerRecord = serde_json::from_str(&customer.to_string()).unwrap();
     assert_hidden(&customer, &PERSONAL);
     assert!(format!("{customer:?}").contains("cus_1"));
 }
@@ -199,6 +199,50 @@ fn d62_values_under_secret_names_never_get_into_a_record() {
     let mut other = OtherFields::default();
     other.insert("Cvv", RawJson::parse("123").unwrap());
     assert_eq!(other.get("Cvv").unwrap().text(), "\"[redacted]\"");
+}
+
+#[test]
+fn d62_values_under_secret_names_are_kept_by_no_field_of_the_wrong_shape_either() {
+    let json = r#"{"TransactionId":"t","Status":{"Cvv":"987","kept":1},"BillingCity":["x",{"pan":987}],"Amount":1,
+        "Amount":{"expiry":"987"}}"#;
+    let record: TransactionRecord = serde_json::from_str(json).unwrap();
+    let written = serde_json::to_string(&record).unwrap();
+    assert!(!written.contains("987") && written.contains(r#""kept":1"#), "{written}");
+    let json = r#"{"City":{"Cvv":"987"},"StateId":[{"iban":"987"}]}"#;
+    let customer: CustomerRecord = serde_json::from_str(json).unwrap();
+    let written = serde_json::to_string(&customer).unwrap();
+    assert!(!written.contains("987") && written.contains("StateId"), "{written}");
+}
+
+#[test]
+fn d62_echoes_are_taken_out_of_every_field_and_nothing_else_is() {
+    const CARD: &str = "4929000000006";
+    let names =
+        ["BaseAmount", "Amount", "BillingEmail", "BillingCustomerName", "BillingAddress", "BillingCity"];
+    let more =
+        ["BillingState", "BillingPostalCode", "BillingCountry", "BillingCountryCode", "BillingPhoneNumber"];
+    for name in names.into_iter().chain(more).chain(["TransactionType", "Status", "Other"]) {
+        for echo in [json!({ "a": [CARD] }), json!([format!("x{CARD}")])] {
+            let mut record: TransactionRecord =
+                serde_json::from_value(json!({ "TransactionId": "t", name: echo })).unwrap();
+            record.redact_echoes(&[CARD, "987"]);
+            let expected = json!({ "TransactionId": "t", name: "[redacted]" });
+            assert_eq!(serde_json::to_value(&record).unwrap(), expected);
+        }
+    }
+    let json = json!({ "TransactionId": "t", "Status": "1", "BillingPhoneNumber": "00 1 415 555 010 099",
+        "BillingCity": "987", "BillingAddress": format!("card {CARD}"), "Amount": 9.87 });
+    let mut record: TransactionRecord = serde_json::from_str(&json.to_string()).unwrap();
+    record.redact_echoes(&[CARD, "987"]);
+    let mut expected = json;
+    expected["BillingAddress"] = "[redacted]".into();
+    assert_eq!(serde_json::to_value(&record).unwrap(), expected);
+    let customer = json!({ "CustomerId": "cus_1", "City": ["sk_live_51H"], "Address": "12345678901234 sk_live_51H", "StateId": 5 });
+    let mut customer: CustomerRecord = serde_json::from_str(&customer.to_string()).unwrap();
+    customer.redact_echoes(&["sk_live_51H"]);
+    let expected =
+        json!({ "CustomerId": "cus_1", "City": "[redacted]", "Address": "[redacted]", "StateId": 5 });
+    assert_eq!(serde_json::to_value(&customer).unwrap(), expected);
 }
 
 #[test]
