@@ -1,4 +1,5 @@
 use std::error::Error as StdError;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -189,9 +190,11 @@ fn has_source(error: &reqwest::Error, is_it: impl Fn(&(dyn StdError + 'static)) 
 }
 
 fn is_tls(error: &(dyn StdError + 'static)) -> bool {
-    // An io::Error holds rustls' own error and does not name it as its source.
-    let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    inner.is_some_and(<dyn StdError + Send + Sync>::is::<rustls::Error>)
+    // An io::Error does not name what it holds as its source, and here one holds another.
+    match error.downcast_ref::<io::Error>() {
+        Some(error) => error.get_ref().is_some_and(|inner| is_tls(inner)),
+        None => error.is::<rustls::Error>(),
+    }
 }
 
 fn is_no_http(error: &(dyn StdError + 'static)) -> bool {

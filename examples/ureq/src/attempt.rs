@@ -20,10 +20,19 @@ pub(crate) struct Attempt {
     state: Mutex<State>,
 }
 
+/// How far an attempt got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Stage {
+    #[default]
+    Resolving,
+    Connecting,
+    /// A write of the request was begun. This is never taken back.
+    MayBeSent,
+}
+
 #[derive(Default)]
 struct State {
-    /// Whether a write of the request was begun. It is never taken back.
-    may_be_sent: bool,
+    stage: Stage,
     cancelled: bool,
     /// Whether the connection failed while the answer was read.
     broken: bool,
@@ -68,13 +77,18 @@ impl Attempt {
         self.total_ends.saturating_duration_since(Instant::now())
     }
 
+    /// The name has an address, and no pooled connection serves.
+    pub(crate) fn begin_connecting(&self) {
+        self.state().stage = Stage::Connecting;
+    }
+
     /// Asks for leave to write to `socket`; from then on the request may have been read.
     pub(crate) fn begin_write(&self, socket: &Weak<dyn ShutdownHandle>) -> io::Result<()> {
         let mut state = self.state();
         if state.cancelled {
             return Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the call was dropped"));
         }
-        state.may_be_sent = true;
+        state.stage = Stage::MayBeSent;
         state.socket = Some(Weak::clone(socket));
         Ok(())
     }
@@ -107,16 +121,19 @@ impl Attempt {
         }
     }
 
+    pub(crate) fn stage(&self) -> Stage {
+        self.state().stage
+    }
+
     /// Why there is no status, with the evidence of how far the request got.
     pub(crate) fn no_status(
         &self,
         kind: TransportErrorKind,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> TransportError {
-        let evidence = if self.state().may_be_sent {
-            TransportError::unknown(kind)
-        } else {
-            TransportError::not_processed(kind)
+        let evidence = match self.stage() {
+            Stage::Resolving | Stage::Connecting => TransportError::not_processed(kind),
+            Stage::MayBeSent => TransportError::unknown(kind),
         };
         evidence.with_source(source)
     }

@@ -104,3 +104,54 @@ impl fmt::Debug for Threads {
         f.debug_struct("Threads").field("most", &self.most).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// Generous: it only keeps a test that fails from waiting for ever.
+    const AMPLE: Duration = Duration::from_secs(60);
+
+    /// The name of the thread that does the next job.
+    fn thread_of_next_job(threads: &Threads) -> thread::ThreadId {
+        let (tell, told) = mpsc::channel();
+        threads.start(move || tell.send(thread::current().id()).unwrap()).unwrap();
+        told.recv_timeout(AMPLE).unwrap()
+    }
+
+    fn wait_until_idle(threads: &Threads, count: usize) {
+        while threads.shared.state().idle != count {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_thread_that_is_free_is_used_again() {
+        let threads = Threads::at_most(2);
+        let first = thread_of_next_job(&threads);
+        wait_until_idle(&threads, 1);
+        assert_eq!(thread_of_next_job(&threads), first);
+    }
+
+    #[test]
+    fn one_call_too_many_is_refused_and_not_kept_waiting() {
+        let threads = Threads::at_most(1);
+        let (release, gate) = mpsc::channel::<()>();
+        threads.start(move || gate.recv().unwrap_or_default()).unwrap();
+        let refused = threads.start(|| {}).unwrap_err();
+        assert_eq!(refused.to_string(), "all 1 threads for calls are busy");
+        drop(release);
+        wait_until_idle(&threads, 1);
+        assert!(threads.start(|| {}).is_ok());
+    }
+
+    #[test]
+    fn a_job_that_panics_takes_no_thread_with_it() {
+        let threads = Threads::at_most(1);
+        threads.start(|| panic!("on purpose")).unwrap();
+        wait_until_idle(&threads, 1);
+        thread_of_next_job(&threads);
+    }
+}

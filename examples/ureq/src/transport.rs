@@ -11,9 +11,9 @@ use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequ
 use ureq::config::AutoHeaderValue;
 use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
 use ureq::unversioned::resolver::DefaultResolver;
-use ureq::{Agent, AsSendBody, Body, Timeout};
+use ureq::{Agent, AsSendBody, Body};
 
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, Stage};
 use crate::threads::Threads;
 use crate::wire::WireConnector;
 
@@ -114,7 +114,7 @@ fn call(
     } else {
         run(attempt, agent, Request::from_parts(head, &body[..]))
     };
-    let answer = answer.map_err(|error| attempt.no_status(kind_of(&error), error))?;
+    let answer = answer.map_err(|error| attempt.no_status(kind_of(&error, attempt.stage()), error))?;
 
     // An answer with two ends may be somebody else's: its status is not believed either.
     if has_ambiguous_length(answer.headers()) {
@@ -178,17 +178,16 @@ fn has_ambiguous_length(headers: &HeaderMap) -> bool {
 }
 
 /// For people and logs alone: what it proves was decided by the attempt.
-fn kind_of(error: &ureq::Error) -> TransportErrorKind {
+fn kind_of(error: &ureq::Error, stage: Stage) -> TransportErrorKind {
     match error {
-        ureq::Error::Timeout(Timeout::Resolve) | ureq::Error::HostNotFound => TransportErrorKind::Resolve,
         ureq::Error::Timeout(_) => TransportErrorKind::Timeout,
         ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::TlsRequired => TransportErrorKind::Tls,
         ureq::Error::Io(error) if is_tls(error) => TransportErrorKind::Tls,
-        ureq::Error::ConnectionFailed => TransportErrorKind::Connect,
-        ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            TransportErrorKind::Connect
-        }
-        ureq::Error::Io(_) => TransportErrorKind::Closed,
+        ureq::Error::Io(_) | ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => match stage {
+            Stage::Resolving => TransportErrorKind::Resolve,
+            Stage::Connecting => TransportErrorKind::Connect,
+            Stage::MayBeSent => TransportErrorKind::Closed,
+        },
         ureq::Error::Protocol(_) | ureq::Error::Http(_) | ureq::Error::LargeResponseHeader(..) => {
             TransportErrorKind::Protocol
         }

@@ -22,6 +22,7 @@ impl Connector for WireConnector {
         chained: Option<()>,
     ) -> Result<Option<Self::Out>, Error> {
         let attempt = Attempt::current().ok_or(Error::ConnectionFailed)?;
+        attempt.begin_connecting();
         let mut timeout = details.timeout;
         timeout.after = timeout.after.min(Duration::from(attempt.time_to_connect()));
 
