@@ -147,6 +147,11 @@ impl Client {
                 return Err(error);
             }
             self.shared.timer.sleep(pause).await;
+            // The pause may have taken longer than it was to, as when the computer was asleep. There is no time left to ask
+            // again, and what the last attempt said is worth more than a time-out.
+            if left().is_zero() {
+                return Err(error);
+            }
             attempt += 1;
         }
     }

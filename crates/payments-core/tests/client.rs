@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::future::{Future, pending};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -221,6 +221,22 @@ fn d12_d23_all_attempts_of_a_lookup_share_one_deadline() {
     let totals: Vec<u64> =
         script.deadlines.lock().unwrap().iter().map(|given| given.total().as_secs()).collect();
     assert_eq!(totals, [10, 7, 4, 1]);
+}
+
+#[test]
+fn d12_d23_a_lookup_whose_deadline_passed_during_a_pause_is_not_sent_again() {
+    let clock = ManualClock::new();
+    let script = Script::new([unavailable("3"), found()]);
+    let client = builder(&script, &clock).total_timeout(Duration::from_secs(10)).build();
+    let id = id();
+    let mut call = pin!(client.transaction(&id));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(call.as_mut().poll(&mut context).is_pending());
+    // A computer that was asleep: the pause was to end after three seconds.
+    clock.advance(Duration::from_secs(3600));
+    let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else { panic!("it has no time left") };
+    assert_eq!(error.http_status().map(|status| status.as_u16()), Some(503), "the answer that it did get");
+    assert_eq!(script.sent(), 1);
 }
 
 #[test]
