@@ -83,6 +83,29 @@ impl ManualClock {
         wakers.into_iter().for_each(Waker::wake);
     }
 
+    /// When the earliest pending sleep ends, on the scale of [`elapsed`](Self::elapsed), or `None` if nobody sleeps.
+    ///
+    /// A test with several calls at once moves a standing clock from one end to the next with it, so that no sleeper is
+    /// passed over:
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use payments_core::Timer;
+    /// use payments_fake::ManualClock;
+    ///
+    /// let clock = ManualClock::new();
+    /// let _later = clock.sleep(Duration::from_secs(5));
+    /// let _sooner = clock.sleep(Duration::from_secs(2));
+    /// let next = clock.next_end().expect("two sleeps are pending");
+    /// clock.advance(next - clock.elapsed());
+    /// assert_eq!(clock.elapsed(), Duration::from_secs(2));
+    /// ```
+    pub fn next_end(&self) -> Option<Duration> {
+        let state = self.state();
+        let (earliest, _) = state.sleeps.first_key_value()?;
+        Some(earliest.end.max(state.elapsed))
+    }
+
     /// How far this clock has moved since it was made.
     pub fn elapsed(&self) -> Duration {
         self.state().elapsed
