@@ -1,5 +1,7 @@
 //! What is refused before anything is sent, and says so.
 
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
 use std::time::Duration;
 
 use bytes::Bytes;
