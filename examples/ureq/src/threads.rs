@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     /// Generous: it only keeps a test that fails from waiting for ever.
-    const AMPLE: Duration = Duration::from_secs(60);
+    const AMPLE: Duration = Duration::from_mins(1);
 
     /// The name of the thread that does the next job.
     fn thread_of_next_job(threads: &Threads) -> thread::ThreadId {
