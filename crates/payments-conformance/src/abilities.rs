@@ -74,8 +74,4 @@ impl Abilities {
     pub(crate) fn deviation_of(&self, contract: &str) -> Option<&str> {
         self.deviations.iter().find(|(name, _)| name == contract).map(|(_, reason)| reason.as_str())
     }
-
-    pub(crate) fn deviations(&self) -> impl Iterator<Item = &str> {
-        self.deviations.iter().map(|(name, _)| name.as_str())
-    }
 }

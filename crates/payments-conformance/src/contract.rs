@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::authority::Authority;
 use crate::breach::Breach;
 use crate::conversation::Conversation;
+use crate::proxy_child::ProxyChild;
 use crate::script::{Act, Script};
 use crate::server::{Greeting, Server};
-use crate::switch::Switch;
 use crate::trial::Trial;
 use crate::{Abilities, Ability, Journal, Setup, Stack, Verdict};
 
@@ -42,6 +42,10 @@ impl Contract {
         body: impl Fn(&Stage<'_, S>) -> Result<(), Breach>,
     ) -> Verdict {
         let abilities = stack.abilities();
+        if ProxyChild::of_this_process().is_some() {
+            let reason = format!("this process is for {}", ProxyChild::CONTRACT);
+            return Verdict::not_applicable(self.name, reason);
+        }
         if let Some(reason) = self.needs.iter().find_map(|ability| abilities.missing(*ability)) {
             return Verdict::not_applicable(self.name, reason.to_owned());
         }
@@ -276,10 +280,4 @@ impl<S: Stack> Stage<'_, S> {
             self.contract.why,
         )
     }
-}
-
-/// A gate: what opens it, and what waits at it for as long as a contract may last.
-pub(crate) fn gate() -> (Switch, Switch) {
-    let switch = Switch::default();
-    (switch.clone(), switch)
 }

@@ -20,11 +20,7 @@ use std::thread;
 /// #     type Transport = MyTransport;
 /// #     fn transport(&self, _: &Setup) -> MyTransport { MyTransport }
 /// # }
-/// mod conformance {
-///     use super::MyStack;
-///
-///     payments_conformance::contract_tests!(MyStack::new());
-/// }
+/// payments_conformance::contract_tests!(MyStack::new());
 /// ```
 #[macro_export]
 macro_rules! contract_tests {

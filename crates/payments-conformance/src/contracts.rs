@@ -5,9 +5,15 @@
 //! panics, and neither key nor card number is in anything that a program may print of the result.
 
 pub mod answers;
+pub mod broken_answers;
+pub mod connections;
+pub mod deadlines;
+pub mod environment;
+pub mod limits;
 pub mod lost_answers;
 pub mod never_sent;
 pub mod requests;
+pub mod secrecy;
 
 use crate::{Stack, Verdict};
 
@@ -21,10 +27,66 @@ macro_rules! __each_contract {
         $crate::$callback! {
             $arguments
             requests::a_payment_arrives_byte_for_byte,
+            requests::a_look_up_arrives_byte_for_byte,
+            requests::a_large_payment_arrives_byte_for_byte,
+            requests::nothing_else_is_added_to_a_request,
             answers::every_status_from_200_to_599_is_an_answer,
+            answers::redirects_are_not_followed,
+            answers::bodies_arrive_whole_in_every_framing,
+            answers::an_answer_without_a_body_ends_at_its_head,
+            answers::an_encoded_answer_is_not_decoded,
+            answers::repeated_and_unreadable_headers_survive,
+            answers::interim_answers_are_skipped,
+            answers::an_answer_as_long_as_the_cap_is_whole,
+            answers::an_answer_in_single_bytes_is_whole,
+            broken_answers::a_truncated_body_is_answered_and_kept,
+            broken_answers::a_chunked_body_without_its_end_is_answered,
+            broken_answers::a_broken_chunk_is_answered_and_ends_the_connection,
+            broken_answers::a_body_broken_off_by_a_reset_is_answered,
+            broken_answers::a_body_cut_without_goodbye_is_not_whole,
+            broken_answers::a_body_over_the_cap_is_cut_at_the_cap,
+            broken_answers::an_ambiguous_length_is_refused,
             lost_answers::fin_after_the_request_is_unknown,
             lost_answers::reset_after_the_request_is_unknown,
+            lost_answers::fin_within_the_head_is_unknown,
+            lost_answers::garbage_is_unknown,
+            lost_answers::odd_heads_are_never_not_processed,
+            lost_answers::reset_during_the_request_is_unknown,
+            lost_answers::an_early_answer_is_an_answer_or_unknown,
+            lost_answers::a_connection_closed_at_once_is_an_error,
             never_sent::refused_is_not_processed,
+            never_sent::an_unknown_host_is_not_processed,
+            never_sent::an_untrusted_certificate_is_not_processed,
+            never_sent::a_certificate_for_another_host_is_not_processed,
+            never_sent::an_expired_certificate_is_not_processed,
+            never_sent::a_server_without_tls_is_sent_nothing,
+            never_sent::a_broken_handshake_is_not_processed,
+            never_sent::a_stalled_handshake_ends_with_the_connect_deadline,
+            deadlines::silence_ends_with_the_total_deadline,
+            deadlines::a_dripping_body_ends_with_the_total_deadline,
+            deadlines::a_dripping_head_ends_with_the_total_deadline,
+            deadlines::a_server_that_stops_reading_ends_with_the_total_deadline,
+            deadlines::a_slow_answer_within_the_deadline_is_an_answer,
+            deadlines::a_deadline_of_zero_ends_the_call,
+            deadlines::the_longest_deadline_is_no_overflow,
+            limits::an_endless_body_is_read_to_the_cap,
+            limits::an_endless_head_is_given_up,
+            limits::a_hundred_thousand_headers_are_an_answer_or_an_error,
+            limits::endless_interim_answers_end_with_the_deadline,
+            limits::an_absurd_length_reserves_no_memory,
+            connections::a_connection_is_used_again,
+            connections::a_connection_seen_to_be_closed_is_replaced,
+            connections::a_close_that_crosses_a_request_is_told_honestly,
+            connections::an_answer_nobody_asked_for_is_nobodys,
+            connections::a_connection_announced_to_close_is_not_used,
+            connections::two_servers_never_share_a_connection,
+            connections::a_dropped_call_closes_its_connection,
+            connections::a_call_dropped_while_it_sends_stops_sending,
+            connections::sixty_four_at_once_get_their_own_answers,
+            connections::five_thousand_payments_arrive_at_most_once,
+            environment::the_proxy_of_the_environment_is_ignored,
+            environment::no_runtime_is_no_panic,
+            secrecy::what_comes_back_shows_no_secret,
         }
     };
 }

@@ -54,8 +54,6 @@
 //! a contract measures time, the goal stands beside the figure, and only a multiple of it fails. It needs no network
 //! but the loopback interface, and no name server that answers.
 
-#![allow(dead_code, reason = "most contracts are still to come")]
-
 mod abilities;
 mod authority;
 mod block_on;
@@ -66,6 +64,8 @@ mod contract_tests;
 pub mod contracts;
 mod conversation;
 mod journal;
+mod proxy_child;
+mod random;
 mod received;
 mod report;
 mod script;
@@ -73,6 +73,7 @@ mod secrets;
 mod seen;
 mod server;
 mod setup;
+mod situations;
 mod stack;
 mod switch;
 mod trial;

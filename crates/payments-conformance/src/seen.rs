@@ -90,10 +90,9 @@ impl Seen {
         Ok(self)
     }
 
-    /// The call ended within `grace` of its total deadline, and not before it.
-    pub(crate) fn must_end_with_the_deadline(&self, grace: Duration) -> Result<Duration, Breach> {
-        let tolerance = Duration::from_millis(5);
-        if self.took + tolerance < self.total || self.took > self.total + grace {
+    /// The call ended with its total deadline; gives by how much it was late.
+    pub(crate) fn must_end_with_the_deadline(&self) -> Result<Duration, Breach> {
+        if self.took + CLOCKS_DIFFER < self.total || self.took > self.total + NOISE {
             return Err(Breach::new(format!(
                 "the call of {} ended after {:.0?}; its total deadline was {:.0?}, and it should have ended with it",
                 self.id, self.took, self.total
@@ -144,3 +143,9 @@ fn sources(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+/// A stack may count by a coarser clock than the kit's.
+const CLOCKS_DIFFER: Duration = Duration::from_millis(10);
+
+/// The goal is 50 ms, and the figure is in the report. A busy machine can take this much longer.
+const NOISE: Duration = Duration::from_secs(2);

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use payments_core::{Delivery, Transport};
 
 use crate::breach::Breach;
-use crate::charge::{Charge, ID_HEADER};
+use crate::charge::{AMPLE, Charge, ID_HEADER};
 use crate::secrets;
 use crate::seen::Seen;
 use crate::server::Server;
-use crate::switch::{Switch, join_all, unless};
+use crate::switch::{Switch, unless};
 use crate::{Journal, Stack};
 
 /// One transport against one server, and everything that was done with it.
@@ -46,10 +46,6 @@ impl<'a, S: Stack> Trial<'a, S> {
         Self { stack, transport, server, journal, base_url, next, calls }
     }
 
-    pub(crate) fn transport(&self) -> &S::Transport {
-        &self.transport
-    }
-
     pub(crate) fn journal(&self) -> &Journal {
         &self.journal
     }
@@ -79,12 +75,8 @@ impl<'a, S: Stack> Trial<'a, S> {
 
     /// Makes one call and waits for its end.
     pub(crate) fn send(&self, charge: Charge) -> Result<Seen, Breach> {
-        self.block_on(self.call(charge))?
-    }
-
-    /// Makes many calls at once and waits for all of them.
-    pub(crate) fn send_all(&self, charges: Vec<Charge>) -> Result<Vec<Seen>, Breach> {
-        self.block_on(join_all(charges.into_iter().map(|charge| self.call(charge))))?.into_iter().collect()
+        let patience = charge.total.min(AMPLE) + GRACE;
+        self.block_on_for(patience, self.call(charge))?
     }
 
     /// Makes one call that is dropped when the switch is thrown: then there is nothing to be seen.
@@ -111,12 +103,20 @@ impl<'a, S: Stack> Trial<'a, S> {
 
     /// Runs a future in the stack's runtime. If it does not end, the server does, and the contract is broken.
     pub(crate) fn block_on<T: Send>(&self, future: impl Future<Output = T> + Send) -> Result<T, Breach> {
+        self.block_on_for(LONGEST, future)
+    }
+
+    fn block_on_for<T: Send>(
+        &self,
+        patience: Duration,
+        future: impl Future<Output = T> + Send,
+    ) -> Result<T, Breach> {
         let hung = Switch::default();
         let (ended, wait_for_end) = mpsc::channel::<()>();
         let watchdog = {
             let (hung, end) = (hung.clone(), self.server.map(Server::end));
             move || {
-                if wait_for_end.recv_timeout(LONGEST) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if wait_for_end.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
                     hung.throw();
                     if let Some(end) = end {
                         end();
@@ -130,7 +130,7 @@ impl<'a, S: Stack> Trial<'a, S> {
             drop(ended);
             output.ok_or_else(|| {
                 Breach::new(format!(
-                    "a call had not ended after {LONGEST:.0?}, long after its deadline; every call must end"
+                    "a call had not ended after {patience:.1?}, long after its deadline; every call must end"
                 ))
             })
         })
@@ -244,5 +244,8 @@ fn id_in(bytes: &[u8]) -> Option<String> {
     Some(id.trim().to_owned())
 }
 
-/// No contract has a longer deadline.
+/// What a call may take beyond its deadline before it is given up: far above any noise of the machine.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// Longer than any deadline of a contract.
 const LONGEST: Duration = Duration::from_secs(30);

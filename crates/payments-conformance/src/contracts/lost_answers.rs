@@ -1,8 +1,9 @@
 //! The request was read, and the answer never came: the one situation in which a charge is sent twice or lost.
 
 use crate::breach::Breach;
-use crate::charge::Charge;
-use crate::contract::{Contract, Stage};
+use crate::contract::Contract;
+use crate::conversation::Conversation;
+use crate::received::Received;
 use crate::script::Act;
 use crate::seen::Seen;
 use crate::trial::Trial;
@@ -14,15 +15,8 @@ use crate::{Stack, Verdict};
 /// and the request arrives once: a client that opens another connection charges the card twice.
 pub fn fin_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
     Contract::as_data("fin_after_the_request_is_unknown", MAY_BE_BOOKED).check(stack, |stage| {
-        new_and_reused(
-            stage,
-            "reads the whole request, then closes the connection",
-            &Act::Close,
-            |trial, seen| {
-                seen.must_be_unknown()?;
-                trial.must_have_arrived_once(&seen.id)
-            },
-        )
+        let what = "reads the whole request, then closes the connection";
+        stage.new_and_reused(what, &Act::Close, |charge| charge, unknown_and_once)
     })
 }
 
@@ -32,46 +26,177 @@ pub fn fin_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
 /// call is `Unknown`, and the request arrives once.
 pub fn reset_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
     Contract::as_data("reset_after_the_request_is_unknown", MAY_BE_BOOKED).check(stack, |stage| {
-        new_and_reused(
-            stage,
-            "reads the whole request, then resets the connection",
-            &Act::Reset,
-            |trial, seen| {
-                seen.must_be_unknown()?;
-                trial.must_have_arrived_once(&seen.id)
-            },
-        )
+        let what = "reads the whole request, then resets the connection";
+        stage.new_and_reused(what, &Act::Reset, |charge| charge, unknown_and_once)
     })
 }
 
-/// Checks what a call gives whose request meets this act, on a new connection and on one that has served before.
-fn new_and_reused<S: Stack>(
-    stage: &Stage<'_, S>,
-    what: &str,
-    act: &Act,
-    judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-) -> Result<(), Breach> {
-    new_and_reused_with(stage, what, act, |charge| charge, judge)
-}
-
-fn new_and_reused_with<S: Stack>(
-    stage: &Stage<'_, S>,
-    what: &str,
-    act: &Act,
-    prepare: impl Fn(Charge) -> Charge,
-    judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-) -> Result<(), Breach> {
-    stage.scripted(what, [act.clone()], |trial| {
-        let seen = trial.send(prepare(trial.charge()))?;
-        judge(trial, &seen)
-    })?;
-    let what = format!("answers a first request; of the second it {what}");
-    stage.scripted(&what, [Act::Echo, act.clone()], |trial| {
-        trial.warm_up()?;
-        let seen = trial.send(prepare(trial.charge()))?;
-        judge(trial, &seen)
+/// The server reads the whole request, begins an answer, and closes before the head of it ends.
+///
+/// No status that can be believed was read. The call is `Unknown`, and the request arrives once.
+pub fn fin_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
+    Contract::new("fin_within_the_head_is_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+        for half in ["H", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
+            let fate = move |connection: &mut Conversation, _: &Received| {
+                connection.write(half);
+                connection.close();
+            };
+            let what = format!("reads the whole request, sends {half:?} and closes");
+            stage.first_meets(&what, fate, |charge| charge, unknown_and_once)?;
+        }
+        Ok(())
     })
 }
+
+/// The server reads the whole request and sends what is no HTTP.
+///
+/// Something took the request, whatever it is. The call is `Unknown`, and the request arrives once.
+pub fn garbage_is_unknown(stack: &impl Stack) -> Verdict {
+    Contract::as_data("garbage_is_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+        let garbage: [&'static [u8]; 5] = [
+            b"\x01\x02 nonsense\r\n\r\n",
+            b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
+            b"<html><body>Service unavailable</body></html>\r\n\r\n",
+            b"{\"status\":\"success\",\"status_code\":100}\r\n\r\n",
+            b"HTTP/1.1 2xx OK\r\n\r\n",
+        ];
+        for bytes in garbage {
+            let act = Act::Garbage(bytes.into());
+            let what = format!("reads the whole request and sends {:?}", String::from_utf8_lossy(bytes));
+            stage.new_and_reused(&what, &act, |charge| charge, unknown_and_once)?;
+        }
+        Ok(())
+    })
+}
+
+/// The server reads the whole request and answers in ways that some readers take and others refuse: old versions,
+/// missing reasons, bare line feeds, folded lines, blanks in odd places, a switch of protocols that nobody asked for.
+///
+/// Whether such an answer is believed is the transport's choice. That the request may have been processed is not: the
+/// call is never `NotProcessed`, it ends, and the request arrives once.
+pub fn odd_heads_are_never_not_processed(stack: &impl Stack) -> Verdict {
+    Contract::new("odd_heads_are_never_not_processed", MAY_BE_BOOKED).check(stack, |stage| {
+        for head in [
+            "HTTP/1.0 200 OK\r\nContent-Length: 2",
+            "HTTP/1.1 200\r\nContent-Length: 2",
+            "HTTP/1.1 200 \r\nContent-Length: 2",
+            "HTTP/1.1 200 OK\nContent-Length: 2\n",
+            "HTTP/1.1 200 OK\r\nX-Folded: one\r\n two\r\nContent-Length: 2",
+            "HTTP/1.1 200 OK\r\nContent-Length : 2",
+            "HTTP/1.1 200 OK\r\n: nameless\r\nContent-Length: 2",
+            "HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 2",
+            "HTTP/1.1 200 OK\r\nX-Zero: a\0b\r\nContent-Length: 2",
+            "HTTP/1.1  200 OK\r\nContent-Length: 2",
+            "http/1.1 200 OK\r\nContent-Length: 2",
+            "HTTP/1.2 200 OK\r\nContent-Length: 2",
+            "HTTP/2 200 OK\r\nContent-Length: 2",
+            "HTTP/1.1 099 Low\r\nContent-Length: 2",
+            "HTTP/1.1 600 High\r\nContent-Length: 2",
+            "HTTP/1.1 1000 Long\r\nContent-Length: 2",
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other",
+            "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2",
+        ] {
+            let fate = move |connection: &mut Conversation, _: &Received| {
+                connection.write(format!("{head}\r\n\r\n{{}}"));
+                connection.close();
+            };
+            let what = format!("reads the whole request, answers with the head {head:?}, and closes");
+            stage.first_meets(
+                &what,
+                fate,
+                |charge| charge,
+                |trial, seen| {
+                    seen.must_not_be_not_processed()?;
+                    trial.must_have_arrived_once(&seen.id)
+                },
+            )?;
+        }
+        Ok(())
+    })
+}
+
+/// The server reads a part of a large request and resets the connection.
+///
+/// How much of it something on the way had read, nobody can say. The call is `Unknown`, and no second attempt is made.
+pub fn reset_during_the_request_is_unknown(stack: &impl Stack) -> Verdict {
+    Contract::new("reset_during_the_request_is_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+        let script = |connection: &mut Conversation| {
+            connection.read_at_least(2000);
+            connection.reset();
+        };
+        stage.served("reads the beginning of the request, then resets the connection", script, |trial| {
+            // More than the sockets' buffers hold, so that writing cannot end before the reset.
+            trial.send(trial.charge().body_of(LARGE))?.must_be_unknown()?;
+            trial.must_have_connected(1, "the request had begun to leave on the first")
+        })
+    })
+}
+
+/// The server answers 413 when it has read the beginning of a large request, then reads the rest or closes at once.
+///
+/// The answer may be found or lost, depending on what the network throws away. It is the answer, or it is `Unknown` or
+/// cut off; never is it `NotProcessed`, and never is the rest of the request followed by another.
+pub fn an_early_answer_is_an_answer_or_unknown(stack: &impl Stack) -> Verdict {
+    Contract::new("an_early_answer_is_an_answer_or_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+        for reads_on in [true, false] {
+            let script = move |connection: &mut Conversation| {
+                if connection.index() > 0 {
+                    connection.serve();
+                } else if connection.read_at_least(2000) {
+                    connection
+                        .write("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}");
+                    if reads_on {
+                        connection.hold();
+                    } else {
+                        connection.close();
+                    }
+                }
+            };
+            let rest = if reads_on { "reads the rest" } else { "closes" };
+            let what = format!("answers 413 to the beginning of the request, then {rest}");
+            stage.served(&what, script, |trial| {
+                let seen = trial.send(trial.charge().body_of(LARGE))?;
+                match &seen.result {
+                    Ok(answer) if answer.status().as_u16() != 413 => {
+                        return Err(seen.breach("the status 413"));
+                    }
+                    Ok(_) => {}
+                    Err(_) => drop(seen.must_not_be_not_processed()?),
+                }
+                // A connection with half a request on it carries no other.
+                let next = trial.send(trial.charge())?;
+                next.must_be_its_own()?;
+                trial.must_be_on_different_connections(&seen.id, &next.id)
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// The server closes every new connection before it reads anything.
+///
+/// Nobody can see from outside whether something was read. The call fails, and soon; whether as `Unknown` or, with
+/// proof that nothing was written, as `NotProcessed`, the figure tells.
+pub fn a_connection_closed_at_once_is_an_error(stack: &impl Stack) -> Verdict {
+    let why = "a client that tries again and again is a client that one day sends twice";
+    Contract::new("a_connection_closed_at_once_is_an_error", why).check(stack, |stage| {
+        stage.served("closes every connection as soon as it stands", Conversation::close, |trial| {
+            let seen = trial.send(trial.charge())?;
+            let delivery = seen.must_fail()?.delivery();
+            let connections = trial.journal().connections();
+            stage.figure(format!("Delivery::{delivery:?} after {connections} connections"));
+            Ok(())
+        })
+    })
+}
+
+fn unknown_and_once<S: Stack>(trial: &Trial<'_, S>, seen: &Seen) -> Result<(), Breach> {
+    seen.must_be_unknown()?;
+    trial.must_have_arrived_once(&seen.id)
+}
+
+/// More than the buffers of two sockets hold.
+const LARGE: usize = 32 * 1024 * 1024;
 
 const MAY_BE_BOOKED: &str = "the server may have booked the payment before the connection ended. \"Not processed\" \
      would let the caller charge again; only \"unknown\" makes it look the payment up";

@@ -1,0 +1,418 @@
+//! Which connection carries a request, and which one never does again.
+
+use std::env;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use payments_core::Delivery;
+
+use crate::breach::Breach;
+use crate::charge::Charge;
+use crate::contract::Contract;
+use crate::conversation::Conversation;
+use crate::random::Random;
+use crate::seen::Seen;
+use crate::situations::{Counter, first_then_echo, pause};
+use crate::switch::{Switch, join_all};
+use crate::trial::Trial;
+use crate::{Ability, Journal, Stack, Verdict};
+
+/// The server answers ten calls, one after the other, and keeps the connection open.
+///
+/// One connection carries them all. Without this the contracts about pooled connections prove nothing.
+pub fn a_connection_is_used_again(stack: &impl Stack) -> Verdict {
+    let why = "a new TLS handshake for each payment is slow, and each is one more that can fail";
+    Contract::new("a_connection_is_used_again", why).needs(Ability::Reuse).check(stack, |stage| {
+        stage.served("answers every request", Conversation::serve, |trial| {
+            let started = Instant::now();
+            for _ in 0..10 {
+                trial.warm_up()?;
+                trial.send(trial.look_up())?.must_be_its_own()?;
+            }
+            stage.figure(format!("{:.2?} for a call on a warm connection", started.elapsed() / 20));
+            trial.must_have_connected(1, "calls one after the other can share it")
+        })
+    })
+}
+
+/// The server has answered, then it closed or reset the idle connection, and that has arrived.
+///
+/// The next call succeeds on another connection: the close was there to be seen before anything was written.
+pub fn a_connection_seen_to_be_closed_is_replaced(stack: &impl Stack) -> Verdict {
+    let why = "every idle connection is closed by a load balancer in the end. A client that writes the next payment \
+               into it can no longer say whether it was processed";
+    Contract::new("a_connection_seen_to_be_closed_is_replaced", why).check(stack, |stage| {
+        for end in [Conversation::close, Conversation::reset] {
+            let ended = Switch::default();
+            let has_ended = ended.clone();
+            let script = first_then_echo(move |connection, request| {
+                connection.echo(request);
+                end(connection);
+                ended.throw();
+            });
+            stage.served("answers the first request, then ends the idle connection", script, |trial| {
+                let calls = async {
+                    let first = trial.call(trial.charge()).await?;
+                    has_ended.thrown().await;
+                    // What runs in the background of the stack may learn of it now.
+                    pause(Duration::from_millis(50)).await;
+                    Ok([first, trial.call(trial.charge()).await?])
+                };
+                let calls: [Seen; 2] = trial.block_on(calls)??;
+                for seen in &calls {
+                    seen.must_be_its_own()?;
+                    trial.must_have_arrived_once(&seen.id)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// The server answers, and closes the connection while the next call is on its way.
+///
+/// Each call is answered with its own answer or fails honestly, and arrives at most once.
+pub fn a_close_that_crosses_a_request_is_told_honestly(stack: &impl Stack) -> Verdict {
+    let name = "a_close_that_crosses_a_request_is_told_honestly";
+    let why = "here a client that repeats by itself sends twice, and one that calls every broken reused connection \
+               \"not sent\" makes its caller send twice";
+    Contract::new(name, why).check(stack, |stage| {
+        let script = |connection: &mut Conversation| {
+            let Some(request) = connection.read_request() else { return };
+            connection.echo(&request);
+            // Not for an event: the two are meant to race, at another moment each time.
+            thread::sleep(Duration::from_micros(20 * (connection.index() as u64 % 10)));
+            connection.close_writing();
+            while connection.read_request().is_some() {}
+        };
+        let what = "answers one request on each connection, then closes its side and reads on";
+        stage.served(what, script, |trial| {
+            let calls = async {
+                let mut calls = Vec::new();
+                for _ in 0..100 {
+                    calls.push(trial.call(trial.charge()).await?);
+                }
+                Ok(calls)
+            };
+            let calls: Vec<Seen> = trial.block_on(calls)??;
+            stage.figure(tally(&calls)?);
+            Ok(())
+        })
+    })
+}
+
+/// The server sends a second answer that nobody asked for: in one piece with the first, or while the connection is idle.
+///
+/// The next call gets its own answer or an error, never that one.
+pub fn an_answer_nobody_asked_for_is_nobodys(stack: &impl Stack) -> Verdict {
+    let why = "a payment that is told another payment's answer is booked as paid, or as refused, and is not";
+    Contract::new("an_answer_nobody_asked_for_is_nobodys", why).check(stack, |stage| {
+        let another = b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nsomebody else's";
+        for at_once in [true, false] {
+            let sent = Switch::default();
+            let is_sent = sent.clone();
+            let script = first_then_echo(move |connection, request| {
+                let id = request.id();
+                let own = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{id}", id.len());
+                if at_once {
+                    connection.write([own.as_bytes(), another].concat());
+                } else {
+                    connection.write(own);
+                    // After the client has taken its answer; should it be slower, the case is the one above.
+                    thread::sleep(Duration::from_millis(50));
+                    connection.write(another);
+                }
+                sent.throw();
+            });
+            let when = if at_once { "in one piece with the first" } else { "while the connection is idle" };
+            stage.served(&format!("sends a second answer {when}"), script, |trial| {
+                let calls = async {
+                    let first = trial.call(trial.charge()).await?;
+                    is_sent.thrown().await;
+                    pause(Duration::from_millis(50)).await;
+                    Ok([first, trial.call(trial.charge()).await?])
+                };
+                let [first, next]: [Seen; 2] = trial.block_on(calls)??;
+                // A client may refuse the first as well, when more than its answer came.
+                for seen in [first, next].iter().filter(|seen| seen.result.is_ok()) {
+                    seen.must_be_its_own()?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// The server announces that it closes the connection, and does not.
+///
+/// The next call takes another one.
+pub fn a_connection_announced_to_close_is_not_used(stack: &impl Stack) -> Verdict {
+    let why = "the server reads no other request from it, so that the next payment would be lost";
+    Contract::new("a_connection_announced_to_close_is_not_used", why).check(stack, |stage| {
+        for head in [
+            "HTTP/1.1 200 OK\r\nConnection: close",
+            "HTTP/1.1 200 OK\r\nconnection: CLOSE",
+            "HTTP/1.0 200 OK",
+        ] {
+            let bytes = format!("{head}\r\nContent-Length: 2\r\n\r\n{{}}");
+            stage.first_is_sent(&format!("answers with {head:?}"), bytes, |trial, seen| {
+                seen.must_bring(b"{}")?;
+                let next = trial.send(trial.charge())?;
+                next.must_be_its_own()?;
+                trial.must_be_on_different_connections(&seen.id, &next.id)
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// Two servers are called in turns.
+///
+/// Each gets its own requests, and each call its own answer.
+pub fn two_servers_never_share_a_connection(stack: &impl Stack) -> Verdict {
+    let why = "a payment on another service's connection shows it key and card";
+    Contract::new("two_servers_never_share_a_connection", why).check(stack, |stage| {
+        let elsewhere = Journal::default();
+        let other = stage.another_server(&elsewhere, Conversation::serve);
+        let other_url = stage.url(other.address);
+        stage.served("is one of two that are called in turns", Conversation::serve, |trial| {
+            let mut ids = Vec::new();
+            for _ in 0..3 {
+                trial.warm_up()?;
+                let seen = trial.send(trial.charge_at(&other_url))?;
+                seen.must_be_its_own()?;
+                ids.push(seen.id);
+            }
+            if ids.iter().any(|id| elsewhere.carriers_of(id).len() != 1) {
+                return Err(Breach::new("a request for one server reached another"));
+            }
+            Ok(())
+        })
+    })
+}
+
+/// The caller drops a call whose request the server has read.
+///
+/// The server sees the connection close, and nothing more is sent, there or elsewhere. The next call is unharmed.
+pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
+    let contract = Contract::new("a_dropped_call_closes_its_connection", DROPPED);
+    contract.needs(Ability::Cancel).check(stack, |stage| {
+        let (arrived, closed, rest) = (Switch::default(), Switch::default(), Counter::default());
+        let signals = (arrived.clone(), closed.clone(), rest.clone());
+        let script = first_then_echo(move |connection, _| {
+            signals.0.throw();
+            signals.2.add(connection.hold());
+            signals.1.throw();
+        });
+        stage.served("reads the request, which its caller then drops", script, |trial| {
+            drop_when(trial, &arrived, trial.charge())?;
+            must_see_the_close(trial, &closed)?;
+            if rest.get() > 0 {
+                return Err(Breach::new(format!("{} more bytes were sent after the drop", rest.get())));
+            }
+            trial.must_have_connected(1, "a dropped call must not be tried again")?;
+            trial.warm_up()
+        })
+    })
+}
+
+/// The caller drops a call whose large request is still being written.
+///
+/// The rest of it is never sent: the server sees the connection close before it has the whole request.
+pub fn a_call_dropped_while_it_sends_stops_sending(stack: &impl Stack) -> Verdict {
+    let contract = Contract::new("a_call_dropped_while_it_sends_stops_sending", DROPPED);
+    contract.needs(Ability::Cancel).check(stack, |stage| {
+        const LARGE: usize = 32 * 1024 * 1024;
+        let (begun, dropped, closed, read) =
+            (Switch::default(), Switch::default(), Switch::default(), Counter::default());
+        let signals = (begun.clone(), dropped.clone(), closed.clone(), read.clone());
+        let script = move |connection: &mut Conversation| {
+            if connection.index() > 0 {
+                connection.serve();
+            } else if connection.read_at_least(2000) {
+                signals.0.throw();
+                signals.1.wait(Duration::from_secs(10));
+                signals.3.add(connection.hold());
+                signals.2.throw();
+            }
+        };
+        stage.served("reads the beginning of a request, which its caller then drops", script, |trial| {
+            drop_when(trial, &begun, trial.charge().body_of(LARGE))?;
+            dropped.throw();
+            must_see_the_close(trial, &closed)?;
+            if read.get() >= LARGE {
+                return Err(Breach::new(
+                    "the whole request was sent, though its caller had dropped the call",
+                ));
+            }
+            trial.warm_up()
+        })
+    })
+}
+
+/// Sixty-four calls are made at once, and the first of them is dropped while the others wait for their answers.
+///
+/// Each of the others gets its own answer. A stack that cannot cancel makes them all.
+pub fn sixty_four_at_once_get_their_own_answers(stack: &impl Stack) -> Verdict {
+    let why = "an answer that reaches another call tells a customer that a payment failed which did not, and the other \
+               way round";
+    Contract::new("sixty_four_at_once_get_their_own_answers", why).check(stack, |stage| {
+        let cancels = !stage.lacks(Ability::Cancel);
+        let (arrived, go) = (Switch::default(), Switch::default());
+        let signals = (arrived.clone(), go.clone());
+        let script = move |connection: &mut Conversation| {
+            while let Some(request) = connection.read_request() {
+                if cancels && request.has_id("charge-00001") {
+                    signals.0.throw();
+                    connection.hold();
+                    return;
+                }
+                if cancels {
+                    // A stack that does not begin with the first call would otherwise wait for ever.
+                    signals.1.wait(Duration::from_secs(5));
+                }
+                connection.echo(&request);
+            }
+        };
+        stage.served("answers 64 requests when the first of them was dropped", script, |trial| {
+            let calls = (0..64).map(|number| {
+                let (charge, arrived, go) = (trial.charge(), &arrived, &go);
+                async move {
+                    if number > 0 || !cancels {
+                        return trial.call(charge).await.map(Some);
+                    }
+                    let dropped = trial.call_unless(arrived, charge).await;
+                    go.throw();
+                    dropped
+                }
+            });
+            let calls = trial.block_on(join_all(calls))?.into_iter().collect::<Result<Vec<_>, _>>()?;
+            for seen in calls.iter().flatten() {
+                seen.must_be_its_own()?;
+                trial.must_have_arrived_once(&seen.id)?;
+            }
+            if cancels && calls[0].is_some() {
+                return Err(Breach::new("the dropped call ended by itself, though it was never answered"));
+            }
+            stage.figure(format!("{} connections", trial.journal().connections()));
+            Ok(())
+        })
+    })
+}
+
+/// Sixteen callers make 5 000 payments of a server that closes and resets its idle connections at random moments.
+///
+/// Nothing arrives twice, nothing that arrived is called `NotProcessed`, and every answer is the call's own. The seed of
+/// the server's choices is in the report; the environment variable `PAYMENTS_CONFORMANCE_SEED` sets it.
+pub fn five_thousand_payments_arrive_at_most_once(stack: &impl Stack) -> Verdict {
+    let why = "this is what a service behind a load balancer does all day";
+    Contract::new("five_thousand_payments_arrive_at_most_once", why).check(stack, |stage| {
+        let seed = seed();
+        let what = format!("ends idle connections at random moments, by the seed {seed}");
+        stage.served(
+            &what,
+            move |connection| end_at_random(connection, seed),
+            |trial| {
+                let made = AtomicUsize::new(0);
+                let callers = (0..16).map(|_| {
+                    let made = &made;
+                    async move {
+                        let mut calls = Vec::new();
+                        while made.fetch_add(1, Ordering::SeqCst) < 5000 {
+                            calls.push(trial.call(trial.charge()).await?);
+                        }
+                        Ok(calls)
+                    }
+                });
+                let callers = trial.block_on(join_all(callers))?;
+                let callers: Vec<Vec<Seen>> = callers.into_iter().collect::<Result<_, Breach>>()?;
+                let calls: Vec<Seen> = callers.into_iter().flatten().collect();
+                let connections = trial.journal().connections();
+                stage.figure(format!("seed {seed}, {connections} connections, {}", tally(&calls)?));
+                Ok(())
+            },
+        )
+    })
+}
+
+/// Answers for a while, then ends the connection: at once, after a moment, gently, hard, or only on its own side.
+fn end_at_random(connection: &mut Conversation, seed: u64) {
+    let mut random = Random::new(seed.wrapping_add(connection.index() as u64));
+    while let Some(request) = connection.read_request() {
+        connection.echo(&request);
+        let fate = random.below(48);
+        if fate >= 6 {
+            continue;
+        }
+        if fate >= 2 {
+            thread::sleep(Duration::from_micros(random.below(400)));
+        }
+        match fate {
+            0 | 2 => connection.close(),
+            1 | 3 => connection.reset(),
+            _ => {
+                connection.close_writing();
+                // What comes now is read, and may be processed, and nobody will ever hear of it.
+                while connection.read_request().is_some() {}
+            }
+        }
+        return;
+    }
+}
+
+fn seed() -> u64 {
+    let given = env::var("PAYMENTS_CONFORMANCE_SEED").ok().and_then(|seed| seed.parse().ok());
+    given.unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        u64::from(now.subsec_nanos()) ^ now.as_secs()
+    })
+}
+
+/// How the calls ended, each answer being its call's own.
+fn tally(calls: &[Seen]) -> Result<String, Breach> {
+    let (mut answered, mut unknown, mut unsent, mut cut_off) = (0, 0, 0, 0);
+    for seen in calls {
+        match seen.delivery() {
+            None => {
+                seen.must_be_its_own()?;
+                answered += 1;
+            }
+            Some(Delivery::Unknown) => unknown += 1,
+            Some(Delivery::NotProcessed) => unsent += 1,
+            Some(Delivery::Answered(_)) => cut_off += 1,
+        }
+    }
+    Ok(format!("{answered} answered, {unknown} unknown, {unsent} not processed, {cut_off} cut off"))
+}
+
+/// Makes a call that is dropped when the server throws the switch.
+fn drop_when<S: Stack>(trial: &Trial<'_, S>, switch: &Switch, charge: Charge) -> Result<(), Breach> {
+    match trial.block_on(trial.call_unless(switch, charge))?? {
+        None => Ok(()),
+        Some(seen) => Err(seen.breach("nothing yet: it was never answered")),
+    }
+}
+
+fn must_see_the_close<S: Stack>(trial: &Trial<'_, S>, closed: &Switch) -> Result<(), Breach> {
+    // In the stack's runtime, because that may be what closes it.
+    let patience = async {
+        let mut waited = 0;
+        while !closed.is_thrown() && waited < 100 {
+            pause(Duration::from_millis(20)).await;
+            waited += 1;
+        }
+    };
+    trial.block_on(patience)?;
+    if closed.is_thrown() {
+        return Ok(());
+    }
+    Err(Breach::new(
+        "two seconds after the call was dropped its connection was still open; it should be closed at once",
+    ))
+}
+
+const DROPPED: &str = "whoever drops a call takes its outcome for unknown and looks it up. What is still sent \
+     afterwards is a payment that nobody is waiting for";

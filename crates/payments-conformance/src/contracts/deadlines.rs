@@ -1,0 +1,171 @@
+//! Every call ends, and says what it knows when it does.
+
+use std::thread;
+use std::time::Duration;
+
+use http::StatusCode;
+use payments_core::Deadlines;
+
+use crate::contract::Contract;
+use crate::conversation::Conversation;
+use crate::received::Received;
+use crate::script::{Act, answer};
+use crate::situations::SHORT;
+use crate::{Stack, Verdict};
+
+/// The server reads the whole request and says nothing.
+///
+/// The call ends with its total deadline, as `Timeout` and `Unknown`; the goal is 50 ms after it, and the report has the
+/// figure. The connection carries no other request: the answer may still come, and would be taken for the other's.
+pub fn silence_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
+    Contract::as_data("silence_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |stage| {
+        let mut latest = Duration::ZERO;
+        for before in [0, 1] {
+            let mut acts = vec![Act::Echo; before];
+            acts.extend([Act::Silence, Act::Echo]);
+            let what = format!("answers {before} requests, reads the next and says nothing");
+            stage.scripted(&what, acts, |trial| {
+                for _ in 0..before {
+                    trial.warm_up()?;
+                }
+                let seen = trial.send(trial.charge().total(SHORT))?;
+                seen.must_be_unknown()?;
+                seen.must_be_a_timeout()?;
+                latest = latest.max(seen.must_end_with_the_deadline()?);
+                trial.must_have_arrived_once(&seen.id)?;
+                let next = trial.send(trial.charge())?;
+                next.must_be_its_own()?;
+                trial.must_be_on_different_connections(&seen.id, &next.id)
+            })?;
+        }
+        stage.figure(format!("{latest:.1?} after the deadline (goal 50 ms)"));
+        Ok(())
+    })
+}
+
+/// The server sends the head of its answer and then its body, a byte at a time, for ever.
+///
+/// The call ends with its total deadline, not some time after the last byte that came, and says which status it read.
+pub fn a_dripping_body_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
+    Contract::as_data("a_dripping_body_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |stage| {
+        let drip = Act::Drip {
+            answer: answer(StatusCode::OK, vec![b'a'; 100_000]),
+            bytes: 1,
+            every: Duration::from_millis(5),
+        };
+        stage.scripted("sends a byte of its answer's body every 5 ms", [drip], |trial| {
+            let seen = trial.send(trial.charge().total(SHORT))?;
+            seen.must_be_cut_off(StatusCode::OK)?;
+            let late = seen.must_end_with_the_deadline()?;
+            stage.figure(format!("{late:.1?} after the deadline (goal 50 ms)"));
+            Ok(())
+        })
+    })
+}
+
+/// The server sends the head of its answer a byte at a time, for ever.
+///
+/// The call ends with its total deadline, as `Unknown`.
+pub fn a_dripping_head_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
+    Contract::new("a_dripping_head_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |stage| {
+        let fate = |connection: &mut Conversation, _: &Received| {
+            connection.write("HTTP/1.1 200 OK\r\nX-Drip: ");
+            while connection.write("a") {
+                thread::sleep(Duration::from_millis(5));
+            }
+        };
+        let what = "sends a byte of its answer's head every 5 ms";
+        stage.first_meets(
+            what,
+            fate,
+            |charge| charge.total(SHORT),
+            |_, seen| {
+                seen.must_be_unknown()?;
+                seen.must_end_with_the_deadline()?;
+                Ok(())
+            },
+        )
+    })
+}
+
+/// The server reads the beginning of a large request and then nothing more.
+///
+/// The call ends with its total deadline, as `Unknown`: a deadline that only watches the answer never begins to run.
+pub fn a_server_that_stops_reading_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
+    let name = "a_server_that_stops_reading_ends_with_the_total_deadline";
+    Contract::new(name, NEVER_ENDS).check(stack, |stage| {
+        let script = |connection: &mut Conversation| {
+            connection.read_at_least(2000);
+            // Until the trial is over, whether the client is gone or not: to notice that, it would have to read.
+            connection.over().wait(Duration::from_secs(30));
+        };
+        stage.served("reads the beginning of a large request and stops", script, |trial| {
+            let seen = trial.send(trial.charge().body_of(32 * 1024 * 1024).total(SHORT))?;
+            seen.must_be_unknown()?;
+            seen.must_end_with_the_deadline()?;
+            Ok(())
+        })
+    })
+}
+
+/// The server takes longer than the connect deadline for its answer, but not longer than the total one.
+///
+/// It is an answer: a connect deadline that goes on running after the connection stands turns good payments into
+/// unknown ones.
+pub fn a_slow_answer_within_the_deadline_is_an_answer(stack: &impl Stack) -> Verdict {
+    let why = "a client that gives up early has a payment of unknown outcome where it could have a receipt";
+    Contract::new("a_slow_answer_within_the_deadline_is_an_answer", why).check(stack, |stage| {
+        let connect = Duration::from_millis(400);
+        let fate = move |connection: &mut Conversation, request: &Received| {
+            thread::sleep(connect + Duration::from_millis(200));
+            let id = request.id();
+            connection.write(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", id.len()));
+            connection.write(id);
+        };
+        let what = "answers after the connect deadline, long before the total one";
+        stage.first_meets(
+            what,
+            fate,
+            move |charge| charge.connect(connect),
+            |_, seen| {
+                seen.must_be_its_own()?;
+                Ok(())
+            },
+        )
+    })
+}
+
+/// A call is made with no time at all.
+///
+/// It fails, soon, and honestly. Zero means no limit to some sockets and is refused by others: neither is what the
+/// caller asked for.
+pub fn a_deadline_of_zero_ends_the_call(stack: &impl Stack) -> Verdict {
+    Contract::as_data("a_deadline_of_zero_ends_the_call", NEVER_ENDS).check(stack, |stage| {
+        let silence = [Act::Echo, Act::Silence];
+        stage.scripted("answers a first request and says nothing to any other", silence, |trial| {
+            trial.warm_up()?;
+            let seen = trial.send(trial.charge().total(Duration::ZERO).connect(Duration::ZERO))?;
+            let delivery = seen.must_fail()?.delivery();
+            stage.figure(format!("Delivery::{delivery:?}"));
+            Ok(())
+        })
+    })
+}
+
+/// A call is made with the longest deadlines that there are.
+///
+/// It is answered: no clock overflows.
+pub fn the_longest_deadline_is_no_overflow(stack: &impl Stack) -> Verdict {
+    let why = "a panic in the middle of a payment leaves its outcome unknown";
+    Contract::as_data("the_longest_deadline_is_no_overflow", why).check(stack, |stage| {
+        stage.scripted("answers", [Act::Echo], |trial| {
+            let charge = trial.charge().total(Deadlines::LONGEST).connect(Deadlines::LONGEST);
+            trial.send(charge)?.must_be_its_own()?;
+            Ok(())
+        })
+    })
+}
+
+/// A deadline is the caller's only protection against a payment that never ends.
+const NEVER_ENDS: &str = "a payment that never ends is a payment whose outcome nobody learns, and whoever waits for it \
+     gives up and pays again";

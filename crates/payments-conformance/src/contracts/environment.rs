@@ -1,0 +1,114 @@
+//! Where the transport runs must not change where a payment goes, or end it with a panic.
+
+use std::env;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::process::Command;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+
+use payments_core::Transport;
+
+use crate::breach::Breach;
+use crate::charge::Charge;
+use crate::contract::Contract;
+use crate::conversation::Conversation;
+use crate::proxy_child::ProxyChild;
+use crate::server::{Greeting, Server};
+use crate::{Journal, Stack, Verdict};
+
+/// The environment names a proxy for every scheme, in capitals and in small letters.
+///
+/// The payment goes to the server, and nothing to the proxy. The environment belongs to the whole process, so the test
+/// runs itself again in a new one. `check` can do that only within a `#[test]`.
+pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
+    if let Some(child) = ProxyChild::of_this_process() {
+        return child.send(stack);
+    }
+    let why = "a variable that somebody set for another program must not decide who sees key and card";
+    let contract = Contract::new(ProxyChild::CONTRACT, why);
+    // The test harness names a test's thread after the test; the main thread is nobody's test.
+    let Some(test) = thread::current().name().filter(|name| *name != "main").map(str::to_owned) else {
+        let reason = "it needs a process of its own, and there is one only within a test".to_owned();
+        return Verdict::not_applicable(ProxyChild::CONTRACT, reason);
+    };
+    contract.check(stack, |stage| {
+        let at_proxy = Journal::default();
+        let proxy = Server::start(Greeting::Plain, &at_proxy, |connection| {
+            connection.read_at_least(1);
+            connection.write("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
+            connection.close();
+        });
+        stage.served("is not the proxy that the environment names", Conversation::serve, |trial| {
+            let program = env::current_exe().map_err(|error| Breach::new(format!("no program: {error}")))?;
+            let mut child = Command::new(program);
+            child.args([&test, "--exact", "--nocapture"]);
+            let address = format!("http://{}", proxy.address);
+            ProxyChild::prepare(&mut child, trial.base_url(), &stage.authority.pem(), &address);
+            let output = child.output().map_err(|error| Breach::new(format!("no process: {error}")))?;
+            if at_proxy.connections() > 0 {
+                return Err(Breach::new("the transport went to the proxy that the environment names"));
+            }
+            if trial.journal().requests() != 1 {
+                let said = String::from_utf8_lossy(&output.stdout);
+                return Err(Breach::new(format!(
+                    "with a proxy in its environment the transport sent {} requests to the server; it should have \
+                     sent one. The process said:\n{said}",
+                    trial.journal().requests()
+                )));
+            }
+            Ok(())
+        })
+    })
+}
+
+/// The transport is made outside of any runtime, and in one; a call is polled outside of any runtime.
+///
+/// It works or gives an error. It never panics, neither when it is made nor used nor dropped.
+pub fn no_runtime_is_no_panic(stack: &impl Stack) -> Verdict {
+    let why = "a panic in the middle of a payment leaves its outcome unknown, and takes others with it";
+    Contract::new("no_runtime_is_no_panic", why).check(stack, |stage| {
+        stage.served("answers every request", Conversation::serve, |trial| {
+            // Made outside, where every trial makes its transport, and used inside.
+            trial.warm_up()?;
+            let polled = catch_unwind(AssertUnwindSafe(|| {
+                let mut call = pin!(trial.call(trial.charge()));
+                call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+            }));
+            match polled {
+                Err(_) => return Err(Breach::new("a call that was polled outside of the runtime panicked")),
+                Ok(Poll::Ready(Err(breach))) => return Err(breach),
+                Ok(Poll::Ready(Ok(_)) | Poll::Pending) => {}
+            }
+            let setup = stage.setup(trial.journal().clone(), None);
+            let made_inside = async {
+                let transport = stage.stack.transport(&setup);
+                let answer = transport.send(trial.charge().into_transport_request()).await;
+                drop(transport);
+                answer.is_ok()
+            };
+            let inside = catch_unwind(AssertUnwindSafe(|| trial.block_on(made_inside)));
+            match inside {
+                Err(_) => {
+                    Err(Breach::new("a transport that was made, used and dropped in its runtime panicked"))
+                }
+                Ok(Err(breach)) => Err(breach),
+                Ok(Ok(false)) => Err(Breach::new("a transport that was made in its runtime did not work")),
+                Ok(Ok(true)) => Ok(()),
+            }
+        })
+    })
+}
+
+/// One call in a process whose environment names a proxy.
+impl ProxyChild {
+    fn send(&self, stack: &impl Stack) -> Verdict {
+        let transport = stack.transport(self.setup());
+        let charge = Charge::new(self.base_url(), "charge-00001".to_owned());
+        match stack.block_on(transport.send(charge.into_transport_request())) {
+            Ok(_) => Verdict::kept(Self::CONTRACT, Vec::new()),
+            Err(error) => Verdict::broken(Self::CONTRACT, error.to_string(), Vec::new()),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! A server that never stops talking takes neither the machine's memory nor its time.
+
+use std::fs;
+
+use http::StatusCode;
+
+use crate::breach::Breach;
+use crate::charge::Charge;
+use crate::contract::{Contract, Stage};
+use crate::conversation::Conversation;
+use crate::received::Received;
+use crate::seen::Seen;
+use crate::situations::{Counter, SHORT};
+use crate::trial::Trial;
+use crate::{Stack, Verdict};
+
+/// The server sends a body without end, with and without chunks.
+///
+/// The call fails as `Answered` at the cap, long before its deadline, and the server can get rid of no more than what
+/// the cap and the sockets hold.
+pub fn an_endless_body_is_read_to_the_cap(stack: &impl Stack) -> Verdict {
+    Contract::new("an_endless_body_is_read_to_the_cap", MEMORY).check(stack, |stage| {
+        for (framing, piece) in
+            [("\r\n", "a".repeat(4096)), ("Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n".repeat(700))]
+        {
+            let head = format!("HTTP/1.1 200 OK\r\n{framing}");
+            flooded(
+                stage,
+                "sends a body without end",
+                head,
+                piece,
+                |charge| charge.cap(10_000),
+                |_, seen| {
+                    let kept = seen.must_be_cut_off(StatusCode::OK)?.body();
+                    if kept.len() > 10_000 {
+                        return Err(seen.breach("at most 10 000 bytes of the body"));
+                    }
+                    Ok(())
+                },
+            )?;
+        }
+        Ok(())
+    })
+}
+
+/// The server sends a head without end: one line that never ends, or lines for ever.
+///
+/// The call fails as `Unknown`, at the latest with its deadline.
+pub fn an_endless_head_is_given_up(stack: &impl Stack) -> Verdict {
+    Contract::new("an_endless_head_is_given_up", MEMORY).check(stack, |stage| {
+        for (what, piece) in [
+            ("sends a header line without end", "a".repeat(4096)),
+            ("sends header lines without end", "A: b\r\n".repeat(700)),
+        ] {
+            let head = "HTTP/1.1 200 OK\r\nX-Long: ".to_owned();
+            flooded(
+                stage,
+                what,
+                head,
+                piece,
+                |charge| charge.total(SHORT),
+                |_, seen| {
+                    seen.must_be_unknown()?;
+                    Ok(())
+                },
+            )?;
+        }
+        Ok(())
+    })
+}
+
+/// The server answers with a hundred thousand headers.
+///
+/// It is an answer or an error, never `NotProcessed`, and it takes no unreasonable time.
+pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &impl Stack) -> Verdict {
+    let name = "a_hundred_thousand_headers_are_an_answer_or_an_error";
+    Contract::new(name, MEMORY).check(stack, |stage| {
+        let fate = |connection: &mut Conversation, _: &Received| {
+            connection.write("HTTP/1.1 200 OK\r\n");
+            connection.write("A: b\r\n".repeat(100_000));
+            connection.write("Content-Length: 2\r\n\r\n{}");
+            connection.hold();
+        };
+        stage.first_meets(
+            "answers with 100 000 headers",
+            fate,
+            |charge| charge,
+            |trial, seen| {
+                seen.must_not_be_not_processed()?;
+                stage.figure(match &seen.result {
+                    Ok(_) => format!("an answer after {:.0?}", seen.took),
+                    Err(error) => format!("{:?} after {:.0?}", error.kind(), seen.took),
+                });
+                trial.send(trial.charge())?.must_be_its_own()?;
+                Ok(())
+            },
+        )
+    })
+}
+
+/// The server sends interim answers without end, as fast as they are read.
+///
+/// The call fails as `Unknown`, at the latest with its deadline, which must not starve while there is always something to
+/// read.
+pub fn endless_interim_answers_end_with_the_deadline(stack: &impl Stack) -> Verdict {
+    Contract::new("endless_interim_answers_end_with_the_deadline", MEMORY).check(stack, |stage| {
+        let before = peak_memory();
+        let fate = |connection: &mut Conversation, _: &Received| {
+            let many = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1000);
+            while connection.write(&many) {}
+        };
+        let what = "sends interim answers without end";
+        stage.first_meets(
+            what,
+            fate,
+            |charge| charge.total(SHORT),
+            |_, seen| {
+                seen.must_be_unknown()?;
+                if seen.took > seen.total {
+                    seen.must_end_with_the_deadline()?;
+                }
+                let late = seen.took.saturating_sub(seen.total);
+                stage.figure(format!("{late:.1?} after the deadline (goal 50 ms)"));
+                memory_grew_little(stage, before)
+            },
+        )
+    })
+}
+
+/// The server announces a body longer than any memory, sends three bytes of it, and waits.
+///
+/// Nothing is reserved for what has not come. The call fails as `Answered` with its deadline or earlier.
+pub fn an_absurd_length_reserves_no_memory(stack: &impl Stack) -> Verdict {
+    Contract::new("an_absurd_length_reserves_no_memory", MEMORY).check(stack, |stage| {
+        let before = peak_memory();
+        for head in [
+            "Content-Length: 9000000000000000000\r\n\r\nabc",
+            "Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nabc",
+        ] {
+            let fate = move |connection: &mut Conversation, _: &Received| {
+                connection.write(format!("HTTP/1.1 200 OK\r\n{head}"));
+                connection.hold();
+            };
+            let what = format!("announces more than any machine holds: {head:?}");
+            // Without a cap of use, so that nothing but the transport's own care protects it.
+            let without_cap = |charge: Charge| charge.total(SHORT).cap(usize::MAX / 2);
+            stage.first_meets(&what, fate, without_cap, |_, seen| {
+                seen.must_be_cut_off(StatusCode::OK)?;
+                Ok(())
+            })?;
+        }
+        memory_grew_little(stage, before)
+    })
+}
+
+/// A server that first sends `head` and then `piece` for as long as anybody reads.
+fn flooded<S: Stack>(
+    stage: &Stage<'_, S>,
+    what: &str,
+    head: String,
+    piece: String,
+    prepare: impl Fn(Charge) -> Charge,
+    judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
+) -> Result<(), Breach> {
+    let sent = Counter::default();
+    let counter = sent.clone();
+    let fate = move |connection: &mut Conversation, _: &Received| {
+        connection.write(&head);
+        while connection.write(&piece) {
+            counter.add(piece.len());
+        }
+    };
+    stage.first_meets(what, fate, prepare, |trial, seen| {
+        judge(trial, seen)?;
+        if sent.get() > MOST_READ {
+            return Err(Breach::new(format!(
+                "the server got rid of {} MiB; the transport should have stopped reading",
+                sent.mebibytes()
+            )));
+        }
+        stage.figure(format!("the server {what} and got rid of {} MiB at most", sent.mebibytes()));
+        Ok(())
+    })
+}
+
+fn memory_grew_little<S>(stage: &Stage<'_, S>, before: Option<usize>) -> Result<(), Breach>
+where
+    S: Stack,
+{
+    let (Some(before), Some(after)) = (before, peak_memory()) else { return Ok(()) };
+    let grown = after.saturating_sub(before).div_ceil(1024);
+    if grown > MOST_GROWN {
+        return Err(Breach::new(format!(
+            "the process grew by {grown} MiB; what a server says must not decide how much memory is used"
+        )));
+    }
+    stage.figure(format!("the process grew by {grown} MiB"));
+    Ok(())
+}
+
+/// The most memory that this process has had so far, in KiB. Linux alone tells it for nothing.
+fn peak_memory() -> Option<usize> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
+}
+
+/// In bytes: what the sockets of both sides hold, many times over.
+const MOST_READ: usize = 64 * 1024 * 1024;
+
+/// In MiB. Tests that run beside this one in the same process need some as well.
+const MOST_GROWN: usize = 256;
+
+const MEMORY: &str = "whoever answers for the service, or in its place, could take down every payment of the process, \
+     those that are already booked among them";
