@@ -1,4 +1,5 @@
 use std::error::Error as StdError;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use payments_core::{TransportError, TransportErrorKind};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
+use tokio::time::error::Elapsed;
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
@@ -82,23 +84,26 @@ impl Connector {
         let mut tcp = self.tcp.clone();
         tcp.set_connect_timeout(Some(time_left));
         let connected = tcp.call(origin.uri(PathAndQuery::from_static("/"))).await;
-        connected.map(TokioIo::into_inner).map_err(|error| {
-            let kind =
-                if is_unresolved(&error) { TransportErrorKind::Resolve } else { TransportErrorKind::Connect };
-            TransportError::not_processed(kind).with_source(error)
-        })
+        connected
+            .map(TokioIo::into_inner)
+            .map_err(|error| TransportError::not_processed(kind(&error)).with_source(error))
     }
 }
 
-fn is_unresolved(error: &(dyn StdError + 'static)) -> bool {
+fn kind(error: &(dyn StdError + 'static)) -> TransportErrorKind {
     let mut error = Some(error);
     while let Some(this) = error {
         if this.is::<Unresolved>() {
-            return true;
+            return TransportErrorKind::Resolve;
+        }
+        // The last address's share of the time ends with the whole, and of the two timers either may be the first.
+        let inner = this.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if inner.is_some_and(<dyn StdError + Send + Sync>::is::<Elapsed>) {
+            return TransportErrorKind::Timeout;
         }
         error = this.source();
     }
-    false
+    TransportErrorKind::Connect
 }
 
 #[cfg(test)]
