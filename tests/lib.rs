@@ -1,14 +1,16 @@
 //! What the questions of several crates share: the tables of what a client is told of every fault and of every HTTP
-//! status, and the check that the service's books agree.
+//! status, the check that the service's books agree, and ports to which no request gets through.
 //!
 //! The questions about the house as a whole are in `questions.rs`. Here the README is compiled, too.
 
 mod books;
+mod deaf_port;
 mod fault_table;
 mod status_table;
 mod told;
 
 pub use books::{Books, Effect};
+pub use deaf_port::DeafPort;
 pub use fault_table::{FAULT_TABLE, FaultRow, PHASES, SAMPLE_STATUSES, WhatHappens, kinds, what_happens};
 pub use status_table::{AnswerBody, STATUS_TABLE, StatusRow, status_row};
 pub use told::Told;

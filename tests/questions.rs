@@ -6,6 +6,7 @@ mod behaviour;
 mod calls;
 mod fault_document;
 mod money;
+mod never_sent;
 mod openapi;
 mod outcomes;
 mod readme;

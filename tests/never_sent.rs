@@ -1,0 +1,272 @@
+//! Does what goes wrong before the first byte ever leave an outcome unknown, over real sockets?
+//!
+//! Never: every call is `NotProcessed`, and nothing of a request reached anybody.
+
+use std::io::{ErrorKind, Read};
+use std::net::{SocketAddr, TcpListener};
+use std::thread;
+use std::time::Duration;
+
+use payments_core::model::{
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, CustomerId, SuccessEnvelope,
+    TokenTransaction, TransactionId, TransactionType, ValidationError, Void,
+};
+use payments_core::{ApiKey, Client, Endpoint, Error, Outcome};
+use payments_fake::{FakeGateway, ManualClock, ScriptedTransport};
+use payments_hyper::{HyperTransport, TokioTimer};
+use payments_sandbox::Sandbox;
+use payments_tests::DeafPort;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use rcgen::CertifiedKey;
+
+use crate::calls::{Call, nobodys};
+use crate::requests::{APPROVED, payer, token};
+
+fn client(base_url: &str, transport: &HyperTransport) -> Client {
+    client_within(base_url, transport, Duration::from_secs(30), Duration::from_mins(1))
+}
+
+fn client_within(base_url: &str, transport: &HyperTransport, connect: Duration, total: Duration) -> Client {
+    let endpoint = Endpoint::new(base_url, ApiKey::new(FakeGateway::API_KEY).unwrap()).unwrap();
+    let client = Client::builder(endpoint, transport.clone(), TokioTimer::new());
+    client.connect_timeout(connect).total_timeout(total).lookup_retries(0).build()
+}
+
+fn transport() -> HyperTransport {
+    HyperTransport::builder().build().unwrap()
+}
+
+/// Gives the kinds of the errors, which must all be one.
+async fn every_call_is_not_processed(client: &Client) -> &'static str {
+    let mut kinds = Vec::new();
+    for call in Call::ALL {
+        let error = call.make(client, &nobodys()).await.unwrap_err();
+        assert_eq!(error.outcome(), Outcome::NotProcessed, "{call:?}: {error:#}");
+        kinds.push(error.kind());
+    }
+    kinds.dedup();
+    assert_eq!(kinds.len(), 1, "{kinds:?}");
+    kinds[0]
+}
+
+#[tokio::test]
+async fn d02_where_nobody_listens_nothing_is_processed() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = nobody.local_addr().unwrap();
+    drop(nobody);
+    for scheme in ["http", "https"] {
+        let client = client(&format!("{scheme}://{address}/api"), &transport());
+        assert_eq!(every_call_is_not_processed(&client).await, "connect");
+    }
+}
+
+#[tokio::test]
+async fn d02_where_no_name_resolves_nothing_is_processed() {
+    let client = client("https://no-such-host.invalid/api", &transport());
+    assert_eq!(every_call_is_not_processed(&client).await, "resolve");
+}
+
+/// Long enough for nothing, and whichever of the two ends.
+fn short_deadlines() -> [(Duration, Duration); 2] {
+    let (short, long) = (Duration::from_millis(40), Duration::from_mins(1));
+    [(short, long), (long, short)]
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn d02_d23_where_no_connection_comes_about_nothing_is_processed() {
+    let port = DeafPort::full();
+    for (connect, total) in short_deadlines() {
+        for scheme in ["http", "https"] {
+            let client =
+                client_within(&format!("{scheme}://{}/api", port.address()), &transport(), connect, total);
+            assert_eq!(every_call_is_not_processed(&client).await, "timeout");
+        }
+    }
+    port.assert_no_request_came();
+}
+
+#[tokio::test]
+async fn d02_d23_where_no_tls_comes_about_nothing_is_processed() {
+    let port = DeafPort::silent();
+    for (connect, total) in short_deadlines() {
+        let client = client_within(&format!("https://{}/api", port.address()), &transport(), connect, total);
+        assert_eq!(every_call_is_not_processed(&client).await, "timeout");
+    }
+    port.assert_no_request_came();
+}
+
+/// Any deadlines, in any order, the ones that have ended before they begin included.
+#[test]
+fn d02_d23_whichever_deadline_ends_on_the_way_to_a_connection_nothing_is_processed() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut ports = vec![("https", DeafPort::silent())];
+    if cfg!(target_os = "linux") {
+        ports.extend([("http", DeafPort::full()), ("https", DeafPort::full())]);
+    }
+    let milliseconds = || (0..20_000_u64).prop_map(Duration::from_micros);
+    let any = (0..ports.len(), prop::sample::select(Call::ALL.to_vec()), milliseconds(), milliseconds());
+    let config = Config { cases: 100, failure_persistence: None, ..Config::default() };
+    TestRunner::new(config)
+        .run(&any, |(port, call, connect, total)| {
+            let (scheme, port) = &ports[port];
+            let client =
+                client_within(&format!("{scheme}://{}/api", port.address()), &transport(), connect, total);
+            let error = runtime.block_on(call.make(&client, &nobodys())).unwrap_err();
+            prop_assert_eq!(error.outcome(), Outcome::NotProcessed, "{:#}", error);
+            Ok(())
+        })
+        .unwrap();
+    for (_, port) in ports {
+        port.assert_no_request_came();
+    }
+}
+
+/// A sandbox with a certificate for this name, and the certificate.
+async fn https_sandbox(name: &str) -> (Sandbox, FakeGateway, String) {
+    let CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+    let gateway = FakeGateway::new();
+    let sandbox =
+        Sandbox::builder().gateway(gateway.clone()).tls_pem(cert.pem(), signing_key.serialize_pem());
+    (sandbox.start().await.unwrap(), gateway, cert.pem())
+}
+
+fn trusting(pem: &str) -> HyperTransport {
+    HyperTransport::builder().only_root_certificates_pem(pem).build().unwrap()
+}
+
+#[track_caller]
+fn assert_nothing_came(gateway: &FakeGateway) {
+    assert_eq!(gateway.requests().len(), 0);
+    assert_eq!(gateway.ledger().entries().len(), 0);
+}
+
+#[tokio::test]
+async fn d02_where_the_certificate_is_of_an_unknown_authority_nothing_is_processed() {
+    let (sandbox, gateway, _) = https_sandbox("127.0.0.1").await;
+    let CertifiedKey { cert: another, .. } =
+        rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    for transport in [transport(), trusting(&another.pem())] {
+        assert_eq!(every_call_is_not_processed(&client(&sandbox.base_url(), &transport)).await, "tls");
+    }
+    assert_nothing_came(&gateway);
+}
+
+#[tokio::test]
+async fn d02_where_the_certificate_is_for_another_host_nothing_is_processed() {
+    let (sandbox, gateway, pem) = https_sandbox("pay.example").await;
+    assert_eq!(every_call_is_not_processed(&client(&sandbox.base_url(), &trusting(&pem))).await, "tls");
+    assert_nothing_came(&gateway);
+}
+
+#[tokio::test]
+async fn d02_where_the_server_speaks_no_tls_nothing_is_processed() {
+    let gateway = FakeGateway::new();
+    let sandbox = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
+    let https = sandbox.base_url().replace("http://", "https://");
+    assert_eq!(every_call_is_not_processed(&client(&https, &transport())).await, "tls");
+    assert_nothing_came(&gateway);
+}
+
+#[tokio::test]
+async fn d02_where_the_server_goes_during_the_handshake_nothing_is_processed() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            // The first byte of a greeting, and then it goes.
+            let _ = stream.unwrap().read(&mut [0]);
+        }
+    });
+    assert_eq!(
+        every_call_is_not_processed(&client(&format!("https://{address}/api"), &transport())).await,
+        "tls"
+    );
+}
+
+/// The connection of an earlier call was closed meanwhile, and nobody takes another one.
+#[tokio::test]
+async fn d02_where_the_pooled_connection_is_dead_nothing_is_processed() {
+    for call in Call::ALL {
+        let (https, gateway, pem) = https_sandbox("127.0.0.1").await;
+        dead_pool(https, &gateway, &trusting(&pem), call).await;
+        let gateway = FakeGateway::new();
+        let http = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
+        dead_pool(http, &gateway, &transport(), call).await;
+    }
+}
+
+async fn dead_pool(sandbox: Sandbox, gateway: &FakeGateway, transport: &HyperTransport, call: Call) {
+    let (base_url, address) = (sandbox.base_url(), sandbox.local_addr());
+    let client = client(&base_url, transport);
+    Call::Customer.make(&client, &nobodys()).await.unwrap();
+    gateway.clear_requests();
+    sandbox.shutdown().await.unwrap();
+    assert_nobody_listens(address);
+    let error = call.make(&client, &nobodys()).await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::NotProcessed, "{call:?}: {error:#}");
+    assert_nothing_came(gateway);
+}
+
+#[track_caller]
+fn assert_nobody_listens(address: SocketAddr) {
+    let refused = std::net::TcpStream::connect(address).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+}
+
+/// What is wrong by itself is refused here: a request when it is built, an id when it is to stand in a path.
+#[tokio::test]
+async fn d01_what_is_invalid_is_not_processed() {
+    let gateway = FakeGateway::new();
+    let sandbox = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
+    let client = client(&sandbox.base_url(), &transport());
+    let fee = ConvenienceFee::Inactive;
+    let (nothing, sale) = (Amount::from_cents(0), TransactionType::Sale);
+    let card = Card { number: APPROVED, cvv: "123", expiry: "12/30" };
+    let refused: [Result<(), Error>; 7] = [
+        invalid(CardTransaction::builder(nothing, sale, fee, card, payer()).build()),
+        invalid(AchTransaction::builder(nothing, sale, fee, payer()).build()),
+        invalid(TokenTransaction::builder("", Amount::from_cents(1_00), fee).build()),
+        invalid("".parse::<TransactionId>().map(Void::new)),
+        invalid("..".parse::<TransactionId>()),
+        invalid("a/b".parse::<CustomerId>()),
+        // A service may give an id that cannot stand in a path; it is refused where it would.
+        client.transaction(&given("../void").await).await.map(drop),
+    ];
+    for (index, refused) in refused.into_iter().enumerate() {
+        let error = refused.expect_err(&index.to_string());
+        assert_eq!(
+            (error.outcome(), error.is_validation()),
+            (Outcome::NotProcessed, true),
+            "{index}: {error}"
+        );
+    }
+    assert_nothing_came(&gateway);
+}
+
+/// An id that a service gave.
+async fn given(id: &str) -> TransactionId {
+    let data = format!(r#"{{"TransactionId":"{id}"}}"#);
+    let script = ScriptedTransport::new().answer(200, SuccessEnvelope::post_encoded("done", &data));
+    let client = Client::builder(FakeGateway::new().endpoint(), script, ManualClock::auto()).build();
+    client.process_token(&token("tok_1", 1_00)).await.unwrap().transaction_id.clone()
+}
+
+fn invalid<T>(built: Result<T, ValidationError>) -> Result<(), Error> {
+    built.map(drop).map_err(Error::from)
+}
+
+#[test]
+fn d01_d24_d25_what_is_configured_wrongly_is_not_processed() {
+    let is_not_processed = |error: Error| {
+        assert_eq!((error.outcome(), error.is_configuration()), (Outcome::NotProcessed, true), "{error}");
+    };
+    for base_url in ["http://pay.example.com/api", "pay.example.com", "https://me@pay.example.com", ""] {
+        let key = ApiKey::new(FakeGateway::API_KEY).unwrap();
+        is_not_processed(Endpoint::new(base_url, key).unwrap_err());
+    }
+    for key in ["", "a key", "key\n"] {
+        is_not_processed(ApiKey::new(key).unwrap_err());
+    }
+}
