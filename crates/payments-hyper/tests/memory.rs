@@ -1,120 +1,348 @@
-//! Does a body that is wiped when dropped leave a copy behind?
+//! What is left in memory of a payment when it, its client and its errors are gone?
 //!
-//! The client runs in a child process, because this one's server has read the body, and searches its own memory.
+//! The client runs in a child process, because this one's server has read the body, and searches its own memory for what
+//! it knows only with every bit turned.
+//!
+//! A security code has three digits, which stand in any memory by chance. So it is looked for as the request has it,
+//! `"Cvv":"917"`, in buffers of any kind; and by itself, with the four digits of an American Express card, in several
+//! children of which each has another code: what is left behind is left in each of them, what is there by chance is not.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::print_stdout, reason = "a child has no other way to tell what it found")]
 
 mod support;
 
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
 use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
-use payments_hyper::HyperTransport;
-use support::{Server, post, send};
+use payments_canary::{Hidden, copies_in_memory};
+use payments_core::model::{
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType,
+};
+use payments_core::{ApiKey, Client, Endpoint};
+use payments_hyper::{HyperTransport, TlsProvider, TokioTimer};
+use support::{Conversation, Server};
 use zeroize::Zeroizing;
 
 const URL: &str = "PAYMENTS_HYPER_TEST_URL";
 const AUTHORITY: &str = "PAYMENTS_HYPER_TEST_AUTHORITY";
-const BODY: &str = "PAYMENTS_HYPER_TEST_BODY";
+const PROVIDER: &str = "PAYMENTS_HYPER_TEST_PROVIDER";
+const SET: &str = "PAYMENTS_HYPER_TEST_SET";
 
 #[test]
-fn a_wiped_body_leaves_no_copy() {
-    assert_eq!(copies_left("a_wiped_body_leaves_no_copy", "wiped", None), 0);
+fn nothing_is_left_of_a_payment() {
+    assert_nothing_left("nothing_is_left_of_a_payment", None);
+}
+
+#[cfg(feature = "ring")]
+#[test]
+fn nothing_is_left_of_a_payment_through_tls_by_ring() {
+    assert_nothing_left("nothing_is_left_of_a_payment_through_tls_by_ring", Some(TlsProvider::Ring));
+}
+
+#[cfg(feature = "aws-lc-rs")]
+#[test]
+fn nothing_is_left_of_a_payment_through_tls_by_aws_lc_rs() {
+    assert_nothing_left("nothing_is_left_of_a_payment_through_tls_by_aws_lc_rs", Some(TlsProvider::AwsLcRs));
 }
 
 #[test]
-fn a_body_that_is_not_wiped_is_found() {
+fn what_is_left_is_found() {
+    search_if_this_is_a_child();
     // The search itself is put to the test.
-    assert!(copies_left("a_body_that_is_not_wiped_is_found", "kept", None) > 0);
+    let left = what_is_left("what_is_left_is_found", None, KEEPS_A_COPY);
+    assert!(left.iter().all(|(_, copies)| *copies > 0), "{left:?}");
 }
 
-#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
-#[test]
-fn a_wiped_body_leaves_no_copy_through_tls() {
-    let authority = support::Authority::new();
-    assert_eq!(copies_left("a_wiped_body_leaves_no_copy_through_tls", "wiped", Some(&authority)), 0);
-}
-
-/// How often the secret is in the memory of a client that has sent it and dropped it.
-fn copies_left(test: &str, body: &str, authority: Option<&support::Authority>) -> usize {
-    if let Ok(url) = std::env::var(URL) {
-        std::process::exit(i32::try_from(send_and_search(&url)).unwrap());
-    }
-    let server = match authority {
-        None => Server::start(|connection| connection.serve("{}")),
-        Some(authority) => {
-            Server::start_tls(authority.issue("localhost").server(), |connection| connection.serve("{}"))
+#[track_caller]
+fn assert_nothing_left(test: &str, provider: Option<TlsProvider>) {
+    search_if_this_is_a_child();
+    // They mostly wait for deadlines.
+    let runs: Vec<_> = thread::scope(|scope| {
+        let children: Vec<_> =
+            (0..SETS).map(|set| scope.spawn(move || what_is_left(test, provider, set))).collect();
+        children.into_iter().map(|child| child.join().unwrap()).collect()
+    });
+    for (place, (name, _)) in runs[0].iter().enumerate() {
+        let copies: Vec<_> = runs.iter().map(|run| run[place].1).collect();
+        match name.as_str() {
+            // By themselves so short that chance has to be ruled out.
+            "code" | "expiry" => assert!(copies.contains(&0), "{name}: {copies:?} copies in {runs:?}"),
+            // hyper writes the head of a request to a buffer of its own; `ApiKey` promises no more than its own memory.
+            "key" => {}
+            _ => assert!(copies.iter().all(|count| *count == 0), "{name}: {copies:?} copies in {runs:?}"),
         }
+    }
+}
+
+/// Pays, writes down what is left, and ends the process, if that is what it was started for.
+fn search_if_this_is_a_child() {
+    if let Ok(url) = std::env::var(URL) {
+        let left = pay_and_search(&url, std::env::var(SET).unwrap().parse().unwrap());
+        let left: Vec<_> = left.iter().map(|(name, copies)| format!("{name}={copies}")).collect();
+        // Behind whatever the harness has written so far.
+        println!("\n{LEFT}{}", left.join(" "));
+        std::process::exit(0);
+    }
+}
+
+/// How many children there are, each with secrets of its own.
+const SETS: u8 = 3;
+
+/// In place of the number of a set: the first one, of which a copy is kept.
+const KEEPS_A_COPY: u8 = SETS;
+
+/// How often each secret is in the memory of a client that has sent it and dropped it.
+fn what_is_left(test: &str, provider: Option<TlsProvider>, set: u8) -> Vec<(String, usize)> {
+    let authority = provider.map(|_| support::Authority::new());
+    let server = match &authority {
+        None => Server::start(misbehave),
+        Some(authority) => Server::start_tls(authority.issue("localhost").server(), misbehave),
     };
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", test]).env(BODY, body);
-    match authority {
-        None => child.env(URL, server.url()),
-        Some(authority) => child.env(URL, server.https_url()).env(AUTHORITY, authority.pem()),
+    child.args(["--exact", test, "--nocapture"]).env(SET, set.to_string());
+    match (&authority, provider) {
+        (Some(authority), Some(provider)) => child
+            .env(URL, server.https_url())
+            .env(AUTHORITY, authority.pem())
+            .env(PROVIDER, if provider == TlsProvider::Ring { "ring" } else { "aws-lc-rs" }),
+        _ => child.env(URL, server.url()),
     };
-    let copies = child.output().unwrap().status.code().unwrap();
+    let ended = child.output().unwrap();
+    let said = String::from_utf8(ended.stdout).unwrap();
+    let left = said.lines().find_map(|line| line.strip_prefix(LEFT));
+    let left = left.unwrap_or_else(|| panic!("{said}{}", String::from_utf8_lossy(&ended.stderr)));
+    assert_was_sent(&server, set);
+    left.split(' ')
+        .map(|word| word.split_once('=').unwrap())
+        .map(|(name, copies)| (name.to_owned(), copies.parse().unwrap()))
+        .collect()
+}
+
+const LEFT: &str = "left: ";
+
+/// Every card and every account came to the server in every mode but the refused one, or there was nothing to be left.
+#[track_caller]
+fn assert_was_sent(server: &Server, set: u8) {
     let received = server.received();
-    let secret: Vec<u8> = hidden_secret().into_iter().map(|byte| !byte).collect();
-    assert_eq!(received.len(), 3);
-    assert!(received.iter().all(|request| request.body.windows(secret.len()).any(|window| window == secret)));
-    usize::try_from(copies).unwrap()
+    let [card, account] =
+        [Secrets::of_set(set).card, Secrets::of_set(set).account].map(|hidden| plain(&hidden));
+    for mode in MODES {
+        let bodies: Vec<_> = received
+            .iter()
+            .filter(|request| request.request_line().contains(&format!("/{mode}/")))
+            .map(|request| String::from_utf8_lossy(&request.body).into_owned())
+            .collect();
+        for secret in [&card, &account] {
+            let secret = str::from_utf8(secret).unwrap();
+            assert!(bodies.iter().any(|body| body.contains(secret)), "{mode}: {bodies:?}");
+        }
+    }
 }
 
-/// The secret with every bit turned, so that looking for it does not put it into memory.
-fn hidden_secret() -> [u8; 24] {
-    std::array::from_fn(|index| !(b'0' + u8::try_from(index * 7 % 10).unwrap()))
+/// What the server does with a request, which has it in its path.
+const MODES: [&str; 7] = ["answer", "decline", "html", "garbage", "close", "reset", "silence"];
+
+fn misbehave(connection: &mut Conversation) {
+    while connection.read_request() {
+        match mode(connection).as_str() {
+            "answer" => drop(
+                connection
+                    .peer()
+                    .answer(r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1"}}"#),
+            ),
+            "decline" => drop(connection.peer().answer(r#"{"status":"failed","message":"no"}"#)),
+            "html" => drop(connection.write("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>")),
+            "garbage" => drop(connection.write("\x16\x03\x01\0\x02\x02\x28")),
+            "close" => return connection.close(),
+            "reset" => return connection.reset(),
+            _ => drop(connection.hold()),
+        }
+    }
 }
 
-fn body() -> Vec<u8> {
-    let mut body = Vec::with_capacity(600);
-    body.resize(300, b'.');
-    body.extend(hidden_secret().iter().map(|byte| !byte));
-    body.resize(600, b'.');
-    body
+fn mode(connection: &mut Conversation) -> String {
+    let path = connection.last_request_line();
+    MODES.into_iter().find(|mode| path.contains(&format!("/{mode}/"))).unwrap().to_owned()
 }
 
-fn send_and_search(url: &str) -> usize {
+/// Pays by card and by account in every mode, gives one payment up, has one refused, and counts what is left.
+fn pay_and_search(url: &str, set: u8) -> Vec<(&'static str, usize)> {
+    let secrets = Secrets::of_set(set);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let builder = HyperTransport::builder();
-    let transport = match std::env::var(AUTHORITY) {
-        Ok(pem) => builder.root_certificates_pem(pem).build().unwrap(),
-        Err(_) => builder.build().unwrap(),
-    };
-    let kept: Vec<_> = if std::env::var(BODY).unwrap() == "kept" { vec![body()] } else { Vec::new() };
-    // On a new connection and on one that has served before.
-    for _ in 0..3 {
-        let wiped = Bytes::from_owner(Zeroizing::new(body()));
-        runtime.block_on(send(&transport, post(url).body(wiped))).unwrap();
+    {
+        let transport = transport();
+        let base = url.strip_suffix("/api/v1/public/transaction").unwrap();
+        for mode in MODES {
+            let patience =
+                if mode == "silence" { Duration::from_millis(300) } else { Duration::from_secs(20) };
+            let client =
+                client(&format!("{base}/{mode}/v1"), &secrets, &transport).with_total_timeout(patience);
+            // On a new connection and on one that has served before.
+            for _ in 0..2 {
+                runtime.block_on(pay(&client, &secrets));
+            }
+        }
+        let client = client(&format!("{base}/silence/v1"), &secrets, &transport);
+        let card = secrets.card_payment();
+        runtime.block_on(async {
+            let given_up = tokio::time::timeout(Duration::from_millis(300), client.process_card(&card)).await;
+            assert!(given_up.is_err());
+        });
+        let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let client = self::client(&format!("http://{nobody}/v1"), &secrets, &transport);
+        runtime.block_on(pay(&client, &secrets));
     }
-    let copies = search();
+    drop(runtime);
+    let kept = (set == KEEPS_A_COPY).then(|| secrets.all().map(|(_, hidden)| plain(&hidden)));
+    let needles = secrets.all();
+    let copies = copies_in_memory(&needles.clone().map(|(_, hidden)| hidden));
     drop(kept);
-    drop(transport);
-    copies
+    needles.iter().map(|(name, _)| *name).zip(copies).collect()
 }
 
-/// Counts the secret in all memory that this process can write to.
-fn search() -> usize {
-    let memory = File::open("/proc/self/mem").unwrap();
-    let maps = fs::read_to_string("/proc/self/maps").unwrap();
-    let hidden = hidden_secret();
-    let mut region = Vec::new();
-    let mut copies = 0;
-    for map in maps.lines().filter(|map| map.split(' ').nth(1).is_some_and(|rights| rights.starts_with("rw")))
-    {
-        let (start, end) = map.split(' ').next().unwrap().split_once('-').unwrap();
-        let [start, end] = [start, end].map(|address| u64::from_str_radix(address, 16).unwrap());
-        region.resize(usize::try_from(end - start).unwrap(), 0);
-        if memory.read_exact_at(&mut region, start).is_err() {
-            continue;
+fn transport() -> HyperTransport {
+    let builder = HyperTransport::builder();
+    match (std::env::var(AUTHORITY), std::env::var(PROVIDER)) {
+        (Ok(pem), Ok(provider)) => {
+            let provider = if provider == "ring" { TlsProvider::Ring } else { TlsProvider::AwsLcRs };
+            builder.root_certificates_pem(pem).tls_provider(provider).build().unwrap()
         }
-        // Turned at once, so that this copy is not counted as one that was left.
-        for byte in &mut region {
-            *byte = !*byte;
-        }
-        copies += region.windows(hidden.len()).filter(|window| *window == hidden).count();
+        _ => builder.build().unwrap(),
     }
-    copies
+}
+
+fn client(base: &str, secrets: &Secrets, transport: &HyperTransport) -> Client {
+    let key = plain(&secrets.key);
+    let endpoint = Endpoint::new(base, ApiKey::new(text(&key)).unwrap()).unwrap();
+    Client::builder(endpoint, transport.clone(), TokioTimer::new()).build()
+}
+
+/// Whatever comes of it is looked at as a program would, and dropped.
+async fn pay(client: &Client, secrets: &Secrets) {
+    let paid = [
+        client.process_card(&secrets.card_payment()).await,
+        client.process_ach(&secrets.ach_payment()).await,
+    ];
+    for paid in paid {
+        match paid {
+            Ok(paid) => drop(format!("{paid:?} {}", paid.body_snippet())),
+            Err(error) => drop(format!("{error:#} {error:?} {:?}", error.body_snippet())),
+        }
+    }
+}
+
+/// The secrets of one child, none of them as they are.
+struct Secrets {
+    card: Hidden,
+    code: Hidden,
+    expiry: Hidden,
+    account: Hidden,
+    key: Hidden,
+}
+
+impl Secrets {
+    fn of_set(set: u8) -> Self {
+        // Numbers that look like chance (Knuth's MMIX), each made when it is turned already.
+        let mut random = u64::from(set % SETS) + 7;
+        let mut hidden = |first: u8, count: u64, length: usize| {
+            let mut next = || {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                !(first + ((random >> 33) % count).to_le_bytes()[0])
+            };
+            (0..length).map(|_| next()).collect::<Vec<_>>()
+        };
+        let mut card = hidden(b'0', 10, 15);
+        card[..2].copy_from_slice(&[!b'3', !b'7']);
+        // A month of a year that the clock of no machine shows.
+        let mut expiry = hidden(b'1', 9, 4);
+        [expiry[0], expiry[2]] = [!b'0', !b'7'];
+        Self {
+            card: Hidden::from_turned(card),
+            code: Hidden::from_turned(hidden(b'0', 10, 4)),
+            expiry: Hidden::from_turned(expiry),
+            account: Hidden::from_turned(hidden(b'0', 10, 18)),
+            key: Hidden::from_turned(hidden(b'a', 26, 24)),
+        }
+    }
+
+    /// What is looked for, also as the request has it.
+    fn all(&self) -> [(&'static str, Hidden); 7] {
+        let member = |name: &str, value: &Hidden| {
+            let name: Vec<u8> = format!("\"{name}\":\"").bytes().map(|byte| !byte).collect();
+            Hidden::from_turned([&name, value.turned()].concat())
+        };
+        [
+            ("card", self.card.clone()),
+            ("code", self.code.clone()),
+            ("code_member", member("Cvv", &self.code)),
+            ("expiry", self.expiry.clone()),
+            ("expiry_member", member("ExpiryDate", &self.expiry)),
+            ("account", self.account.clone()),
+            ("key", self.key.clone()),
+        ]
+    }
+
+    fn card_payment(&self) -> CardTransaction {
+        let [number, cvv, expiry] = [&self.card, &self.code, &self.expiry].map(plain);
+        let card = Card { number: text(&number), cvv: text(&cvv), expiry: text(&expiry) };
+        let (amount, fee) = (Amount::from_cents(1_00), ConvenienceFee::Active);
+        let payment = CardTransaction::builder(amount, TransactionType::Sale, fee, card, payer());
+        payment.skip_luhn_check().build().unwrap()
+    }
+
+    fn ach_payment(&self) -> AchTransaction {
+        let account = plain(&self.account);
+        let (amount, fee) = (Amount::from_cents(1_00), ConvenienceFee::Active);
+        let payment = AchTransaction::builder(amount, TransactionType::Sale, fee, payer());
+        payment.account_field("AccountNumber", text(&account)).build().unwrap()
+    }
+}
+
+fn payer() -> Payer<'static> {
+    Payer {
+        customer_name: "Ada Lovelace",
+        email: "ada@example.com",
+        country_code: "+1",
+        phone_number: "415-555-0100",
+        country: "US",
+        postal_code: "94107",
+        ip_address: "203.0.113.7",
+    }
+}
+
+fn plain(hidden: &Hidden) -> Zeroizing<Vec<u8>> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(hidden.turned().len()));
+    hidden.reveal_into(&mut bytes);
+    bytes
+}
+
+fn text(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).unwrap()
+}
+
+/// A transport is handed any body: one that wipes itself when it is dropped must be dropped with the call.
+#[test]
+fn a_body_is_let_go_with_its_call() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let body = Arc::new([b'.'; 600]);
+    let transport = HyperTransport::builder().build().unwrap();
+    let owned = Bytes::from_owner(Shared(Arc::clone(&body)));
+    runtime.block_on(support::send(&transport, support::post(server.url()).body(owned))).unwrap();
+    assert_eq!(Arc::strong_count(&body), 1, "the connection in the pool keeps it");
+    drop(transport);
+}
+
+struct Shared(Arc<[u8; 600]>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_slice()
+    }
 }

@@ -93,6 +93,12 @@ impl Conversation {
         self.peer.as_mut().expect("the connection is still there")
     }
 
+    /// The first line of the request that was read last, over all connections.
+    pub(crate) fn last_request_line(&self) -> String {
+        let received = self.received.lock().unwrap();
+        received.last().map(|request| request.request_line().to_owned()).unwrap_or_default()
+    }
+
     /// How many requests this connection brought so far.
     pub(crate) fn requests_read(&self) -> usize {
         self.requests_read
