@@ -13,7 +13,8 @@ pub(crate) use secrets::Secrets;
 /// anything.
 ///
 /// - A secret of eight or more letters and digits is replaced wherever it stands, whatever touches it, in any
-///   case, and also with up to three other characters between any two of its own: `4242-4242 …`, `42.42/42…`.
+///   case, and also with up to three other characters between any two of its own: `4242-4242 …`, `42.42/42…`. More of
+///   them may stand there if a secret has more itself: `sk____live51H`.
 /// - A shorter one is replaced where no letter or digit touches it, and only as it is written, because `917`
 ///   is part of many harmless numbers. Four digits that begin with a month are an expiry date and are also
 ///   found as `11/37`, `11 - 37`, `11/2037` and `2037-11`. A secret of fewer than three is ignored.
@@ -165,6 +166,19 @@ mod tests {
             );
         }
         assert_eq!(scrub("6200    000000000009", &secrets), "6200    000000000009");
+    }
+
+    #[test]
+    fn d64_secrets_that_are_mostly_punctuation_are_replaced_as_they_are_written() {
+        for secret in
+            ["sk_live____51H8Qw2", "--sk--!!--live--51H--", r#"{"key":"51H","live":"8Qw2"}"#, "12-----34"]
+        {
+            let json = serde_json::to_string(secret).expect("a text is JSON");
+            for text in [secret.to_owned(), json] {
+                let shown = scrub(&text, &[secret]);
+                assert!(!shown.contains("51H") && !shown.contains("34"), "{shown}");
+            }
+        }
     }
 
     #[test]

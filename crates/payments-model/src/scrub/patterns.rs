@@ -10,6 +10,8 @@ use zeroize::Zeroizing;
 /// answer to a request with many secrets keep a processor busy for minutes.
 pub(super) struct Patterns {
     states: Vec<State>,
+    /// How many other characters may stand between two letters.
+    widest_gap: usize,
 }
 
 /// What has been read last is the beginning of a pattern.
@@ -24,8 +26,8 @@ struct State {
 }
 
 impl Patterns {
-    pub(super) fn new<'a>(patterns: impl Iterator<Item = &'a str>) -> Self {
-        let mut automaton = Self { states: vec![State::default()] };
+    pub(super) fn new<'a>(patterns: impl Iterator<Item = &'a str>, widest_gap: usize) -> Self {
+        let mut automaton = Self { states: vec![State::default()], widest_gap };
         for pattern in patterns {
             automaton.insert(pattern);
         }
@@ -46,7 +48,7 @@ impl Patterns {
                 gap += 1;
                 continue;
             }
-            if gap > WIDEST_GAP {
+            if gap > self.widest_gap {
                 state = 0;
             }
             gap = 0;
@@ -113,6 +115,16 @@ pub(super) fn letters(text: &str) -> Zeroizing<String> {
     Zeroizing::new(letters.map(|letter| letter.to_ascii_lowercase()).collect())
 }
 
+/// How many other characters may stand between two letters or digits of these secrets: what people and programs put
+/// between groups, and as many as a secret has itself, or it would not be found as it is written.
+pub(super) fn widest_gap(secrets: &[&str]) -> usize {
+    let gaps = secrets.iter().flat_map(|secret| {
+        let inner = secret.trim_matches(|character: char| !character.is_alphanumeric());
+        inner.split(char::is_alphanumeric).map(|gap| gap.chars().count())
+    });
+    gaps.fold(USUAL_GAP, usize::max)
+}
+
 /// Adds a range that ends behind all others.
 fn join(ranges: &mut Vec<Range<usize>>, mut range: Range<usize>) {
     while let Some(last) = ranges.pop_if(|last| last.end >= range.start) {
@@ -121,16 +133,15 @@ fn join(ranges: &mut Vec<Range<usize>>, mut range: Range<usize>) {
     ranges.push(range);
 }
 
-/// How many other characters may stand between two letters or digits of a secret: what people and programs put
-/// between groups of digits, such as two spaces or a hyphen between spaces.
-pub(super) const WIDEST_GAP: usize = 3;
+/// What people and programs put between groups of digits is no longer, such as two spaces or a hyphen between spaces.
+const USUAL_GAP: usize = 3;
 
 #[cfg(test)]
 mod tests {
-    use super::Patterns;
+    use super::{Patterns, widest_gap};
 
     fn found<'a>(patterns: &[&str], text: &'a str) -> Vec<&'a str> {
-        let patterns = Patterns::new(patterns.iter().copied());
+        let patterns = Patterns::new(patterns.iter().copied(), widest_gap(patterns));
         patterns.find(text).into_iter().map(|range| &text[range]).collect()
     }
 
@@ -138,6 +149,7 @@ mod tests {
     fn patterns_are_found_by_their_letters_and_digits() {
         assert_eq!(found(&["a-b/1"], "xAB1x a..b --1 a....b1"), ["AB1", "a..b --1"]);
         assert_eq!(found(&["äö"], "xä öx"), ["ä ö"]);
+        assert_eq!(found(&["--a-----b-"], "a-----b a------b"), ["a-----b"]);
         assert_eq!(found(&[], "abc"), [""; 0]);
         assert_eq!(found(&["", "-"], "abc"), [""; 0]);
     }
@@ -170,7 +182,7 @@ mod tests {
             text in "[abc]{0,30}",
         ) {
             let mut covered = vec![false; text.len()];
-            for range in Patterns::new(patterns.iter().map(String::as_str)).find(&text) {
+            for range in Patterns::new(patterns.iter().map(String::as_str), 3).find(&text) {
                 covered[range].fill(true);
             }
             assert_eq!(covered, found_one_by_one(&patterns, &text));

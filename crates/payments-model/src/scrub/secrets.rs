@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use zeroize::Zeroizing;
 
-use super::patterns::{Patterns, WIDEST_GAP, letters};
+use super::patterns::{Patterns, letters, widest_gap};
 use super::reading::Reading;
 use crate::redact::REDACTED;
 
@@ -12,6 +12,7 @@ pub(crate) struct Secrets {
     long: Patterns,
     /// Found where nothing touches them; sorted.
     short: Vec<ShortSecret>,
+    widest_gap: usize,
 }
 
 /// The letters and digits of a secret, and what may stand between them.
@@ -31,6 +32,7 @@ enum Gaps {
 impl Secrets {
     /// Ignores those with fewer letters and digits than `shortest`.
     pub(crate) fn new(secrets: &[&str], shortest: usize) -> Self {
+        let widest_gap = widest_gap(secrets);
         let by_letters = secrets.iter().map(|secret| (*secret, letters(secret)));
         let (long, short): (Vec<_>, Vec<_>) = by_letters
             .filter(|(_, letters)| letters.chars().count() >= shortest)
@@ -38,12 +40,12 @@ impl Secrets {
         // A secret that is the word of the redaction mark is no secret, and would be masked again and again.
         let long =
             long.iter().map(|(_, letters)| letters.as_str()).filter(|letters| !REDACTED.contains(letters));
-        let long = Patterns::new(long);
+        let long = Patterns::new(long, widest_gap);
         let mut short: Vec<ShortSecret> =
             short.into_iter().flat_map(|(secret, letters)| spellings(secret, letters)).collect();
         short.sort_unstable_by(|(one, gaps), (other, others)| (one.as_str(), gaps).cmp(&(other, others)));
         short.dedup();
-        Self { long, short }
+        Self { long, short, widest_gap }
     }
 
     /// Whether one of them stands in any reading of the text.
@@ -86,7 +88,7 @@ impl Secrets {
         let mut found = None;
         for (start, character) in text.char_indices() {
             if !character.is_alphanumeric() {
-                if text[end..start].chars().count() == WIDEST_GAP {
+                if text[end..start].chars().count() == self.widest_gap {
                     break;
                 }
                 continue;
