@@ -5,8 +5,8 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::record_fields::{
-    Personal, RecordMembers, RecordSink, RecordWriter, read_code, read_customer_id, read_integer, read_text,
-    redact_echoes,
+    Personal, RecordMembers, RecordSink, RecordWriter, Scrubbed, read_code, read_customer_id, read_integer,
+    read_text, redact_echoes,
 };
 use crate::{CustomerId, Field, OtherFields};
 
@@ -183,12 +183,12 @@ impl fmt::Debug for CustomerRecord {
             .field("customer_name", &Personal(customer_name))
             .field("email", &Personal(email))
             .field("phone_number", &Personal(phone_number))
-            .field("country_id", country_id)
+            .field("country_id", &Scrubbed(country_id))
             .field("country_code", &Personal(country_code))
             .field("address", &Personal(address))
             .field("city", &Personal(city))
             .field("postal_code", &Personal(postal_code))
-            .field("state_id", state_id)
+            .field("state_id", &Scrubbed(state_id))
             .field("other", other)
             .finish()
     }

@@ -343,12 +343,15 @@ impl<T> fmt::Debug for Personal<'_, T> {
 }
 
 /// Shows a code, unless something that looks like a card number was sent in its place.
-pub(crate) struct Scrubbed<'a>(pub(crate) &'a Field<String>);
+pub(crate) struct Scrubbed<'a, T>(pub(crate) &'a Field<T>);
 
-impl fmt::Debug for Scrubbed<'_> {
+impl<T: fmt::Debug> fmt::Debug for Scrubbed<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Field::Value(code) => f.debug_tuple("Value").field(&scrub(code, &[])).finish(),
+            Field::Value(code) => {
+                let shown = scrub(&format!("{code:?}"), &[]);
+                f.debug_tuple("Value").field(&format_args!("{shown}")).finish()
+            }
             other => other.fmt(f),
         }
     }

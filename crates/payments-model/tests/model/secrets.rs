@@ -177,6 +177,20 @@ fn s5_debug_of_bodies_and_records_shows_nothing_personal() {
 }
 
 #[test]
+fn d62_debug_of_a_record_shows_no_card_number_in_the_place_of_a_number() {
+    let transaction: TransactionRecord = serde_json::from_str(
+        r#"{"TransactionId":"t","BillingCountry":4242424242424242,"TransactionType":4242424242424242}"#,
+    )
+    .unwrap();
+    let customer: payments_model::CustomerRecord =
+        serde_json::from_str(r#"{"CountryId":4242424242424242,"StateId":"4242424242424242"}"#).unwrap();
+    for shown in [format!("{transaction:?} {customer:?}"), format!("{transaction:#?} {customer:#?}")] {
+        assert!(!shown.contains("42424242"), "{shown}");
+        assert_eq!(shown.matches("************4242").count(), 4, "{shown}");
+    }
+}
+
+#[test]
 fn d62_values_under_secret_names_never_get_into_a_record() {
     for name in [
         "Cvv",
