@@ -61,6 +61,14 @@ proptest! {
     }
 }
 
+/// A sample of what `cargo xtask exhaustive-money` takes whole.
+#[test]
+fn amounts_arrive_digit_for_digit_from_text_to_json_and_back() {
+    let of_every_size = (0..=9_999).chain((0..100_000_000).step_by(19_997)).chain([99_999_999]);
+    payments_fuzz::money::check_cents(of_every_size);
+    payments_fuzz::money::check_random(2_026, 15_000);
+}
+
 /// The decimal with these digits and as many of them behind the point.
 fn decimal(units: i64, places: u32) -> String {
     let sign = if units < 0 { "-" } else { "" };

@@ -18,6 +18,17 @@ xflags::xflags! {
             /// End well even if a goal is missed.
             optional --report-only
         }
+        /// Search for inputs that break what must hold for any bytes; needs a C++ compiler.
+        cmd fuzz {
+            /// One target alone, such as `read_amount`.
+            optional target: String
+            /// How long each target runs; 30 unless told otherwise.
+            optional --seconds seconds: u32
+        }
+        /// Take every amount of cents below a million, and as many random ones, from text to JSON and back.
+        cmd exhaustive-money {}
+        /// Run the unit tests of model and core under Miri; needs a nightly toolchain that has it.
+        cmd miri {}
         /// List the tasks.
         cmd help {}
     }

@@ -1,14 +1,18 @@
 //! The project's own tasks, called as `cargo xtask <task>`; `cargo xtask help` lists them.
 //!
 //! Everything that the project asks of its own source is here: one command that checks it all ([`mod@test`]), the rules
-//! of the repository as ordinary tests ([`tidy`]), the list of decisions with the tests that hold them ([`decisions`])
-//! and the benchmarks ([`mod@bench`]). Nothing here is part of a published crate.
+//! of the repository as ordinary tests ([`tidy`]), the list of decisions with the tests that hold them ([`decisions`]),
+//! the benchmarks ([`mod@bench`]), and what looks for longer than a check of every change can: [`fuzz`],
+//! [`exhaustive_money`] and [`miri`]. Nothing here is part of a published crate.
 
 #![allow(clippy::print_stdout, reason = "a task speaks to the person who ran it")]
 
 mod bench;
 mod decisions;
+mod exhaustive_money;
 mod flags;
+mod fuzz;
+mod miri;
 mod source;
 mod test;
 mod tidy;
@@ -24,6 +28,9 @@ fn main() -> ExitCode {
         XtaskCmd::Tidy(_) => tidy::run(),
         XtaskCmd::Decisions(_) => decisions::run(),
         XtaskCmd::Bench(asked) => bench::run(&asked),
+        XtaskCmd::Fuzz(asked) => fuzz::run(&asked),
+        XtaskCmd::ExhaustiveMoney(_) => exhaustive_money::run(),
+        XtaskCmd::Miri(_) => miri::run(),
         XtaskCmd::Help(_) => {
             println!("{}", Xtask::help());
             Ok(())

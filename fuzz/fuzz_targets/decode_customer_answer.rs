@@ -1,0 +1,11 @@
+//! The answer to the look-up of a customer.
+
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|data: &[u8]| payments_fuzz::decode_customer_answer(data));
+
+#[cfg(not(fuzzing))]
+fn main() -> std::process::ExitCode {
+    payments_fuzz::replay(|data| payments_fuzz::decode_customer_answer(data))
+}

@@ -1,0 +1,11 @@
+//! The answer to a void.
+
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|data: &[u8]| payments_fuzz::decode_void_answer(data));
+
+#[cfg(not(fuzzing))]
+fn main() -> std::process::ExitCode {
+    payments_fuzz::replay(|data| payments_fuzz::decode_void_answer(data))
+}

@@ -1,0 +1,11 @@
+//! An identifier that becomes part of a path.
+
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|data: &[u8]| payments_fuzz::read_path_id(data));
+
+#[cfg(not(fuzzing))]
+fn main() -> std::process::ExitCode {
+    payments_fuzz::replay(|data| payments_fuzz::read_path_id(data))
+}

@@ -1,0 +1,11 @@
+//! The headers `Retry-After` and `Date`.
+
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|data: &[u8]| payments_fuzz::read_retry_after(data));
+
+#[cfg(not(fuzzing))]
+fn main() -> std::process::ExitCode {
+    payments_fuzz::replay(|data| payments_fuzz::read_retry_after(data))
+}

@@ -1,0 +1,11 @@
+//! Secrets and a text that may hold them.
+
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|data: &[u8]| payments_fuzz::scrub_text(data));
+
+#[cfg(not(fuzzing))]
+fn main() -> std::process::ExitCode {
+    payments_fuzz::replay(|data| payments_fuzz::scrub_text(data))
+}

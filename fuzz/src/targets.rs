@@ -1,0 +1,13 @@
+//! One function for each target: what must hold for any bytes at all.
+
+pub(crate) mod amounts;
+pub(crate) mod answers;
+pub(crate) mod endpoints;
+pub(crate) mod faults;
+pub(crate) mod fixtures;
+pub(crate) mod gateway;
+pub(crate) mod path_ids;
+pub(crate) mod records;
+pub(crate) mod requests;
+pub(crate) mod retry_after;
+pub(crate) mod scrubbing;

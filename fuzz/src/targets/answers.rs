@@ -1,0 +1,319 @@
+use std::fmt::Debug;
+
+use http::header::CONTENT_ENCODING;
+use payments_core::model::{
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType,
+    Void,
+};
+use payments_core::{
+    ApiKey, Endpoint, Error, GetCustomer, GetTransaction, Operation, Outcome, Success, TransportError,
+    TransportErrorKind,
+};
+
+use crate::http_text;
+use crate::json::{Json, NotRead, body_text};
+
+type Answer = http::Response<bytes::Bytes>;
+
+/// The answer to a card payment.
+pub fn decode_card_answer(data: &[u8]) {
+    let request = CardTransaction::builder(
+        Amount::from_cents(10_50),
+        TransactionType::Sale,
+        ConvenienceFee::Inactive,
+        Card { number: CARD_NUMBER, cvv: "917", expiry: "1137" },
+        PAYER,
+    );
+    Asked::payment(&request.build().expect("a valid request"), &[CARD_NUMBER, API_KEY]).check(data);
+}
+
+/// The answer to an ACH payment.
+pub fn decode_ach_answer(data: &[u8]) {
+    let request = AchTransaction::builder(
+        Amount::from_cents(10_50),
+        TransactionType::Sale,
+        ConvenienceFee::Inactive,
+        PAYER,
+    );
+    let request = request.account_field("AccountNumber", ACCOUNT_NUMBER).build();
+    Asked::payment(&request.expect("a valid request"), &[ACCOUNT_NUMBER, API_KEY]).check(data);
+}
+
+/// The answer to a payment by token.
+pub fn decode_token_answer(data: &[u8]) {
+    let request =
+        TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build();
+    Asked::payment(&request.expect("a valid request"), &[API_KEY]).check(data);
+}
+
+/// The answer to a void.
+pub fn decode_void_answer(data: &[u8]) {
+    Asked::payment(&Void::new("txn_1".parse().expect("a valid id")), &[API_KEY]).check(data);
+}
+
+/// The answer to the look-up of a transaction.
+pub fn decode_transaction_answer(data: &[u8]) {
+    Asked::look_up(&GetTransaction::new("txn_1".parse().expect("a valid id")), true).check(data);
+}
+
+/// The answer to the look-up of a customer.
+pub fn decode_customer_answer(data: &[u8]) {
+    Asked::look_up(&GetCustomer::new("cus_1".parse().expect("a valid id")), false).check(data);
+}
+
+/// An operation whose answer is to be read, and what its kind of answer must hold.
+struct Asked<'a, O> {
+    operation: &'a O,
+    moves_money: bool,
+    success_code: &'static str,
+    needs_id: bool,
+    /// What no text made of the answer may hold.
+    secrets: &'static [&'static str],
+    endpoint: Endpoint,
+}
+
+impl<'a, O: Operation> Asked<'a, O>
+where
+    O::Data: Debug,
+{
+    fn payment(operation: &'a O, secrets: &'static [&'static str]) -> Self {
+        let endpoint = endpoint();
+        Self { operation, moves_money: true, success_code: "100", needs_id: true, secrets, endpoint }
+    }
+
+    fn look_up(operation: &'a O, needs_id: bool) -> Self {
+        let (secrets, endpoint) = (&[API_KEY], endpoint());
+        Self { operation, moves_money: false, success_code: "200", needs_id, secrets, endpoint }
+    }
+
+    fn check(&self, data: &[u8]) {
+        let answer = http_text::answer(data);
+        let read = self.operation.read(&self.endpoint, answer.clone());
+        let found = match &read {
+            Ok(_) => Verdict::Done,
+            Err(error) => Verdict::of(error),
+        };
+        let said = Said::of(&answer);
+        if let Some(expected) = said.map(|said| self.expected(answer.status().as_u16(), &said)) {
+            assert_eq!(found, expected, "HTTP {}", answer.status());
+        }
+        match &read {
+            Ok(success) => {
+                check_success(success, self.secrets);
+                self.check_prefixes(&answer);
+            }
+            Err(error) => check_error(error, self.moves_money, self.secrets),
+        }
+        self.check_broken_off(answer);
+    }
+
+    /// The decisions on an answered request, told once more without the code that makes them.
+    fn expected(&self, http: u16, said: &Said) -> Verdict {
+        const REFUSALS: [u16; 14] = [400, 401, 403, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
+        let has_data = if self.needs_id { said.has_id } else { said.has_data };
+        let fails = said.status == Word::Failure;
+        let claims_success = said.status == Word::Success || said.code.as_deref() == Some(self.success_code);
+        let open = if self.moves_money { Verdict::Unknown } else { Verdict::NotProcessed };
+        match http {
+            200..=299 if fails => Verdict::Rejected,
+            200..=299 => {
+                let agrees = said.code.as_deref() == Some(self.success_code)
+                    && matches!(said.status, Word::Absent | Word::Success)
+                    && has_data;
+                if agrees { Verdict::Done } else { open }
+            }
+            400..=499 if !self.moves_money => Verdict::Rejected,
+            408 | 409 | 425 => Verdict::Unknown,
+            400..=499 if claims_success => Verdict::Unknown,
+            400..=499 if fails || REFUSALS.contains(&http) => Verdict::Rejected,
+            _ => open,
+        }
+    }
+
+    /// A body that lost its end never says that it was done.
+    fn check_prefixes(&self, answer: &Answer) {
+        let body = answer.body();
+        let whole = body.trim_ascii_end().len();
+        for length in [whole - 1, whole - whole / 3, whole / 2, whole / 7] {
+            let mut cut = answer.clone();
+            *cut.body_mut() = body.slice(..length);
+            assert!(self.operation.read(&self.endpoint, cut).is_err(), "the first {length} bytes of it pass");
+        }
+    }
+
+    /// What a transport hands over of an answer that broke off is never a success, whatever stands in it.
+    fn check_broken_off(&self, answer: Answer) {
+        let http = answer.status().as_u16();
+        let error = TransportError::answered(TransportErrorKind::BodyTruncated, answer);
+        let error = self.operation.not_answered(&self.endpoint, error);
+        let unread = Said { status: Word::Absent, code: None, has_id: false, has_data: false };
+        assert_eq!(Verdict::of(&error), self.expected(http, &unread));
+        check_error(&error, self.moves_money, self.secrets);
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Done,
+    Rejected,
+    Unknown,
+    NotProcessed,
+}
+
+impl Verdict {
+    fn of(error: &Error) -> Self {
+        match error.outcome() {
+            Outcome::Rejected => Self::Rejected,
+            Outcome::Unknown => Self::Unknown,
+            Outcome::NotProcessed => Self::NotProcessed,
+        }
+    }
+}
+
+/// What a body says, read by this package's own reader.
+struct Said {
+    status: Word,
+    code: Option<String>,
+    has_id: bool,
+    has_data: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Absent,
+    Success,
+    Failure,
+    Other,
+}
+
+impl Said {
+    /// `None` for what is nested so deeply that this reader cannot tell.
+    fn of(answer: &Answer) -> Option<Self> {
+        let nothing = Self { status: Word::Absent, code: None, has_id: false, has_data: false };
+        let codings = answer.headers().get_all(CONTENT_ENCODING).iter();
+        let is_encoded = |coding: &http::HeaderValue| {
+            !coding.is_empty() && !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity")
+        };
+        let text = body_text(answer.body()).filter(|_| !codings.into_iter().any(is_encoded));
+        let body = match text.map(Json::read) {
+            Some(Ok(body)) => body,
+            Some(Err(NotRead::TooDeep)) => return None,
+            Some(Err(NotRead::NotJson)) | None => return Some(nothing),
+        };
+        let is_ambiguous = ["status", "status_code", "message", "msg", "error", "data"]
+            .into_iter()
+            .any(|name| body.all(name).len() > 1);
+        if body.members().is_none() || is_ambiguous {
+            return Some(nothing);
+        }
+        let data = body.once("data").filter(|data| data.members().is_some());
+        Some(Self {
+            status: body.once("status").map_or(Word::Absent, word),
+            code: body.once("status_code").and_then(number_or_text),
+            has_id: data.is_some_and(|data| data.once("TransactionId").is_some_and(is_id)),
+            has_data: data.is_some(),
+        })
+    }
+}
+
+fn word(status: &Json) -> Word {
+    match status {
+        Json::Null => Word::Absent,
+        Json::Text(Some(word)) => match word.to_ascii_lowercase().as_str() {
+            "success" => Word::Success,
+            "failed" | "failure" | "error" | "declined" | "rejected" => Word::Failure,
+            _ => Word::Other,
+        },
+        _ => Word::Other,
+    }
+}
+
+fn number_or_text(code: &Json) -> Option<String> {
+    match code {
+        Json::Number(text) => Some(text.clone()),
+        other => other.text().map(str::to_owned),
+    }
+}
+
+fn is_id(id: &Json) -> bool {
+    match id {
+        Json::Number(digits) => !digits.contains(['.', 'e', 'E']),
+        other => other.text().is_some_and(|text| !text.is_empty()),
+    }
+}
+
+fn check_success<T: Debug>(success: &Success<T>, secrets: &[&str]) {
+    assert!(success.http_status().is_success());
+    let shown = [
+        without_values(&format!("{success:?}")),
+        without_values(&format!("{success:#?}")),
+        success.body_snippet(),
+        success.message().unwrap_or_default().to_owned(),
+        success.status_code().unwrap_or_default().to_owned(),
+        success.request_id().unwrap_or_default().to_owned(),
+    ];
+    check_nothing_secret(&shown, secrets);
+}
+
+fn check_error(error: &Error, moves_money: bool, secrets: &[&str]) {
+    let outcome = error.outcome();
+    assert_ne!(outcome, if moves_money { Outcome::NotProcessed } else { Outcome::Unknown });
+    let id = error.transaction_id().map(ToString::to_string);
+    assert_ne!(id.as_deref(), Some(""));
+    let message = error.to_string();
+    assert!(!message.contains(char::is_control), "a log grows a line: {message:?}");
+    let shown = [
+        message,
+        format!("{error:#}"),
+        without_values(&format!("{error:?}")),
+        without_values(&format!("{error:#?}")),
+        without_values(&format!("{:?}", error.record())),
+        id.unwrap_or_default(),
+        error.body_snippet().unwrap_or_default(),
+        error.reason().unwrap_or_default().to_owned(),
+        error.status_code().unwrap_or_default().to_owned(),
+        error.request_id().unwrap_or_default().to_owned(),
+        error.record_status().unwrap_or_default().to_owned(),
+    ];
+    check_nothing_secret(&shown, secrets);
+}
+
+/// An amount is shown whatever its digits are, and so is the identifier of a payment that was made: nobody could
+/// reconcile it otherwise. An error shows no identifier that is an echo.
+fn without_values(debug: &str) -> String {
+    let mut shown = debug.to_owned();
+    for opening in ["Amount(", "TransactionId("] {
+        let mut pieces = shown.split(opening);
+        let first = pieces.next().unwrap_or_default().to_owned();
+        let after = |piece: &str| piece.split_once(')').map_or_else(String::new, |(_, rest)| rest.to_owned());
+        shown = pieces.fold(first, |shown, piece| shown + &after(piece));
+    }
+    shown
+}
+
+fn check_nothing_secret(shown: &[String], secrets: &[&str]) {
+    for secret in secrets {
+        for text in shown {
+            assert!(!text.contains(*secret), "{secret} is shown in {text:?}");
+        }
+    }
+}
+
+fn endpoint() -> Endpoint {
+    let key = ApiKey::new(API_KEY).expect("visible ASCII");
+    Endpoint::new("https://pay.example.com/api/v1/public", key).expect("a valid address")
+}
+
+const PAYER: Payer<'_> = Payer {
+    customer_name: "A. Payer",
+    email: "payer@example.com",
+    country_code: "+1",
+    phone_number: "555-0100",
+    country: "US",
+    postal_code: "94105",
+    ip_address: "203.0.113.7",
+};
+
+const CARD_NUMBER: &str = "4929907390318794";
+const ACCOUNT_NUMBER: &str = "000991827364550";
+const API_KEY: &str = "sk_live_8Qw2Zr5T";

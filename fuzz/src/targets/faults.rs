@@ -1,0 +1,33 @@
+use payments_fake::{DocumentError, FakeGateway, Fault};
+
+use crate::digits::check_no_long_number_of;
+
+/// A fault as a JSON document, or as the text of a header.
+pub fn read_fault(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    check(Fault::from_json(text), text);
+    check(Fault::from_header(text), text);
+}
+
+fn check(read: Result<Fault, DocumentError>, text: &str) {
+    let fault = match read {
+        Ok(fault) => fault,
+        Err(error) => return check_no_long_number_of(text, &[error.to_string(), format!("{error:?}")]),
+    };
+    let gateway = FakeGateway::builder().ignore_unfired_faults().build();
+    gateway.arm(fault.clone());
+    let armed = &gateway.faults()[0];
+    assert_eq!((armed.seen, armed.fired), (0, 0));
+    let written = armed.to_json();
+    let again = Fault::from_json(&written).expect("what was written can be read");
+    gateway.disarm_all();
+    let id = gateway.arm(again);
+    let armed = gateway.faults();
+    let again = armed.iter().find(|armed| armed.id == id).expect("it was armed");
+    let without_id = |json: &str| {
+        let mut json: serde_json::Value = serde_json::from_str(json).expect("a fault is JSON");
+        json.as_object_mut().expect("a fault is an object").remove("id");
+        json
+    };
+    assert_eq!(without_id(&again.to_json()), without_id(&written));
+}

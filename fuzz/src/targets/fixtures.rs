@@ -1,0 +1,21 @@
+use payments_fake::{FakeGateway, Fixtures};
+
+use crate::digits::check_no_long_number_of;
+
+/// What a gateway begins with: loaded, written and loaded again it is the same.
+pub fn load_fixtures(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let fixtures = match Fixtures::from_json(text) {
+        Ok(fixtures) => fixtures,
+        Err(error) => return check_no_long_number_of(text, &[error.to_string(), format!("{error:?}")]),
+    };
+    let first = state(&fixtures);
+    let again = Fixtures::from_json(&first).expect("what a gateway writes can be read");
+    assert_eq!(state(&again), first);
+}
+
+fn state(fixtures: &Fixtures) -> String {
+    let gateway = FakeGateway::builder().ignore_unfired_faults().build();
+    gateway.reset_to(fixtures);
+    gateway.first_tenant().state_json()
+}
