@@ -1,5 +1,5 @@
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use http::Uri;
@@ -110,13 +110,22 @@ fn check(base_url: &str) -> Result<&str, ConfigurationError> {
     if authority.as_str().contains('@') || uri.query().is_some() {
         return Err(ConfigurationError::BaseUrlExtras);
     }
-    if authority.host().is_empty() || !is_port(&authority.as_str()[authority.host().len()..]) {
+    if !is_host(authority.host()) || !is_port(&authority.as_str()[authority.host().len()..]) {
         return Err(ConfigurationError::BaseUrlSyntax);
     }
     if scheme != &Scheme::HTTPS && !(scheme == &Scheme::HTTP && is_loopback(authority.host())) {
         return Err(ConfigurationError::BaseUrlNotHttps);
     }
     Ok(base_url.trim_end_matches('/'))
+}
+
+/// Whether this names a host: what stands in brackets is an IPv6 address. `http` takes anything there, and a stack that
+/// drops the brackets would look the rest up as a name.
+fn is_host(text: &str) -> bool {
+    match text.strip_prefix('[') {
+        None => !text.is_empty(),
+        Some(rest) => rest.strip_suffix(']').is_some_and(|address| address.parse::<Ipv6Addr>().is_ok()),
+    }
 }
 
 /// Whether this can stand behind a host: nothing, or a colon and a port. `http` takes `:99999` and `:` for no port at
@@ -191,6 +200,10 @@ mod tests {
             "https://pay.example.com:+80",
             "https://pay.example.com:",
             "https://pay.example.com:0",
+            "https://[pay.example.com]",
+            "http://[localhost]",
+            "http://[127.0.0.1]",
+            "https://[fe80::1%25eth0]",
             " https://pay.example.com",
         ] {
             let error = endpoint(bad).expect_err(bad);
