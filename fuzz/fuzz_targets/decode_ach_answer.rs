@@ -7,5 +7,5 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| payments_fuzz::decode_ach_answer(data)
 
 #[cfg(not(fuzzing))]
 fn main() -> std::process::ExitCode {
-    payments_fuzz::replay(|data| payments_fuzz::decode_ach_answer(data))
+    payments_fuzz::replay(payments_fuzz::decode_ach_answer)
 }

@@ -7,5 +7,5 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| payments_fuzz::parse_void_request(data
 
 #[cfg(not(fuzzing))]
 fn main() -> std::process::ExitCode {
-    payments_fuzz::replay(|data| payments_fuzz::parse_void_request(data))
+    payments_fuzz::replay(payments_fuzz::parse_void_request)
 }

@@ -4,10 +4,6 @@ use std::path::{Path, PathBuf};
 use crate::Target;
 
 /// The committed inputs of a target, with their paths, in the order of these.
-///
-/// # Panics
-///
-/// If one of its folders cannot be read.
 pub fn inputs(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let folders = std::iter::once(target.name).chain(target.also.iter().copied());

@@ -24,5 +24,5 @@ pub(crate) fn has_check_digit(digits: &str) -> bool {
             (_, digit) => digit * 2 - 9,
         })
         .sum();
-    sum % 10 == 0
+    sum.is_multiple_of(10)
 }

@@ -2,6 +2,7 @@
 ///
 /// Numbers stay text. An object keeps its members in order, repeated names included.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Json {
     /// `null`.
     Null,
@@ -19,6 +20,7 @@ pub enum Json {
 
 /// Why there is no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NotRead {
     /// The text is not JSON as RFC 8259 has it.
     NotJson,

@@ -24,6 +24,11 @@
 //! [`money`] takes every amount of cents below a million, and any number of random ones, from text to JSON and back:
 //! `cargo xtask exhaustive-money`.
 
+#![allow(
+    clippy::missing_panics_doc,
+    reason = "to panic where something does not hold is what all of it is for"
+)]
+
 mod corpus;
 mod decimal;
 mod digits;

@@ -56,7 +56,7 @@ impl Mutation {
         usize::try_from(self.bits() % bound).unwrap_or_default()
     }
 
-    /// The next 64 bits: SplitMix64, which needs no table and passes the usual tests of randomness.
+    /// The next 64 bits: `SplitMix64`, which needs no table and passes the usual tests of randomness.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

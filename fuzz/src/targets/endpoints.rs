@@ -65,7 +65,7 @@ fn check_endpoint(endpoint: &Endpoint, base_url: &str) {
         let prefix = &rest[authority.len()..];
         assert_eq!(address.path(), format!("{}{path}", prefix.trim_end_matches('/')));
         assert_eq!(address.query(), None);
-        assert_eq!(request.headers()["authorization"].is_sensitive(), true);
+        assert!(request.headers()["authorization"].is_sensitive());
     }
 }
 

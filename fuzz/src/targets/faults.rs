@@ -15,7 +15,7 @@ fn check(read: Result<Fault, DocumentError>, text: &str) {
         Err(error) => return check_no_long_number_of(text, &[error.to_string(), format!("{error:?}")]),
     };
     let gateway = FakeGateway::builder().ignore_unfired_faults().build();
-    gateway.arm(fault.clone());
+    gateway.arm(fault);
     let armed = &gateway.faults()[0];
     assert_eq!((armed.seen, armed.fired), (0, 0));
     let written = armed.to_json();

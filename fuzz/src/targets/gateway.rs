@@ -14,7 +14,7 @@ use crate::json::Json;
 /// A header `Sandbox-Fault` asks for a fault, as it does in the sandbox.
 pub fn handle_requests(data: &[u8]) {
     let gateway = FakeGateway::builder().seed(1).ignore_unfired_faults().build();
-    let mut now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+    let mut now = SystemTime::UNIX_EPOCH + Duration::from_hours(500_000);
     let mut rest = data;
     for _ in 0..MOST_REQUESTS {
         let end = rest.windows(SEPARATOR.len()).position(|window| window == SEPARATOR);

@@ -9,12 +9,12 @@ use crate::http_text::line;
 
 /// The headers `Retry-After` and `Date`, one to a line: they are information, and change no outcome.
 pub fn read_retry_after(data: &[u8]) {
-    let (retry_after, date) = line(data);
+    let (pause, today) = line(data);
     let key = ApiKey::new("sk_live_8Qw2Zr5T").expect("visible ASCII");
     let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", key).expect("a valid address");
     let mut answer = http::Response::new(Bytes::new());
     *answer.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
-    for (name, value) in [(RETRY_AFTER, retry_after), (DATE, line(date).0)] {
+    for (name, value) in [(RETRY_AFTER, pause), (DATE, line(today).0)] {
         if let Ok(value) = HeaderValue::from_bytes(value) {
             answer.headers_mut().insert(name, value);
         }
@@ -31,11 +31,11 @@ pub fn read_retry_after(data: &[u8]) {
                 value.is_some_and(|value| value.parse::<u64>().is_ok() && !value.starts_with('+'));
             assert!(!is_number, "a number of seconds was not understood");
         }
-        (Some(RetryAfter::Delay(pause)), Some(value)) => {
-            assert_eq!(value.parse().map(Duration::from_secs), Ok(pause));
+        (Some(RetryAfter::Delay(delay)), Some(value)) => {
+            assert_eq!(value.parse().map(Duration::from_secs), Ok(delay));
         }
-        (Some(RetryAfter::Date(date)), Some(value)) => {
-            assert!(date >= SystemTime::UNIX_EPOCH, "{value}");
+        (Some(RetryAfter::Date(time)), Some(value)) => {
+            assert!(time >= SystemTime::UNIX_EPOCH, "{value}");
             assert!(value.parse::<u64>().is_err(), "{value}");
         }
         (Some(other), value) => panic!("{other:?} out of {value:?}"),
