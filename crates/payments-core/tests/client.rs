@@ -233,7 +233,7 @@ fn d12_d23_a_lookup_whose_deadline_passed_during_a_pause_is_not_sent_again() {
     let mut context = Context::from_waker(Waker::noop());
     assert!(call.as_mut().poll(&mut context).is_pending());
     // A computer that was asleep: the pause was to end after three seconds.
-    clock.advance(Duration::from_secs(3600));
+    clock.advance(Duration::from_hours(1));
     let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else { panic!("it has no time left") };
     assert_eq!(error.http_status().map(|status| status.as_u16()), Some(503), "the answer that it did get");
     assert_eq!(script.sent(), 1);
