@@ -265,3 +265,50 @@ fn seconds(retry_after: RetryAfter) -> Option<u64> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use payments_core::{ApiKey, Endpoint, GetTransaction, Operation};
+    use payments_model::{ErrorEnvelope, SuccessEnvelope, Void};
+    use payments_tests::{AnswerBody, status_row};
+
+    use super::*;
+
+    /// How the command ends after such an answer to this operation.
+    fn exit_code<O: Operation>(operation: &O, status: u16, body: Vec<u8>) -> u8 {
+        let key = ApiKey::new("key").expect("visible ASCII");
+        let endpoint = Endpoint::new("https://pay.example.com", key).expect("https");
+        let mut answer = http::Response::new(Bytes::from(body));
+        *answer.status_mut() = http::StatusCode::from_u16(status).expect("three digits");
+        match operation.read(&endpoint, answer) {
+            Ok(_) => ExitCode::Processed.number(),
+            Err(error) => Failure::from(error).exit_code().number(),
+        }
+    }
+
+    #[test]
+    fn d05_d06_d08_d09_d10_d11_d12_every_status_with_every_body_has_the_exit_code_of_the_table() {
+        let id = TransactionId::new("txn_1").expect("a good id");
+        let (void, look_up) = (Void::new(id.clone()), GetTransaction::new(id));
+        let data = r#"{"TransactionId":"txn_1"}"#;
+        for status in 200..=599 {
+            for body in AnswerBody::ALL {
+                let (to_void, to_look_up) = match body {
+                    AnswerBody::Refusal => {
+                        let refused = ErrorEnvelope::new(status, "no").encode();
+                        (refused.clone(), refused)
+                    }
+                    AnswerBody::Success => {
+                        let found = SuccessEnvelope::get_encoded("found", data);
+                        (SuccessEnvelope::post_encoded("done", data), found)
+                    }
+                    _ => (b"<html>".to_vec(), b"<html>".to_vec()),
+                };
+                let row = status_row(status, body);
+                let seen = (exit_code(&void, status, to_void), exit_code(&look_up, status, to_look_up));
+                assert_eq!(seen, (row.payment.exit_code, row.look_up.exit_code), "HTTP {status}, {body:?}");
+            }
+        }
+    }
+}

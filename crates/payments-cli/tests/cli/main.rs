@@ -13,6 +13,7 @@ mod input;
 mod interrupts;
 #[cfg(unix)]
 mod kills;
+mod never_sent;
 mod outcomes;
 mod output;
 mod profiles;

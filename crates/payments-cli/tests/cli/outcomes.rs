@@ -78,17 +78,6 @@ fn look_ups_find() {
 }
 
 #[test]
-fn d02_nobody_listens_so_nothing_was_processed() {
-    for case in every_command() {
-        // Reserved and closed again, so that nothing listens there.
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let ended = case.run(&format!("http://{free}/api/v1/public"), &[]);
-        let error = ended.failed(3, "not_processed");
-        assert_eq!((&error["kind"], &error["http_status"]), (&json!("connect"), &Value::Null));
-    }
-}
-
-#[test]
 fn d03_d12_d20_a_lost_answer_leaves_a_charge_unknown_and_a_look_up_not_processed() {
     for case in every_command() {
         let peer = Peer::new(Then::Close);

@@ -1,0 +1,170 @@
+//! Does the command call what goes wrong before the first byte "not processed", each time and on every command?
+//!
+//! A command makes one call, so no payment ever meets a pooled connection here; the SDK's own tests ask about those.
+
+use std::net::TcpListener;
+use std::thread;
+
+use payments_sandbox::{BlockingSandbox, Sandbox};
+use payments_tests::DeafPort;
+use rcgen::CertifiedKey;
+use serde_json::{Value, json};
+
+use crate::cases::{Case, every_command};
+use crate::support::{CARD_PAYMENT, KEY, TOKEN_PAYMENT, TemporaryFile, ach_payment, payments_at};
+
+/// Both shapes of every command, side by side because most of the time a deadline or a pause is waited for.
+fn every_command_is_not_processed(base_url: &str, options: &[&str], kind: &str, hint: &str) {
+    thread::scope(|scope| {
+        for case in every_command() {
+            scope.spawn(move || {
+                is_not_processed(&case, base_url, options, kind);
+                is_not_processed_in_text(&case, base_url, options, hint);
+            });
+        }
+    });
+}
+
+fn is_not_processed(case: &Case, base_url: &str, options: &[&str], kind: &str) {
+    let ended = case.run(base_url, options);
+    let error = ended.failed(3, "not_processed");
+    assert_eq!((&error["kind"], &error["http_status"]), (&json!(kind), &Value::Null), "{error}");
+    assert_eq!((error.get("sent_at"), error.get("amount")), (None, None), "there is nothing to reconcile");
+    let advice = if case.moves_money() {
+        " before the request was sent; nothing was processed: it is safe to send it again"
+    } else {
+        " before the request was sent; a look-up moves nothing: it is safe to run it again"
+    };
+    assert!(error["message"].as_str().is_some_and(|it| it.ends_with(advice)), "{error}");
+}
+
+fn is_not_processed_in_text(case: &Case, base_url: &str, options: &[&str], hint: &str) {
+    let ended = case.run(base_url, &[options, &["--output", "text"]].concat());
+    assert_eq!((ended.code, &*ended.stdout), (Some(3), ""));
+    let heading = ended.stderr.lines().next().unwrap_or_default();
+    assert!(heading.ends_with("it is safe to run it again (exit code 3)"), "{}", ended.stderr);
+    assert_eq!(heading.starts_with("NOT PROCESSED, "), case.moves_money(), "{}", ended.stderr);
+    assert!(ended.stderr.contains(hint), "{}", ended.stderr);
+}
+
+const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service there?";
+
+#[test]
+fn d02_where_nobody_listens_nothing_is_processed() {
+    // Reserved and closed again, so that nothing listens there.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    every_command_is_not_processed(&format!("http://{free}/api"), &[], "connect", IS_IT_THERE);
+}
+
+#[test]
+fn d02_where_no_name_resolves_nothing_is_processed() {
+    every_command_is_not_processed("https://no-such-host.invalid/api", &[], "resolve", IS_IT_THERE);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn d02_d23_where_no_connection_comes_about_nothing_is_processed() {
+    let port = DeafPort::full();
+    for scheme in ["http", "https"] {
+        let base_url = format!("{scheme}://{}/api", port.address());
+        let hint = "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
+        every_command_is_not_processed(&base_url, &["--timeout", "0.3"], "timeout", hint);
+    }
+    port.assert_no_request_came();
+}
+
+#[test]
+fn d02_d23_where_no_tls_comes_about_nothing_is_processed() {
+    let port = DeafPort::silent();
+    let hint =
+        "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
+    let base_url = format!("https://{}/api", port.address());
+    every_command_is_not_processed(&base_url, &["--timeout", "0.3"], "timeout", hint);
+    port.assert_no_request_came();
+}
+
+/// The command's connect deadline is 10 seconds, which pass once for all of them.
+#[cfg(target_os = "linux")]
+#[test]
+fn d02_d23_where_the_connect_deadline_ends_first_nothing_is_processed() {
+    let ports = [("http", DeafPort::full()), ("https", DeafPort::silent())];
+    thread::scope(|scope| {
+        for (scheme, port) in &ports {
+            for case in every_command() {
+                // Too little is left of it to repeat a look-up.
+                scope.spawn(move || {
+                    let base_url = format!("{scheme}://{}/api", port.address());
+                    is_not_processed(&case, &base_url, &["--timeout", "10.1"], "timeout");
+                });
+            }
+        }
+    });
+    for (_, port) in ports {
+        port.assert_no_request_came();
+    }
+}
+
+/// A sandbox with a certificate for this name, and the certificate.
+fn https_sandbox(name: &str) -> (BlockingSandbox, TemporaryFile) {
+    let CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
+    let sandbox = Sandbox::builder().api_key(KEY).tls_pem(cert.pem(), signing_key.serialize_pem());
+    (sandbox.start_blocking().expect("a loopback port is free"), TemporaryFile::new(cert.pem()))
+}
+
+#[track_caller]
+fn assert_nothing_came(sandbox: &BlockingSandbox) {
+    assert_eq!(sandbox.gateway().requests().len(), 0);
+    assert_eq!(sandbox.gateway().ledger().entries().len(), 0);
+}
+
+#[test]
+fn d02_where_the_certificate_is_of_an_unknown_authority_nothing_is_processed() {
+    let (sandbox, _) = https_sandbox("127.0.0.1");
+    let hint = "the certificate is signed by no authority that is trusted here";
+    every_command_is_not_processed(sandbox.base_url(), &[], "tls", hint);
+    assert_nothing_came(&sandbox);
+}
+
+#[test]
+fn d02_where_the_certificate_is_for_another_host_nothing_is_processed() {
+    let (sandbox, certificate) = https_sandbox("pay.example");
+    let hint = "check the host name in --base-url or PAYMENTS_BASE_URL";
+    every_command_is_not_processed(sandbox.base_url(), &["--ca-cert", certificate.path()], "tls", hint);
+    assert_nothing_came(&sandbox);
+}
+
+#[test]
+fn d02_where_the_server_speaks_no_tls_nothing_is_processed() {
+    let sandbox = Sandbox::builder().api_key(KEY).start_blocking().unwrap();
+    let https = sandbox.base_url().replace("http://", "https://");
+    every_command_is_not_processed(&https, &[], "tls", "does the server speak TLS there?");
+    assert_nothing_came(&sandbox);
+}
+
+#[test]
+fn d01_what_is_invalid_is_refused_before_anything_is_sent() {
+    let sandbox = Sandbox::builder().api_key(KEY).start_blocking().unwrap();
+    let create = ["transaction", "create", "--file", "-"];
+    let without_amount = |payment: &str| payment.replace("\"Amount\":", "\"Amuont\":");
+    let cases: [(&[&str], String); 7] = [
+        (&create, without_amount(CARD_PAYMENT)),
+        (&create, without_amount(&ach_payment())),
+        (&create, "{".to_owned()),
+        (&["token-transaction", "create", "--file", "-"], without_amount(TOKEN_PAYMENT)),
+        (&["void", "a/b"], String::new()),
+        (&["transaction", "get", ".."], String::new()),
+        (&["customer", "get", "a b"], String::new()),
+    ];
+    for (arguments, stdin) in cases {
+        let run = |shape| {
+            let run = payments_at(sandbox.base_url(), arguments.iter().copied());
+            run.arguments(["--output", shape]).stdin(&*stdin).end()
+        };
+        let error = run("json").failed(2, "invalid");
+        assert!(error["message"].as_str().is_some_and(|it| it.contains("nothing was sent")), "{error}");
+        let text = run("text").stderr;
+        assert!(text.starts_with("INVALID, nothing was sent (exit code 2)\n"), "{text}");
+    }
+    assert_nothing_came(&sandbox);
+}
