@@ -82,15 +82,24 @@ impl Attempt {
         self.state().stage = Stage::Connecting;
     }
 
+    /// A socket stands: from now on a dropped call ends it, even in the middle of a TLS handshake.
+    pub(crate) fn hold(&self, socket: &Weak<dyn ShutdownHandle>) -> io::Result<()> {
+        self.held(socket).map(drop)
+    }
+
     /// Asks for leave to write to `socket`; from then on the request may have been read.
     pub(crate) fn begin_write(&self, socket: &Weak<dyn ShutdownHandle>) -> io::Result<()> {
+        self.held(socket)?.stage = Stage::MayBeSent;
+        Ok(())
+    }
+
+    fn held(&self, socket: &Weak<dyn ShutdownHandle>) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.state();
         if state.cancelled {
             return Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the call was dropped"));
         }
-        state.stage = Stage::MayBeSent;
         state.socket = Some(Weak::clone(socket));
-        Ok(())
+        Ok(state)
     }
 
     /// The connection failed.

@@ -22,8 +22,8 @@
 //!
 //! - ureq counts name resolution and connecting apart. Here they share the connect deadline of the request.
 //! - A blocking call cannot be dropped, so dropping its future shuts its socket down and forbids it to write: the thread
-//!   ends a moment later, and the server sees the close. A thread that is still connecting goes on until its deadline,
-//!   and sends nothing.
+//!   ends a moment later, and the server sees the close. A thread that still waits for a name or for TCP goes on until
+//!   its deadline, and sends nothing.
 //! - ureq takes a reset for the end of a body without a length; here such a body is cut short.
 //! - ureq takes an answer with `Content-Length` and `Transfer-Encoding`; here it is refused.
 //! - At the level TRACE ureq logs what it sends and receives, the API key with it. `Cargo.toml` compiles that level out.

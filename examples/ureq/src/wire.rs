@@ -30,6 +30,7 @@ impl Connector for WireConnector {
         let register_shutdown = Arc::new({
             let (socket, register) = (Arc::clone(&socket), Arc::clone(&details.register_shutdown));
             move |handle: Weak<dyn ShutdownHandle>| {
+                attempt.hold(&handle)?;
                 *socket.lock().unwrap_or_else(PoisonError::into_inner) = Some(Weak::clone(&handle));
                 register(handle)
             }
