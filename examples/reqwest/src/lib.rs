@@ -24,8 +24,13 @@
 //!   is being made by the deadline of the request that asked for it, name resolution and TLS included.
 //! - reqwest's addresses are `Url`s, which resolve `..` and encode some bytes anew. What would not arrive as it is
 //!   written is refused.
-//! - hyper takes an answer with `Content-Length` and `Transfer-Encoding`; here it is refused.
+//! - reqwest goes on sending the request of a dropped call. Here its body ends with the call.
+//! - hyper takes an answer with `Content-Length` and `Transfer-Encoding`. Here it is refused, and all connections are left
+//!   behind, because reqwest closes no single one of them.
+//! - The total deadline has a clock of its own. A server that sends interim answers (1xx) as fast as it can keeps hyper
+//!   and a thread of tokio busy, and may keep tokio from looking at its clock.
 
+mod call_body;
 mod connect_deadline;
 mod timer;
 mod transport;

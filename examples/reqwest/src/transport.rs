@@ -1,26 +1,34 @@
 use std::error::Error as StdError;
-use std::io;
-use std::sync::Arc;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use std::{fmt, io};
 
 use bytes::BytesMut;
+use futures_timer::Delay;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, Response};
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 use tokio::time::error::Elapsed;
-use tokio::time::{Instant, timeout_at};
 
+use crate::call_body::Call;
 use crate::connect_deadline::{ConnectDeadline, connecting_by};
 
 /// HTTP/1.1 over TCP and TLS, by reqwest, rustls and tokio.
 ///
 /// Clones are cheap and share their connections. A call must be made within a tokio runtime that has its network and
 /// time drivers.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ReqwestTransport {
-    client: reqwest::Client,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    tls: ClientConfig,
+    client: Mutex<reqwest::Client>,
 }
 
 impl ReqwestTransport {
@@ -42,55 +50,79 @@ impl ReqwestTransport {
             .with_root_certificates(roots)
             .with_no_client_auth();
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let client = Mutex::new(client(tls.clone())?);
+        Ok(Self { shared: Arc::new(Shared { tls, client }) })
+    }
+}
 
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            // A 307 or 308 would be answered by posting the card number to another host.
-            .redirect(reqwest::redirect::Policy::none())
-            // Over HTTP/2 the default repeats what a server may have processed.
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .referer(false)
-            // Said although their features are off here: another crate of the same build may switch them on.
-            .http1_only()
-            .no_gzip()
-            .no_brotli()
-            .no_zstd()
-            .no_deflate()
-            .pool_idle_timeout(Self::POOL_IDLE_TIMEOUT)
-            // Not reqwest's own time-outs: its deadline for a connection is not the request's, and its total one loses
-            // what was read of an answer.
-            .connector_layer(ConnectDeadline)
-            .build()?;
-        Ok(Self { client })
+impl Shared {
+    fn client(&self) -> MutexGuard<'_, reqwest::Client> {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves all connections behind, because one of them cannot be trusted and reqwest closes none that is asked for.
+    ///
+    /// Calls that are under way end as they would.
+    fn begin_anew(&self) {
+        *self.client() = client(self.tls.clone()).expect("what made a client once makes another");
+    }
+}
+
+fn client(tls: ClientConfig) -> reqwest::Result<reqwest::Client> {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        // A 307 or 308 would be answered by posting the card number to another host.
+        .redirect(reqwest::redirect::Policy::none())
+        // Over HTTP/2 the default repeats what a server may have processed.
+        .retry(reqwest::retry::never())
+        .no_proxy()
+        .referer(false)
+        // Said although their features are off here: another crate of the same build may switch them on.
+        .http1_only()
+        .no_gzip()
+        .no_brotli()
+        .no_zstd()
+        .no_deflate()
+        .pool_idle_timeout(ReqwestTransport::POOL_IDLE_TIMEOUT)
+        // Not reqwest's own time-outs: its deadline for a connection is not the request's, and its total one loses what
+        // was read of an answer.
+        .connector_layer(ConnectDeadline)
+        .build()
+}
+
+impl fmt::Debug for ReqwestTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReqwestTransport").finish_non_exhaustive()
     }
 }
 
 impl Transport for ReqwestTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        let started = Instant::now();
-        let connect_by = started + request.deadlines().connect();
-        let total_ends = started + request.deadlines().total();
+        let connect_by = Instant::now() + request.deadlines().connect();
+        // Not tokio's: while a server floods a connection with interim answers, hyper reads them without pause, and
+        // nobody may be left to look at tokio's clock.
+        let mut total = Delay::new(request.deadlines().total());
         let cap = request.response_cap();
         Handle::try_current().map_err(never_sent)?;
-        let request = as_written(request)?;
+        let call = Call::new();
+        let request = as_written(request, &call)?;
 
-        let sending = connecting_by(connect_by, self.client.execute(request));
-        let mut answer = match timeout_at(total_ends, sending).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(no_status(error)),
-            Err(elapsed) => {
-                return Err(TransportError::unknown(TransportErrorKind::Timeout).with_source(elapsed));
-            }
+        let client = self.shared.client().clone();
+        let sending = connecting_by(connect_by, client.execute(request));
+        let mut answer = match before(&mut total, sending).await {
+            Some(Ok(answer)) => answer,
+            Some(Err(error)) => return Err(no_status(error)),
+            None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
         };
 
         // An answer with two ends may be somebody else's: its status is not believed either.
         if has_ambiguous_length(answer.headers()) {
+            self.shared.begin_anew();
             return Err(TransportError::unknown(TransportErrorKind::Protocol)
                 .with_source("the answer gives its length more than once"));
         }
         let mut body = BytesMut::new();
-        let broken = read_body(&mut answer, &mut body, cap, total_ends).await.err();
+        let broken = read_body(&mut answer, &mut body, cap, &mut total).await.err();
 
         let mut response = Response::new(body.freeze());
         *response.status_mut() = answer.status();
@@ -104,23 +136,30 @@ impl Transport for ReqwestTransport {
     }
 }
 
-type Broken = (TransportErrorKind, Option<Box<dyn StdError + Send + Sync>>);
+/// What the future gives, or `None` if the deadline ends first.
+async fn before<F: Future>(deadline: &mut Delay, future: F) -> Option<F::Output> {
+    tokio::select! {
+        biased;
+        output = future => Some(output),
+        () = deadline => None,
+    }
+}
+
+type Broken = (TransportErrorKind, Option<reqwest::Error>);
 
 /// Reads piece by piece, so that whatever ends it, what came before is kept: it may hold the transaction's id.
 async fn read_body(
     answer: &mut reqwest::Response,
     body: &mut BytesMut,
     cap: usize,
-    total_ends: Instant,
+    total: &mut Delay,
 ) -> Result<(), Broken> {
     loop {
-        let piece = match timeout_at(total_ends, answer.chunk()).await {
-            Ok(Ok(Some(piece))) => piece,
-            Ok(Ok(None)) => return Ok(()),
-            Ok(Err(error)) => {
-                return Err((TransportErrorKind::BodyTruncated, Some(error.without_url().into())));
-            }
-            Err(elapsed) => return Err((TransportErrorKind::Timeout, Some(elapsed.into()))),
+        let piece = match before(total, answer.chunk()).await {
+            Some(Ok(Some(piece))) => piece,
+            Some(Ok(None)) => return Ok(()),
+            Some(Err(error)) => return Err((TransportErrorKind::BodyTruncated, Some(error.without_url()))),
+            None => return Err((TransportErrorKind::Timeout, None)),
         };
         let room = cap - body.len();
         body.extend_from_slice(&piece[..piece.len().min(room)]);
@@ -133,9 +172,10 @@ async fn read_body(
 /// The request as reqwest takes it, if it leaves its target alone.
 ///
 /// reqwest's `Url` reads `/a/%2e%2e/b` as `/b` and encodes some characters anew: another resource than was asked for.
-fn as_written(request: TransportRequest) -> Result<reqwest::Request, TransportError> {
+fn as_written(request: TransportRequest, call: &Call) -> Result<reqwest::Request, TransportError> {
     let written = request.uri().clone();
-    let request = reqwest::Request::try_from(request.into_http()).map_err(never_sent)?;
+    let request = request.into_http().map(|body| reqwest::Body::wrap(call.body(body)));
+    let request = reqwest::Request::try_from(request).map_err(never_sent)?;
     if request.url().path() != written.path() || request.url().query() != written.query() {
         return Err(never_sent("reqwest would rewrite the path of this address"));
     }

@@ -1,0 +1,61 @@
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+
+/// A call that somebody waits for, for as long as this is kept.
+pub(crate) struct Call(Arc<()>);
+
+impl Call {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(()))
+    }
+
+    /// The body of its request, which ends with it.
+    pub(crate) fn body(&self, bytes: Bytes) -> CallBody {
+        CallBody { rest: bytes, call: Arc::downgrade(&self.0) }
+    }
+}
+
+/// A body that is handed over piece by piece, and no further once its call was dropped: left to itself, reqwest would go
+/// on to send the whole of it in the background.
+///
+/// It is used up by being sent, so that nothing in reqwest can send it again.
+pub(crate) struct CallBody {
+    rest: Bytes,
+    call: Weak<()>,
+}
+
+impl CallBody {
+    const PIECE: usize = 16 * 1024;
+}
+
+impl Body for CallBody {
+    type Data = Bytes;
+    type Error = &'static str;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, &'static str>>> {
+        if self.call.strong_count() == 0 {
+            return Poll::Ready(Some(Err("the call was dropped")));
+        }
+        if self.rest.is_empty() {
+            return Poll::Ready(None);
+        }
+        let length = self.rest.len().min(Self::PIECE);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        // A usize has at most 64 bits.
+        SizeHint::with_exact(self.rest.len() as u64)
+    }
+}
