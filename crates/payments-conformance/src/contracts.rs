@@ -93,12 +93,18 @@ macro_rules! __each_contract {
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __check_all {
-    ({ $checked:ident } $($theme:ident :: $contract:ident,)*) => {
-        vec![$($crate::contracts::$theme::$contract($checked)),*]
+macro_rules! __check_each {
+    ({ $stack:ident $wanted:ident $verdicts:ident } $($theme:ident :: $contract:ident,)*) => {
+        $(
+            if $wanted(stringify!($contract)) {
+                $verdicts.push($crate::contracts::$theme::$contract($stack));
+            }
+        )*
     };
 }
 
-pub(crate) fn check_all(stack: &impl Stack) -> Vec<Verdict> {
-    __each_contract!(__check_all { stack })
+pub(crate) fn check_each(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    __each_contract!(__check_each { stack wanted verdicts });
+    verdicts
 }

@@ -9,7 +9,31 @@ use crate::{Stack, Verdict};
 ///
 /// It takes half a minute or so for each of http and https, most of it spent waiting for deadlines.
 pub fn check(stack: &impl Stack) -> Report {
-    Report { verdicts: crate::contracts::check_all(stack) }
+    check_only(stack, |_contract| true)
+}
+
+/// Checks the contracts whose names `wanted` takes.
+///
+/// ```
+/// # use payments_conformance::{Setup, Stack};
+/// # use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+/// # struct MyTransport;
+/// # impl Transport for MyTransport {
+/// #     async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
+/// #         Err(TransportError::not_processed(TransportErrorKind::Connect))
+/// #     }
+/// # }
+/// # struct Unplugged;
+/// # impl Stack for Unplugged {
+/// #     type Transport = MyTransport;
+/// #     fn transport(&self, _: &Setup) -> MyTransport { MyTransport }
+/// # }
+/// // A transport that never sends anything keeps this one, and hardly any other.
+/// let report = payments_conformance::check_only(&Unplugged, |contract| contract.starts_with("refused"));
+/// assert!(report.is_clean(), "{report}");
+/// ```
+pub fn check_only(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Report {
+    Report { verdicts: crate::contracts::check_each(stack, wanted) }
 }
 
 /// The verdicts on every contract, in the order of the documentation. `Display` is one line for each.

@@ -30,7 +30,7 @@ impl<S: Stack> Stage<'_, S> {
         })?;
         let what = format!("answers a first request; with the second it {what}");
         self.scripted(&what, [Act::Echo, act.clone()], |trial| {
-            trial.warm_up()?;
+            trial.round_trip()?;
             let seen = trial.send(prepare(trial.charge()))?;
             judge(trial, &seen)
         })

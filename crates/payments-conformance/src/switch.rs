@@ -74,33 +74,3 @@ pub(crate) async fn unless<T>(switch: &Switch, future: impl Future<Output = T> +
     })
     .await
 }
-
-/// Polls all futures in one, and gives their outputs in order.
-pub(crate) async fn join_all<'a, T: Send + 'a>(
-    futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'a>,
-) -> Vec<T> {
-    type Slot<'a, T> = (Option<Pin<Box<dyn Future<Output = T> + Send + 'a>>>, Option<T>);
-    let mut slots: Vec<Slot<'a, T>> = futures
-        .into_iter()
-        .map(|future| {
-            let future: Pin<Box<dyn Future<Output = T> + Send + 'a>> = Box::pin(future);
-            (Some(future), None)
-        })
-        .collect();
-    std::future::poll_fn(|cx| {
-        let mut all = true;
-        for (future, output) in &mut slots {
-            let Some(running) = future else { continue };
-            if let Poll::Ready(value) = running.as_mut().poll(cx) {
-                // Dropped at once, as an executor drops a task that has ended.
-                *future = None;
-                *output = Some(value);
-            } else {
-                all = false;
-            }
-        }
-        if all { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
-    slots.into_iter().filter_map(|(_, output)| output).collect()
-}

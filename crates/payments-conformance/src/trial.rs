@@ -136,9 +136,17 @@ impl<'a, S: Stack> Trial<'a, S> {
         })
     }
 
-    /// A payment that the server answers with its id, so that the next may find a connection that has served before.
-    pub(crate) fn warm_up(&self) -> Result<(), Breach> {
-        self.send(self.charge())?.must_be_its_own()?;
+    /// A payment that the server answers with its id. The next may find a connection that has served before.
+    pub(crate) fn round_trip(&self) -> Result<(), Breach> {
+        self.send(self.charge().total(FOLLOW_UP))?.must_be_its_own()?;
+        Ok(())
+    }
+
+    /// A payment after one that ended badly: it gets its own answer, and not on the connection of the other.
+    pub(crate) fn follow_up(&self, after: &Seen) -> Result<(), Breach> {
+        let next = self.send(self.charge().total(FOLLOW_UP))?;
+        self.must_be_on_different_connections(&after.id, &next.id)?;
+        next.must_be_its_own()?;
         Ok(())
     }
 
@@ -243,6 +251,9 @@ fn id_in(bytes: &[u8]) -> Option<String> {
     let (id, _) = rest.split_once("\r\n")?;
     Some(id.trim().to_owned())
 }
+
+/// Enough for a healthy exchange on a busy machine, and not too long to wait for where there is none.
+const FOLLOW_UP: Duration = Duration::from_secs(5);
 
 /// What a call may take beyond its deadline before it is given up: far above any noise of the machine.
 const GRACE: Duration = Duration::from_secs(4);

@@ -92,7 +92,7 @@ pub fn bodies_arrive_whole_in_every_framing(stack: &impl Stack) -> Verdict {
             let what = format!("sends a body {what}");
             stage.first_meets(&what, fate, |charge| charge, |trial, seen| {
                 seen.must_bring(body.as_bytes())?;
-                trial.send(trial.charge())?.must_be_its_own()?;
+                trial.round_trip()?;
                 Ok(())
             })?;
         }
@@ -115,7 +115,7 @@ pub fn an_answer_without_a_body_ends_at_its_head(stack: &impl Stack) -> Verdict 
                 if !answer.body().is_empty() {
                     return Err(seen.breach("no body"));
                 }
-                trial.send(trial.charge())?.must_be_its_own()?;
+                trial.round_trip()?;
                 Ok(())
             })?;
         }
@@ -238,7 +238,7 @@ pub fn an_answer_in_single_bytes_is_whole(stack: &impl Stack) -> Verdict {
             |charge| charge,
             |trial, seen| {
                 seen.must_be_its_own()?;
-                trial.send(trial.charge())?.must_be_its_own()?;
+                trial.round_trip()?;
                 Ok(())
             },
         )

@@ -8,7 +8,6 @@ use crate::conversation::Conversation;
 use crate::received::Received;
 use crate::script::{Act, answer};
 use crate::seen::Seen;
-use crate::trial::Trial;
 use crate::{Ability, Stack, Verdict};
 
 /// The server announces a longer body than it sends, and closes.
@@ -23,8 +22,7 @@ pub fn a_truncated_body_is_answered_and_kept(stack: &impl Stack) -> Verdict {
             stage.scripted(&what, [truncated, Act::Echo], |trial| {
                 let seen = trial.send(trial.charge())?;
                 must_keep(&seen, status, HALF)?;
-                trial.send(trial.charge())?.must_be_its_own()?;
-                Ok(())
+                trial.follow_up(&seen)
             })?;
         }
         Ok(())
@@ -76,7 +74,7 @@ pub fn a_broken_chunk_is_answered_and_ends_the_connection(stack: &impl Stack) ->
             let what = format!("sends a good chunk and one of the size {size:?}");
             stage.first_is_sent(&what, format!("{head}{chunks}"), |trial, seen| {
                 seen.must_be_cut_off(StatusCode::OK)?;
-                must_not_reuse(trial, seen)
+                trial.follow_up(seen)
             })?;
         }
         Ok(())
@@ -164,7 +162,7 @@ pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &impl Stack) -> Verdict {
                     if kept.len() > 100 || !body.as_bytes().starts_with(kept) {
                         return Err(seen.breach("at most the first 100 bytes of the body"));
                     }
-                    trial.send(trial.charge())?.must_be_its_own()?;
+                    trial.round_trip()?;
                     Ok(())
                 },
             )?;
@@ -208,7 +206,7 @@ pub fn an_ambiguous_length_is_refused(stack: &impl Stack) -> Verdict {
                     }
                     seen.must_fail()?;
                     seen.must_not_be_not_processed()?;
-                    must_not_reuse(trial, seen)
+                    trial.follow_up(seen)
                 },
             )?;
         }
@@ -223,13 +221,6 @@ fn must_keep(seen: &Seen, status: StatusCode, sent: &str) -> Result<(), Breach> 
         return Ok(());
     }
     Err(seen.breach(&format!("the {} bytes of the body that came", sent.len())))
-}
-
-/// The next call gets its own answer, on another connection.
-fn must_not_reuse<S: Stack>(trial: &Trial<'_, S>, seen: &Seen) -> Result<(), Breach> {
-    let next = trial.send(trial.charge())?;
-    next.must_be_its_own()?;
-    trial.must_be_on_different_connections(&seen.id, &next.id)
 }
 
 const WHOLE: &str =

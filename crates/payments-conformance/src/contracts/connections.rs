@@ -11,10 +11,11 @@ use crate::breach::Breach;
 use crate::charge::Charge;
 use crate::contract::Contract;
 use crate::conversation::Conversation;
+use crate::join_all::join_all;
 use crate::random::Random;
 use crate::seen::Seen;
 use crate::situations::{Counter, first_then_echo, pause};
-use crate::switch::{Switch, join_all};
+use crate::switch::Switch;
 use crate::trial::Trial;
 use crate::{Ability, Journal, Stack, Verdict};
 
@@ -27,7 +28,7 @@ pub fn a_connection_is_used_again(stack: &impl Stack) -> Verdict {
         stage.served("answers every request", Conversation::serve, |trial| {
             let started = Instant::now();
             for _ in 0..10 {
-                trial.warm_up()?;
+                trial.round_trip()?;
                 trial.send(trial.look_up())?.must_be_its_own()?;
             }
             stage.figure(format!("{:.2?} for a call on a warm connection", started.elapsed() / 20));
@@ -160,9 +161,7 @@ pub fn a_connection_announced_to_close_is_not_used(stack: &impl Stack) -> Verdic
             let bytes = format!("{head}\r\nContent-Length: 2\r\n\r\n{{}}");
             stage.first_is_sent(&format!("answers with {head:?}"), bytes, |trial, seen| {
                 seen.must_bring(b"{}")?;
-                let next = trial.send(trial.charge())?;
-                next.must_be_its_own()?;
-                trial.must_be_on_different_connections(&seen.id, &next.id)
+                trial.follow_up(seen)
             })?;
         }
         Ok(())
@@ -181,7 +180,7 @@ pub fn two_servers_never_share_a_connection(stack: &impl Stack) -> Verdict {
         stage.served("is one of two that are called in turns", Conversation::serve, |trial| {
             let mut ids = Vec::new();
             for _ in 0..3 {
-                trial.warm_up()?;
+                trial.round_trip()?;
                 let seen = trial.send(trial.charge_at(&other_url))?;
                 seen.must_be_its_own()?;
                 ids.push(seen.id);
@@ -214,7 +213,7 @@ pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
                 return Err(Breach::new(format!("{} more bytes were sent after the drop", rest.get())));
             }
             trial.must_have_connected(1, "a dropped call must not be tried again")?;
-            trial.warm_up()
+            trial.round_trip()
         })
     })
 }
@@ -248,7 +247,7 @@ pub fn a_call_dropped_while_it_sends_stops_sending(stack: &impl Stack) -> Verdic
                     "the whole request was sent, though its caller had dropped the call",
                 ));
             }
-            trial.warm_up()
+            trial.round_trip()
         })
     })
 }

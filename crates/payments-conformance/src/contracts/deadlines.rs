@@ -26,16 +26,14 @@ pub fn silence_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
             let what = format!("answers {before} requests, reads the next and says nothing");
             stage.scripted(&what, acts, |trial| {
                 for _ in 0..before {
-                    trial.warm_up()?;
+                    trial.round_trip()?;
                 }
                 let seen = trial.send(trial.charge().total(SHORT))?;
                 seen.must_be_unknown()?;
                 seen.must_be_a_timeout()?;
                 latest = latest.max(seen.must_end_with_the_deadline()?);
                 trial.must_have_arrived_once(&seen.id)?;
-                let next = trial.send(trial.charge())?;
-                next.must_be_its_own()?;
-                trial.must_be_on_different_connections(&seen.id, &next.id)
+                trial.follow_up(&seen)
             })?;
         }
         stage.figure(format!("{latest:.1?} after the deadline (goal 50 ms)"));
@@ -143,7 +141,7 @@ pub fn a_deadline_of_zero_ends_the_call(stack: &impl Stack) -> Verdict {
     Contract::as_data("a_deadline_of_zero_ends_the_call", NEVER_ENDS).check(stack, |stage| {
         let silence = [Act::Echo, Act::Silence];
         stage.scripted("answers a first request and says nothing to any other", silence, |trial| {
-            trial.warm_up()?;
+            trial.round_trip()?;
             let seen = trial.send(trial.charge().total(Duration::ZERO).connect(Duration::ZERO))?;
             let delivery = seen.must_fail()?.delivery();
             stage.figure(format!("Delivery::{delivery:?}"));

@@ -71,7 +71,7 @@ pub fn no_runtime_is_no_panic(stack: &impl Stack) -> Verdict {
     Contract::new("no_runtime_is_no_panic", why).check(stack, |stage| {
         stage.served("answers every request", Conversation::serve, |trial| {
             // Made outside, where every trial makes its transport, and used inside.
-            trial.warm_up()?;
+            trial.round_trip()?;
             let polled = catch_unwind(AssertUnwindSafe(|| {
                 let mut call = pin!(trial.call(trial.charge()));
                 call.as_mut().poll(&mut Context::from_waker(Waker::noop()))

@@ -164,9 +164,7 @@ pub fn an_early_answer_is_an_answer_or_unknown(stack: &impl Stack) -> Verdict {
                     Err(_) => drop(seen.must_not_be_not_processed()?),
                 }
                 // A connection with half a request on it carries no other.
-                let next = trial.send(trial.charge())?;
-                next.must_be_its_own()?;
-                trial.must_be_on_different_connections(&seen.id, &next.id)
+                trial.follow_up(&seen)
             })?;
         }
         Ok(())

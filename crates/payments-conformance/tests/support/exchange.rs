@@ -1,0 +1,570 @@
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, LOCATION, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri};
+use payments_core::{
+    Deadlines, TransportError, TransportErrorKind as Kind, TransportRequest, TransportResponse,
+};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, StreamOwned};
+
+use super::Shared;
+use super::call::State;
+use super::flaw::Flaw;
+use super::stream::{Stream, Wire};
+
+/// One request and everything it takes to send it once, or as often as the flaw wants.
+pub(crate) struct Exchange {
+    shared: Arc<Shared>,
+    request: Request<Bytes>,
+    deadlines: Deadlines,
+    cap: usize,
+    started: Instant,
+}
+
+struct Failure {
+    error: TransportError,
+    /// The connection ended before any answer; whether it had been used before.
+    lost: Option<bool>,
+}
+
+impl From<TransportError> for Failure {
+    fn from(error: TransportError) -> Self {
+        Self { error, lost: None }
+    }
+}
+
+struct Head {
+    status: StatusCode,
+    headers: HeaderMap,
+    http_1_1: bool,
+}
+
+enum Framing {
+    None,
+    Length(usize),
+    Chunked,
+    Close,
+}
+
+impl Exchange {
+    pub(crate) fn new(shared: Arc<Shared>, request: TransportRequest) -> Self {
+        let (deadlines, cap) = (request.deadlines(), request.response_cap());
+        if shared.has(Flaw::ClockOverflows) {
+            i32::try_from(deadlines.total().as_millis()).expect("a deadline of this century");
+        }
+        Self { shared, request: request.into_http(), deadlines, cap, started: Instant::now() }
+    }
+
+    pub(crate) fn run(mut self, state: &Mutex<State>) -> Result<TransportResponse, TransportError> {
+        loop {
+            match self.attempt(state) {
+                Ok(answer) if self.has(Flaw::FollowsRedirects) && answer.status().is_redirection() => {
+                    let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+                    let Some(location) = location.filter(|location| location.starts_with("http")) else {
+                        return Ok(answer.into());
+                    };
+                    *self.request.uri_mut() = location.parse::<Uri>().unwrap();
+                }
+                Ok(answer)
+                    if self.has(Flaw::TurnsStatusesIntoErrors) && answer.status().is_server_error() =>
+                {
+                    return Err(TransportError::unknown(Kind::Other).with_source("the server failed"));
+                }
+                Ok(answer) => return Ok(answer.into()),
+                Err(Failure { lost: Some(reused), .. })
+                    if self.has(Flaw::SendsAgainWhenClosed)
+                        || reused && self.has(Flaw::SendsAgainWhenReused) => {}
+                Err(Failure { lost: Some(_), .. })
+                    if self.has(Flaw::NeverGivesUp)
+                        && self.started.elapsed() < Duration::from_millis(300) => {}
+                Err(Failure { lost: Some(_), error }) if self.has(Flaw::CallsLostUnsent) => {
+                    return Err(TransportError::not_processed(error.kind()));
+                }
+                Err(Failure { error, .. }) if self.has(Flaw::PrintsTheBody) => {
+                    let body = String::from_utf8_lossy(self.request.body()).into_owned();
+                    return Err(error.with_source(format!("could not send {body}")));
+                }
+                Err(Failure { error, .. }) => return Err(error),
+            }
+        }
+    }
+
+    fn attempt(&mut self, state: &Mutex<State>) -> Result<Response<Bytes>, Failure> {
+        let server = self.request.uri().authority().unwrap().to_string();
+        let mut stream = match self.idle(&server) {
+            Some(stream) => stream,
+            None => self.connect()?,
+        };
+        if !state.lock().unwrap().uses(stream.wire.socket()) {
+            return Err(TransportError::not_processed(Kind::Cancelled).into());
+        }
+        if self.time_left().is_none() {
+            return Err(TransportError::not_processed(Kind::Timeout).into());
+        }
+        let reused = stream.reused;
+        let lost = |error: io::Error, what: fn(Kind) -> TransportError| Failure {
+            lost: (!is_timeout(&error)).then_some(reused),
+            error: what(kind_of(&error)).with_source(error),
+        };
+        self.write(&mut stream).map_err(|error| lost(error, TransportError::unknown))?;
+        let head = match self.head(&mut stream) {
+            Ok(head) => head,
+            Err(error) => {
+                let garbage = error.kind() == ErrorKind::InvalidData;
+                if garbage && self.has(Flaw::TakesGarbageForAnAnswer) {
+                    return Ok(Response::new(Bytes::from(stream.unread)));
+                }
+                self.keep_broken(&server, stream);
+                let failure = lost(error, TransportError::unknown);
+                return Err(if garbage { failure.error.into() } else { failure });
+            }
+        };
+        let Some(framing) = self.framing(&head) else {
+            self.keep_broken(&server, stream);
+            return Err(TransportError::unknown(Kind::Protocol).into());
+        };
+        let mut body = Vec::new();
+        let read = self.body(&mut stream, &framing, &mut body);
+        if self.has(Flaw::MixesUpAnswers) && body.starts_with(b"charge-00017") {
+            body = b"charge-00018".to_vec();
+        }
+        let keep = self.may_keep(&head, &framing) && stream.unread.is_empty();
+        let keep = keep || self.has(Flaw::TakesWhatIsThere);
+        let mut answer = Response::new(Bytes::from(body));
+        (*answer.status_mut(), *answer.headers_mut()) = (head.status, head.headers);
+        match read {
+            Ok(()) if keep => self.keep(&server, stream),
+            Ok(()) => {}
+            Err(_) if self.has(Flaw::ForgetsTheStatus) => {
+                return Err(TransportError::unknown(Kind::BodyTruncated).into());
+            }
+            Err(error) => {
+                self.keep_broken(&server, stream);
+                let kind = match error.kind() {
+                    ErrorKind::FileTooLarge => Kind::BodyTooLarge,
+                    _ if is_timeout(&error) => Kind::Timeout,
+                    _ => Kind::BodyTruncated,
+                };
+                return Err(TransportError::answered(kind, answer).with_source(error).into());
+            }
+        }
+        Ok(self.simplified(answer))
+    }
+
+    fn has(&self, flaw: Flaw) -> bool {
+        self.shared.has(flaw)
+    }
+
+    /// Until the total deadline; `None` if it has ended.
+    fn time_left(&self) -> Option<Duration> {
+        let mut total = self.deadlines.total();
+        if self.has(Flaw::IgnoresTheDeadline) {
+            total += Duration::from_secs(3);
+        }
+        if total.is_zero() && self.has(Flaw::ZeroIsForever) {
+            total = Duration::from_secs(20);
+        }
+        let left = total.checked_sub(self.started.elapsed()).filter(|left| !left.is_zero());
+        if self.has(Flaw::DeadlineForEachRead) { Some(total).filter(|total| !total.is_zero()) } else { left }
+    }
+
+    fn idle(&self, server: &str) -> Option<Stream> {
+        let mut idle = self.shared.idle.lock().unwrap();
+        loop {
+            let any = self.has(Flaw::SharesConnections);
+            let index = idle.iter().rposition(|(other, _)| any || other == server)?;
+            let (_, stream) = idle.remove(index);
+            if self.is_quiet(&stream) {
+                return Some(stream);
+            }
+        }
+    }
+
+    /// Whether the server has neither closed the connection nor said anything.
+    fn is_quiet(&self, stream: &Stream) -> bool {
+        if self.has(Flaw::DoesNotLook) {
+            return true;
+        }
+        let socket = stream.wire.socket();
+        socket.set_nonblocking(true).unwrap();
+        let peeked = socket.peek(&mut [0]);
+        socket.set_nonblocking(false).unwrap();
+        match peeked {
+            Err(error) => error.kind() == ErrorKind::WouldBlock,
+            Ok(arrived) => arrived > 0 && self.has(Flaw::TakesWhatIsThere),
+        }
+    }
+
+    fn keep(&self, server: &str, mut stream: Stream) {
+        if !self.has(Flaw::NeverReuses) {
+            stream.reused = true;
+            self.shared.idle.lock().unwrap().push((server.to_owned(), stream));
+        }
+    }
+
+    fn keep_broken(&self, server: &str, mut stream: Stream) {
+        if self.has(Flaw::ReusesBrokenConnections) {
+            stream.unread.clear();
+            self.keep(server, stream);
+        }
+    }
+
+    fn connect(&self) -> Result<Stream, TransportError> {
+        let uri = self.request.uri();
+        let secure = uri.scheme_str() == Some("https");
+        let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
+        let ends = self.started + self.deadlines.connect();
+        let tcp = self.tcp(uri.host().unwrap(), port, ends)?;
+        let wire = if secure { self.tls(uri.host().unwrap(), tcp, ends)? } else { Wire::Plain(tcp) };
+        Ok(Stream { wire, unread: Vec::new(), reused: false, last: String::new() })
+    }
+
+    fn tcp(&self, host: &str, port: u16, ends: Instant) -> Result<TcpStream, TransportError> {
+        let not_processed = |kind, error: io::Error| TransportError::not_processed(kind).with_source(error);
+        let mut server = (host.to_owned(), port);
+        if self.has(Flaw::HonoursTheProxy)
+            && let Ok(proxy) = std::env::var("http_proxy")
+        {
+            let proxy: Uri = proxy.parse().unwrap();
+            server = (proxy.host().unwrap().to_owned(), proxy.port_u16().unwrap());
+        }
+        let addresses = server.to_socket_addrs().map_err(|error| {
+            if self.has(Flaw::CallsUnresolvedUnknown) {
+                return TransportError::unknown(Kind::Resolve);
+            }
+            not_processed(Kind::Resolve, error)
+        })?;
+        let mut last = io::Error::other("no address");
+        for address in addresses {
+            let left = ends.saturating_duration_since(Instant::now());
+            let left =
+                if left.is_zero() && self.has(Flaw::ZeroIsForever) { Duration::from_secs(9) } else { left };
+            if left.is_zero() {
+                return Err(TransportError::not_processed(Kind::Timeout));
+            }
+            match TcpStream::connect_timeout(&address, left) {
+                Ok(tcp) => {
+                    tcp.set_nodelay(true).unwrap();
+                    return Ok(tcp);
+                }
+                Err(error) => last = error,
+            }
+        }
+        if self.has(Flaw::CallsRefusedUnknown) {
+            return Err(TransportError::unknown(Kind::Connect));
+        }
+        Err(not_processed(Kind::Connect, last))
+    }
+
+    fn tls(&self, host: &str, mut tcp: TcpStream, ends: Instant) -> Result<Wire, TransportError> {
+        let name = ServerName::try_from(host.to_owned()).unwrap();
+        let mut client = ClientConnection::new(Arc::clone(&self.shared.tls), name).unwrap();
+        let mut left = ends.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        if self.has(Flaw::HandshakeWithoutDeadline) {
+            left = Duration::from_secs(4);
+        }
+        tcp.set_read_timeout(Some(left)).unwrap();
+        tcp.set_write_timeout(Some(left)).unwrap();
+        while client.is_handshaking() {
+            if let Err(error) = client.complete_io(&mut tcp) {
+                let kind = if is_timeout(&error) { Kind::Timeout } else { Kind::Tls };
+                if self.has(Flaw::FallsBackToPlain) && !is_timeout(&error) {
+                    return Ok(Wire::Plain(self.tcp(
+                        host,
+                        tcp.peer_addr().map_or(1, |peer| peer.port()),
+                        ends,
+                    )?));
+                }
+                if self.has(Flaw::CallsHandshakesUnknown) {
+                    return Err(TransportError::unknown(kind));
+                }
+                return Err(TransportError::not_processed(kind).with_source(error));
+            }
+        }
+        Ok(Wire::Tls(Box::new(StreamOwned::new(client, tcp))))
+    }
+
+    fn write(&self, stream: &mut Stream) -> io::Result<()> {
+        let (head, body) = self.serialized();
+        stream.last = String::from_utf8_lossy(&head).into_owned();
+        for mut part in [head.as_slice(), &body] {
+            while !part.is_empty() {
+                let left = if self.has(Flaw::WritesWithoutDeadline) {
+                    Duration::from_secs(20)
+                } else {
+                    self.time_left().ok_or(ErrorKind::TimedOut)?
+                };
+                stream.wire.socket().set_write_timeout(Some(left))?;
+                let written = stream.wire.write(&part[..part.len().min(64 * 1024)])?;
+                part = &part[written..];
+            }
+        }
+        stream.wire.flush()
+    }
+
+    fn serialized(&self) -> (Vec<u8>, Vec<u8>) {
+        let (request, uri) = (&self.request, self.request.uri());
+        let mut target = uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
+        if self.has(Flaw::NormalisesTheTarget) {
+            target = target.replace("%2F", "/").replace("%20", "+");
+        }
+        let mut head =
+            format!("{} {target} HTTP/1.1\r\nHost: {}\r\n", request.method(), uri.authority().unwrap());
+        let is_get = request.method() == http::Method::GET;
+        let mut body = request.body().to_vec();
+        if self.has(Flaw::CutsLargeBodies) {
+            body.truncate(1024 * 1024);
+        }
+        let chunked = self.has(Flaw::SendsChunked) && !is_get || self.has(Flaw::SendsABodyWithGet) && is_get;
+        if chunked {
+            let mut chunk = format!("{:x}\r\n", body.len()).into_bytes();
+            chunk.extend(&body);
+            chunk.extend(if is_get { b"\r\n".as_slice() } else { b"\r\n0\r\n\r\n" });
+            body = chunk;
+            head.push_str("Transfer-Encoding: chunked\r\n");
+        } else if !is_get {
+            write!(head, "Content-Length: {}\r\n", body.len()).unwrap();
+        }
+        if self.has(Flaw::AddsAcceptEncoding) && !request.headers().contains_key("accept-encoding") {
+            head.push_str("Accept-Encoding: gzip\r\n");
+        }
+        let mut head = head.into_bytes();
+        for (name, value) in request.headers() {
+            for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+                head.extend(part);
+            }
+        }
+        head.extend(b"\r\n");
+        (head, body)
+    }
+
+    /// What comes next, added to what is unread; 0 at the end.
+    fn fill(&self, stream: &mut Stream) -> io::Result<usize> {
+        let mut left = self.time_left().ok_or(ErrorKind::TimedOut)?;
+        if self.has(Flaw::ConnectDeadlineForReads) {
+            left = left.min(self.deadlines.connect());
+        }
+        stream.wire.socket().set_read_timeout(Some(left))?;
+        let mut buffer = [0; 16 * 1024];
+        let length = match stream.wire.read(&mut buffer) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof && self.has(Flaw::TakesACutForTheEnd) => 0,
+            read => read?,
+        };
+        stream.unread.extend(&buffer[..length]);
+        Ok(length)
+    }
+
+    fn head(&self, stream: &mut Stream) -> io::Result<Head> {
+        loop {
+            match parse(&stream.unread)? {
+                Some((head, length)) => {
+                    stream.unread.drain(..length);
+                    let is_final =
+                        !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS;
+                    if is_final || self.has(Flaw::TakesInterimForFinal) {
+                        return Ok(head);
+                    }
+                    if !self.has(Flaw::ReadsInterimForever) {
+                        self.time_left().ok_or(ErrorKind::TimedOut)?;
+                    } else if stream.unread.is_empty() {
+                        stream.wire.socket().set_read_timeout(Some(Duration::from_secs(20)))?;
+                        let mut buffer = vec![0; 1024 * 1024];
+                        let length = stream.wire.read(&mut buffer)?;
+                        stream.unread.extend(&buffer[..length]);
+                    }
+                }
+                None if stream.unread.len() > LARGEST_HEAD && !self.has(Flaw::ReadsAnyHead) => {
+                    return Err(ErrorKind::InvalidData.into());
+                }
+                None => {
+                    if self.fill(stream)? == 0 {
+                        return Err(ErrorKind::ConnectionAborted.into());
+                    }
+                    if self.has(Flaw::ReadsOnce) && parse(&stream.unread)?.is_none() {
+                        return Err(ErrorKind::InvalidData.into());
+                    }
+                }
+            }
+        }
+    }
+
+    /// `None` if nobody can say.
+    fn framing(&self, head: &Head) -> Option<Framing> {
+        let no_body = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&head.status);
+        if no_body && !(self.has(Flaw::WaitsForNoBody) && head.headers.contains_key(CONTENT_LENGTH)) {
+            return Some(Framing::None);
+        }
+        let lengths: Vec<_> = head.headers.get_all(CONTENT_LENGTH).iter().collect();
+        let codings: Vec<_> = head.headers.get_all(TRANSFER_ENCODING).iter().collect();
+        let trusting = self.has(Flaw::BelievesTheFirstLength);
+        match (lengths.as_slice(), codings.as_slice()) {
+            ([], []) => Some(Framing::Close),
+            ([], [coding]) if *coding == "chunked" => Some(Framing::Chunked),
+            (_, [_, ..]) if trusting => Some(Framing::Chunked),
+            ([length], []) => number(length).map(Framing::Length),
+            ([length, ..], []) if trusting => number(length).map(Framing::Length),
+            _ => None,
+        }
+    }
+
+    fn body(&self, stream: &mut Stream, framing: &Framing, body: &mut Vec<u8>) -> io::Result<()> {
+        match framing {
+            Framing::None => Ok(()),
+            Framing::Length(length) => {
+                if self.has(Flaw::ReservesWhatIsAnnounced) {
+                    body.reserve(*length);
+                }
+                self.take(stream, *length, body)
+            }
+            Framing::Chunked if self.has(Flaw::DoesNotDecodeChunks) => {
+                while !stream.unread.ends_with(b"0\r\n\r\n") && self.fill(stream)? > 0 {}
+                body.append(&mut stream.unread);
+                Ok(())
+            }
+            Framing::Chunked => self.chunks(stream, body),
+            Framing::Close => loop {
+                self.append(stream, usize::MAX, body)?;
+                if self.fill(stream)? == 0 {
+                    return Ok(());
+                }
+            },
+        }
+    }
+
+    fn chunks(&self, stream: &mut Stream, body: &mut Vec<u8>) -> io::Result<()> {
+        loop {
+            let line = self.line(stream)?;
+            let digits: &str = line.split(';').next().unwrap_or_default();
+            let size =
+                if self.has(Flaw::ChunkSizesWrap) && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                    digits
+                        .chars()
+                        .filter_map(|digit| digit.to_digit(16))
+                        .fold(0_u64, |size, digit| size.wrapping_mul(16).wrapping_add(u64::from(digit)))
+                } else if digits.starts_with(|digit: char| digit.is_ascii_hexdigit()) {
+                    u64::from_str_radix(digits, 16).map_err(|_| ErrorKind::InvalidData)?
+                } else {
+                    return Err(ErrorKind::InvalidData.into());
+                };
+            if size == 0 {
+                while !self.line(stream)?.is_empty() {}
+                return Ok(());
+            }
+            self.take(stream, usize::try_from(size).map_err(|_| ErrorKind::InvalidData)?, body)?;
+            if !self.line(stream)?.is_empty() {
+                return Err(ErrorKind::InvalidData.into());
+            }
+        }
+    }
+
+    fn line(&self, stream: &mut Stream) -> io::Result<String> {
+        loop {
+            if let Some(at) = stream.unread.windows(2).position(|two| two == b"\r\n") {
+                let line = stream.unread.drain(..at + 2).collect::<Vec<_>>();
+                return String::from_utf8(line[..at].to_vec()).map_err(|_| ErrorKind::InvalidData.into());
+            }
+            if stream.unread.len() > LARGEST_HEAD {
+                return Err(ErrorKind::InvalidData.into());
+            }
+            if self.fill(stream)? == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    /// So many bytes of the body, piece by piece.
+    fn take(&self, stream: &mut Stream, mut length: usize, body: &mut Vec<u8>) -> io::Result<()> {
+        while length > 0 {
+            length -= self.append(stream, length, body)?;
+            if length > 0 && self.fill(stream)? == 0 {
+                return if self.has(Flaw::TakesHalfForWhole) {
+                    Ok(())
+                } else {
+                    Err(ErrorKind::UnexpectedEof.into())
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// What is unread of at most this length, as far as the cap allows.
+    fn append(&self, stream: &mut Stream, length: usize, body: &mut Vec<u8>) -> io::Result<usize> {
+        let cap = if self.has(Flaw::IgnoresTheCap) { usize::MAX } else { self.cap };
+        let cap = if self.has(Flaw::CapIsExclusive) { cap.saturating_sub(1) } else { cap };
+        let piece = stream.unread.len().min(length);
+        let fits = piece.min(cap - body.len());
+        body.extend(stream.unread.drain(..fits));
+        if fits < piece { Err(ErrorKind::FileTooLarge.into()) } else { Ok(piece) }
+    }
+
+    fn may_keep(&self, head: &Head, framing: &Framing) -> bool {
+        let closes = head
+            .headers
+            .get_all(CONNECTION)
+            .iter()
+            .any(|value| value.to_str().is_ok_and(|value| value.to_ascii_lowercase().contains("close")));
+        let closes = closes || !head.http_1_1;
+        let ends = matches!(framing, Framing::Close) || head.status == StatusCode::SWITCHING_PROTOCOLS;
+        !ends && (!closes || self.has(Flaw::IgnoresConnectionClose))
+    }
+
+    fn simplified(&self, mut answer: Response<Bytes>) -> Response<Bytes> {
+        if self.has(Flaw::HidesTheEncoding) {
+            answer.headers_mut().remove(CONTENT_ENCODING);
+        }
+        if self.has(Flaw::SimplifiesHeaders) {
+            let headers = std::mem::take(answer.headers_mut());
+            for (name, value) in &headers {
+                if value.to_str().is_ok() {
+                    answer.headers_mut().insert(name, value.clone());
+                }
+            }
+        }
+        answer
+    }
+}
+
+/// The head of an answer, and how long it is; `None` if more must be read.
+fn parse(bytes: &[u8]) -> io::Result<Option<(Head, usize)>> {
+    let mut headers = [httparse::EMPTY_HEADER; 128];
+    let mut response = httparse::Response::new(&mut headers);
+    let length = match response.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(_) => return Err(ErrorKind::InvalidData.into()),
+    };
+    let invalid = |_: &dyn Error| io::Error::from(ErrorKind::InvalidData);
+    let status = StatusCode::from_u16(response.code.unwrap_or_default()).map_err(|error| invalid(&error))?;
+    let mut map = HeaderMap::new();
+    for header in response.headers.iter() {
+        let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|error| invalid(&error))?;
+        map.append(name, HeaderValue::from_bytes(header.value).map_err(|error| invalid(&error))?);
+    }
+    Ok(Some((Head { status, headers: map, http_1_1: response.version == Some(1) }, length)))
+}
+
+fn number(value: &HeaderValue) -> Option<usize> {
+    let text = value.to_str().ok()?;
+    text.bytes().all(|digit| digit.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    [ErrorKind::TimedOut, ErrorKind::WouldBlock].contains(&error.kind())
+}
+
+fn kind_of(error: &io::Error) -> Kind {
+    match error.kind() {
+        _ if is_timeout(error) => Kind::Timeout,
+        ErrorKind::InvalidData => Kind::Protocol,
+        _ => Kind::Closed,
+    }
+}
+
+const LARGEST_HEAD: usize = 64 * 1024;

@@ -1,0 +1,105 @@
+/// One mistake. Each is one that a real client makes, by default or in the hands of a tired person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// A connection that ends before the answer is taken for one that never worked, and the request sent again.
+    SendsAgainWhenClosed,
+    /// The same, but on a reused connection alone, which is what most clients do.
+    SendsAgainWhenReused,
+    /// An answer that never came is called "not processed".
+    CallsLostUnsent,
+    FollowsRedirects,
+    /// Waits three seconds longer than it may.
+    IgnoresTheDeadline,
+    /// The deadline is for each read, so that every byte starts it anew.
+    DeadlineForEachRead,
+    /// The connect deadline is also that of every read.
+    ConnectDeadlineForReads,
+    /// The total deadline covers the answer alone.
+    WritesWithoutDeadline,
+    /// Zero is no deadline.
+    ZeroIsForever,
+    /// Adds deadlines as the clock counts, and panics beyond its range.
+    ClockOverflows,
+    /// The connection of a call that failed is kept for the next.
+    ReusesBrokenConnections,
+    /// A connection is kept although its server announced to close it.
+    IgnoresConnectionClose,
+    /// Never keeps a connection.
+    NeverReuses,
+    /// Writes into an idle connection without a look at it.
+    DoesNotLook,
+    /// Takes what stands unread on a connection for the next answer.
+    TakesWhatIsThere,
+    /// Any idle connection will do, wherever it leads.
+    SharesConnections,
+    /// The error shows the request.
+    PrintsTheBody,
+    /// The transport's Debug shows the last request's key.
+    PrintsTheKey,
+    /// A 5xx is an error.
+    TurnsStatusesIntoErrors,
+    /// Goes to the proxy that the environment names.
+    HonoursTheProxy,
+    /// A body that ends early is whole.
+    TakesHalfForWhole,
+    /// An answer that broke off is "unknown", and its status forgotten.
+    ForgetsTheStatus,
+    IgnoresTheCap,
+    /// A body as long as the cap is over it.
+    CapIsExclusive,
+    /// The first of two lengths is right.
+    BelievesTheFirstLength,
+    /// The chunk's size wraps around.
+    ChunkSizesWrap,
+    /// Chunked framing is part of the body.
+    DoesNotDecodeChunks,
+    /// Waits for a body that 304 announces.
+    WaitsForNoBody,
+    /// Keeps one value of each header, and only text.
+    SimplifiesHeaders,
+    /// Hides `Content-Encoding`.
+    HidesTheEncoding,
+    /// Takes 100 or 103 for the answer.
+    TakesInterimForFinal,
+    /// Reads interim answers without a look at the clock.
+    ReadsInterimForever,
+    /// A head of any size is read.
+    ReadsAnyHead,
+    /// Reserves the memory that an answer announces.
+    ReservesWhatIsAnnounced,
+    /// Reads each answer in one go.
+    ReadsOnce,
+    /// Sends the body in chunks.
+    SendsChunked,
+    /// Decodes what is encoded in the target.
+    NormalisesTheTarget,
+    /// Cuts a large body.
+    CutsLargeBodies,
+    /// Sends an empty body with a look-up, in chunks.
+    SendsABodyWithGet,
+    AddsAcceptEncoding,
+    /// Nobody there is "unknown".
+    CallsRefusedUnknown,
+    /// No such name is "unknown".
+    CallsUnresolvedUnknown,
+    /// A dropped call runs on.
+    GoesOnAfterTheDrop,
+    /// Connects again and again.
+    NeverGivesUp,
+    /// Mixes up answers when there are many calls.
+    MixesUpAnswers,
+    /// Panics outside of its runtime.
+    NeedsItsThread,
+    /// Takes every certificate.
+    TrustsAnybody,
+    /// A failed handshake is "unknown".
+    CallsHandshakesUnknown,
+    /// The connect deadline leaves out TLS.
+    HandshakeWithoutDeadline,
+    /// A line that is cut is the end of the body.
+    TakesACutForTheEnd,
+    /// Where TLS fails, plain HTTP may work.
+    FallsBackToPlain,
+    /// Garbage is an answer of status 200.
+    TakesGarbageForAnAnswer,
+}

@@ -1,0 +1,91 @@
+//! A small transport on blocking sockets, that can be told to make one mistake.
+
+mod call;
+mod exchange;
+mod flaw;
+mod stream;
+
+use std::sync::{Arc, Mutex};
+
+use payments_conformance::{Setup, Stack};
+use payments_core::{Transport, TransportError, TransportRequest, TransportResponse};
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
+
+use call::Call;
+use exchange::Exchange;
+pub(crate) use flaw::Flaw;
+use stream::Stream;
+
+/// HTTP/1.1 by a thread for each call.
+pub(crate) struct Plain {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    flaw: Option<Flaw>,
+    tls: Arc<ClientConfig>,
+    /// Idle connections, each with the server it leads to.
+    idle: Mutex<Vec<(String, Stream)>>,
+}
+
+impl Transport for Plain {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        if self.shared.has(Flaw::NeedsItsThread) {
+            let name = std::thread::current().name().map(str::to_owned);
+            assert!(name.as_deref() == Some("runtime"), "there is no runtime here");
+        }
+        let exchange = Exchange::new(Arc::clone(&self.shared), request);
+        Call::begin(exchange, self.shared.has(Flaw::GoesOnAfterTheDrop)).await
+    }
+}
+
+impl Shared {
+    fn has(&self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
+    }
+}
+
+/// The transport with one flaw, or with none.
+pub(crate) struct PlainStack(pub(crate) Option<Flaw>);
+
+impl Stack for PlainStack {
+    type Transport = Plain;
+
+    fn transport(&self, setup: &Setup) -> Plain {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from(setup.authority_der().to_vec())).unwrap();
+        let tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap();
+        let tls = if self.0 == Some(Flaw::TrustsAnybody) {
+            tls.dangerous()
+                .with_custom_certificate_verifier(Arc::new(stream::TrustAnybody))
+                .with_no_client_auth()
+        } else {
+            tls.with_root_certificates(roots).with_no_client_auth()
+        };
+        let shared = Shared { flaw: self.0, tls: Arc::new(tls), idle: Mutex::default() };
+        Plain { shared: Arc::new(shared) }
+    }
+
+    fn block_on<F>(&self, future: F) -> F::Output
+    where
+        F: Future + Send,
+        F::Output: Send,
+    {
+        if self.0 != Some(Flaw::NeedsItsThread) {
+            return payments_conformance::block_on(future);
+        }
+        std::thread::scope(|scope| {
+            let runtime = std::thread::Builder::new().name("runtime".to_owned());
+            let run = runtime.spawn_scoped(scope, || payments_conformance::block_on(future));
+            run.unwrap().join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn debug(&self, transport: &Plain) -> Option<String> {
+        (self.0 == Some(Flaw::PrintsTheKey))
+            .then(|| format!("Plain {:?}", transport.shared.idle.lock().unwrap()))
+    }
+}
