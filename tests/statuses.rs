@@ -55,6 +55,10 @@ fn d05_d06_d07_d08_d09_d10_d11_d12_every_status_with_every_body_means_what_the_t
 
 /// The same from the other side: what the fake shows under any status, and whether it charged or voided.
 #[tokio::test]
+#[cfg_attr(
+    any(feature = "arbitrary_precision", feature = "float_roundtrip"),
+    ignore = "how a number is read is asked above"
+)]
 async fn d06_d08_d09_d10_d11_every_status_of_a_fault_has_the_outcome_of_the_table() {
     for call in [Call::Card, Call::Void] {
         let rig = Network::InProcess.rig().await;
