@@ -136,8 +136,12 @@ impl Failure {
         self
     }
 
-    /// The same failure, after which this transaction tells what happened.
+    /// The same failure, after which this transaction, which the request named, tells what happened.
     pub(crate) fn look_up_next(mut self, id: &TransactionId) -> Self {
+        // Where an answer has no id the SDK gives the request's, and it is not to be shown as if the answer had it.
+        if let Some(answer) = &mut self.answer {
+            answer.transaction_id.take_if(|given| given == id.as_str());
+        }
         self.advice.to_look_up = Some(id.clone());
         self
     }

@@ -183,7 +183,12 @@ fn assert_text(ended: &Ended, operation: OperationName, told: Told, what: &str) 
     if told == Told::UNKNOWN {
         assert!(text.contains("\n  sent at "), "{what}: {text}");
         assert!(!text.contains("retry after"), "no pause after which it might be sent again: {what}: {text}");
-        let step = if operation == OperationName::Void || text.contains("\n  TransactionId ") {
+        let is_void = operation == OperationName::Void;
+        assert!(
+            !is_void || !text.contains("\n  TransactionId "),
+            "the line of the look-up has it: {what}: {text}"
+        );
+        let step = if is_void || text.contains("\n  TransactionId ") {
             "payments transaction get txn_"
         } else {
             "reconcile by amount, time and your reference"
