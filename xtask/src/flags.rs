@@ -29,6 +29,21 @@ xflags::xflags! {
         cmd exhaustive-money {}
         /// Run the unit tests of model and core under Miri; needs a nightly toolchain that has it.
         cmd miri {}
+        /// Search for a broken promise: payments over a bad network in virtual time, in a release build.
+        cmd simulate {
+            /// How many payments there are; voids and look-ups come on top. 100000 by default.
+            optional --charges charges: u64
+            /// Where all chance comes from; 1 by default.
+            optional --seed seed: u64
+            /// How many threads share the work; one by default. The result is the same.
+            optional --threads threads: u64
+            /// Break the client's side on purpose, such as `sends-twice`.
+            optional --sabotage sabotage: String
+            /// Look for this broken promise alone, such as `ends-in-time`.
+            optional --only only: String
+            /// Print how often each combination of operation, fault, phase and ending happened.
+            optional --coverage
+        }
         /// List the tasks.
         cmd help {}
     }

@@ -1,0 +1,445 @@
+use std::fmt;
+
+use payments_core::{OperationName, Outcome};
+use payments_fake::{FaultKind, Phase};
+
+/// What decided how a call went: the one thing that went wrong on its way, if anything did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Cause {
+    /// Nothing.
+    Calm,
+    /// A fault of the fake service.
+    Gateway(Symptom, Moment),
+    /// A fault between the client and the fake service.
+    Wire(WireFault),
+    /// A gate held the request or its answer for a while.
+    Held(Moment),
+    /// The clock jumped while the call was under way.
+    Jumped,
+    /// The request could not be built: nothing was sent.
+    Local,
+    /// Several of these.
+    Tangled,
+}
+
+/// What the fake service shows the client: [`FaultKind`] without its figures, but for the HTTP status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each is the `FaultKind` of its name")]
+pub enum Symptom {
+    Refuse,
+    Close,
+    Reset,
+    Stall,
+    Drip,
+    Truncate,
+    Garbage,
+    Html(u16),
+    Status(u16),
+    Delay,
+    WrongShape,
+}
+
+/// When the request takes effect: [`Phase`], in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each is the `Phase` of its name")]
+pub enum Moment {
+    BeforeCommit,
+    AfterCommit,
+    Late,
+}
+
+/// What can go wrong between the client and the service that the fake's own faults do not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum WireFault {
+    /// The name does not resolve.
+    Unresolved,
+    /// Nobody listens.
+    Unreachable,
+    /// The TLS handshake fails.
+    TlsFailed,
+    /// No connection stands when the connect deadline ends.
+    ConnectStall,
+    /// A pooled connection is found dead before the request was taken.
+    PoolDead,
+    /// The transport is shut down before the request was taken.
+    ShutDown,
+    /// The request is lost after its first byte was written.
+    RequestLost,
+    /// The service answers, and the answer is lost.
+    AnswerLost,
+    /// The answer breaks off.
+    AnswerCut,
+    /// The transport ignores its deadline and reports what is true, but later.
+    LateEvidence,
+    /// The request is sent, and the transport never comes back.
+    Deaf,
+    /// The request is not sent, and the transport never comes back.
+    Mute,
+    /// The request reaches the service later, whether the client still waits or not.
+    Adrift,
+    /// The answer comes in a content coding that nobody asked for.
+    Encoded,
+    /// The answer is larger than the cap, which the transport ignores.
+    Oversized,
+    /// Something on the way puts the answer's body under this HTTP status.
+    Misfiled(u16),
+    /// The service's disk fails after the commit, and it closes the connection.
+    NotDurable,
+}
+
+/// How a call ended, as its caller sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Ending {
+    /// With a success.
+    Succeeded,
+    /// With an error of this outcome.
+    Rejected,
+    /// With an error of this outcome.
+    NotProcessed,
+    /// With an error of this outcome.
+    Unknown,
+    /// The caller dropped its future.
+    Abandoned,
+}
+
+impl Cause {
+    /// Every single thing that can be made to go wrong with an operation.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let moments = [Moment::BeforeCommit, Moment::AfterCommit, Moment::Late];
+        let gateway = Symptom::ALL.into_iter().filter(|symptom| *symptom != Symptom::Refuse);
+        let gateway =
+            gateway.flat_map(move |symptom| moments.into_iter().map(move |at| Self::Gateway(symptom, at)));
+        [Self::Calm, Self::Gateway(Symptom::Refuse, Moment::BeforeCommit)]
+            .into_iter()
+            .chain(gateway)
+            .chain(WireFault::ALL.into_iter().map(Self::Wire))
+            .chain([
+                Self::Held(Moment::BeforeCommit),
+                Self::Held(Moment::AfterCommit),
+                Self::Jumped,
+                Self::Local,
+            ])
+    }
+
+    /// Whether no byte of the request reached anybody, and the transport can prove it.
+    pub(crate) fn is_before_the_first_byte(self) -> bool {
+        match self {
+            Self::Gateway(symptom, _) => symptom == Symptom::Refuse,
+            Self::Wire(fault) => fault.is_before_the_first_byte(),
+            _ => false,
+        }
+    }
+
+    /// Whether it makes the service answer no on top of a charge. No client can know better: the fake documents it of
+    /// [`FaultKind::Status`], and a proxy's page under a refusing status is the same lie.
+    pub(crate) fn is_a_lie(self) -> bool {
+        match self {
+            Self::Gateway(Symptom::Status(status) | Symptom::Html(status), moment) => {
+                moment != Moment::BeforeCommit && matches!(status, 200 | 400..=499)
+            }
+            _ => false,
+        }
+    }
+
+    /// The endings that a call of this operation can have, the abandoned one aside, which is always possible.
+    ///
+    /// Written by hand from the table of outcomes and not computed by the code that it judges.
+    pub fn endings(self, operation: OperationName) -> Endings {
+        if operation.moves_money() { self.endings_of_a_payment() } else { self.endings_of_a_lookup() }
+    }
+
+    fn endings_of_a_payment(self) -> Endings {
+        use Ending::{NotProcessed, Rejected, Succeeded, Unknown};
+        let must: &[Ending] = match self {
+            Self::Calm | Self::Wire(WireFault::Misfiled(202)) => &[Succeeded, Rejected],
+            cause if cause.is_before_the_first_byte() => &[NotProcessed],
+            Self::Local => return Endings::NONE,
+            Self::Gateway(symptom, moment) => match (symptom, moment) {
+                (Symptom::Status(200 | 400 | 402 | 404 | 429) | Symptom::Html(403), _) => &[Rejected],
+                // Of an incomplete answer the status alone is read.
+                (Symptom::Truncate, _) | (Symptom::Drip, Moment::BeforeCommit | Moment::Late) => {
+                    &[Rejected, Unknown]
+                }
+                (Symptom::Drip, Moment::AfterCommit)
+                | (Symptom::Delay, Moment::BeforeCommit | Moment::AfterCommit) => {
+                    &[Succeeded, Rejected, Unknown]
+                }
+                _ => &[Unknown],
+            },
+            Self::Wire(fault) => match fault {
+                WireFault::AnswerCut
+                | WireFault::Encoded
+                | WireFault::Oversized
+                | WireFault::Misfiled(400) => &[Rejected, Unknown],
+                WireFault::LateEvidence | WireFault::Adrift => &[Succeeded, Rejected, Unknown],
+                _ => &[Unknown],
+            },
+            Self::Held(_) => &[Succeeded, Rejected, Unknown],
+            Self::Jumped => return Endings { must: &[Succeeded, Rejected, Unknown], may: &[NotProcessed] },
+            Self::Tangled => return Endings::ANY,
+        };
+        Endings { must, may: &[] }
+    }
+
+    fn endings_of_a_lookup(self) -> Endings {
+        use Ending::{NotProcessed, Rejected, Succeeded, Unknown};
+        let must: &[Ending] = match self {
+            Self::Calm | Self::Wire(WireFault::Misfiled(202)) => &[Succeeded, Rejected],
+            Self::Local => &[NotProcessed],
+            Self::Gateway(symptom, moment) => match (symptom, moment) {
+                // A redirect is not followed and not asked again, and a stalled look-up has no time left for another.
+                (Symptom::Status(302) | Symptom::Stall, _) | (Symptom::Delay, Moment::Late) => {
+                    &[NotProcessed]
+                }
+                (Symptom::Status(200 | 400 | 402 | 404 | 409) | Symptom::Html(403 | 402), _) => &[Rejected],
+                // Asked again a moment later, but a pause may leave too little time for the next answer.
+                (Symptom::Status(408 | 425 | 429), _) => {
+                    return Endings { must: &[Succeeded, Rejected], may: &[NotProcessed] };
+                }
+                (Symptom::Drip, Moment::BeforeCommit | Moment::Late) => &[Rejected, NotProcessed],
+                _ => &[Succeeded, Rejected, NotProcessed],
+            },
+            Self::Wire(fault) => match fault {
+                WireFault::TlsFailed | WireFault::Deaf | WireFault::Mute => &[NotProcessed],
+                WireFault::Misfiled(400 | 409) => &[Rejected],
+                _ => &[Succeeded, Rejected, NotProcessed],
+            },
+            Self::Held(_) | Self::Jumped => &[Succeeded, Rejected, NotProcessed],
+            Self::Tangled => {
+                return Endings { must: &[], may: &[Succeeded, Rejected, NotProcessed, Unknown] };
+            }
+        };
+        Endings { must, may: &[] }
+    }
+}
+
+/// A set of endings.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Endings {
+    /// Those that a long enough run shows.
+    pub must: &'static [Ending],
+    /// Those that need a rare coincidence.
+    pub may: &'static [Ending],
+}
+
+impl Endings {
+    const NONE: Self = Self { must: &[], may: &[] };
+
+    const ANY: Self = Self {
+        must: &[],
+        may: &[Ending::Succeeded, Ending::Rejected, Ending::NotProcessed, Ending::Unknown],
+    };
+
+    /// Whether the ending is in the set.
+    pub fn has(self, ending: Ending) -> bool {
+        self.must.contains(&ending) || self.may.contains(&ending)
+    }
+}
+
+impl Symptom {
+    const ALL: [Self; 26] = [
+        Self::Refuse,
+        Self::Close,
+        Self::Reset,
+        Self::Stall,
+        Self::Drip,
+        Self::Truncate,
+        Self::Garbage,
+        Self::Delay,
+        Self::WrongShape,
+        Self::Html(200),
+        Self::Html(402),
+        Self::Html(403),
+        Self::Html(502),
+        Self::Status(200),
+        Self::Status(204),
+        Self::Status(302),
+        Self::Status(400),
+        Self::Status(402),
+        Self::Status(404),
+        Self::Status(408),
+        Self::Status(409),
+        Self::Status(425),
+        Self::Status(429),
+        Self::Status(500),
+        Self::Status(503),
+        Self::Status(504),
+    ];
+}
+
+impl WireFault {
+    const ALL: [Self; 20] = [
+        Self::Unresolved,
+        Self::Unreachable,
+        Self::TlsFailed,
+        Self::ConnectStall,
+        Self::PoolDead,
+        Self::ShutDown,
+        Self::RequestLost,
+        Self::AnswerLost,
+        Self::AnswerCut,
+        Self::LateEvidence,
+        Self::Deaf,
+        Self::Mute,
+        Self::Adrift,
+        Self::Encoded,
+        Self::Oversized,
+        Self::Misfiled(202),
+        Self::Misfiled(400),
+        Self::Misfiled(409),
+        Self::Misfiled(500),
+        Self::NotDurable,
+    ];
+
+    pub(crate) fn is_before_the_first_byte(self) -> bool {
+        matches!(
+            self,
+            Self::Unresolved
+                | Self::Unreachable
+                | Self::TlsFailed
+                | Self::ConnectStall
+                | Self::PoolDead
+                | Self::ShutDown
+        )
+    }
+}
+
+impl Ending {
+    /// Every ending, in the order of the table's columns.
+    pub const ALL: [Self; 5] =
+        [Self::Succeeded, Self::Rejected, Self::NotProcessed, Self::Unknown, Self::Abandoned];
+
+    /// The ending as one word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Rejected => "rejected",
+            Self::NotProcessed => "not_processed",
+            Self::Unknown => "unknown",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+impl From<Outcome> for Ending {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::NotProcessed => Self::NotProcessed,
+            Outcome::Rejected => Self::Rejected,
+            Outcome::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl From<FaultKind> for Symptom {
+    fn from(kind: FaultKind) -> Self {
+        match kind {
+            FaultKind::Refuse => Self::Refuse,
+            FaultKind::Close => Self::Close,
+            FaultKind::Reset => Self::Reset,
+            FaultKind::Stall => Self::Stall,
+            FaultKind::Drip { .. } => Self::Drip,
+            FaultKind::Truncate { .. } => Self::Truncate,
+            FaultKind::Garbage => Self::Garbage,
+            FaultKind::Html { status } => Self::Html(status.as_u16()),
+            FaultKind::Status { status } => Self::Status(status.as_u16()),
+            FaultKind::Delay { .. } => Self::Delay,
+            FaultKind::WrongShape => Self::WrongShape,
+            other => unreachable!("the simulation does not know the fault {} yet", other.as_str()),
+        }
+    }
+}
+
+impl From<Phase> for Moment {
+    fn from(phase: Phase) -> Self {
+        match phase {
+            Phase::BeforeCommit => Self::BeforeCommit,
+            Phase::AfterCommit => Self::AfterCommit,
+            Phase::Late => Self::Late,
+        }
+    }
+}
+
+impl From<Moment> for Phase {
+    fn from(moment: Moment) -> Self {
+        match moment {
+            Moment::BeforeCommit => Self::BeforeCommit,
+            Moment::AfterCommit => Self::AfterCommit,
+            Moment::Late => Self::Late,
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Calm => f.write_str("nothing"),
+            Self::Gateway(symptom, moment) => write!(f, "{symptom} {moment}"),
+            Self::Wire(fault) => write!(f, "{fault}"),
+            Self::Held(moment) => write!(f, "gate {moment}"),
+            Self::Jumped => f.write_str("clock jump"),
+            Self::Local => f.write_str("invalid id"),
+            Self::Tangled => f.write_str("several"),
+        }
+    }
+}
+
+impl fmt::Display for Symptom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refuse => f.write_str("refuse"),
+            Self::Close => f.write_str("close"),
+            Self::Reset => f.write_str("reset"),
+            Self::Stall => f.write_str("stall"),
+            Self::Drip => f.write_str("drip"),
+            Self::Truncate => f.write_str("truncate"),
+            Self::Garbage => f.write_str("garbage"),
+            Self::Html(status) => write!(f, "html {status}"),
+            Self::Status(status) => write!(f, "status {status}"),
+            Self::Delay => f.write_str("delay"),
+            Self::WrongShape => f.write_str("wrong_shape"),
+        }
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Phase::from(*self).as_str())
+    }
+}
+
+impl fmt::Display for WireFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unresolved => f.write_str("name unresolved"),
+            Self::Unreachable => f.write_str("unreachable"),
+            Self::TlsFailed => f.write_str("tls failed"),
+            Self::ConnectStall => f.write_str("connect stalled"),
+            Self::PoolDead => f.write_str("pooled connection dead"),
+            Self::ShutDown => f.write_str("transport shut down"),
+            Self::RequestLost => f.write_str("request lost"),
+            Self::AnswerLost => f.write_str("answer lost"),
+            Self::AnswerCut => f.write_str("answer cut"),
+            Self::LateEvidence => f.write_str("late evidence"),
+            Self::Deaf => f.write_str("sent, never comes back"),
+            Self::Mute => f.write_str("not sent, never comes back"),
+            Self::Adrift => f.write_str("adrift"),
+            Self::Encoded => f.write_str("answer encoded"),
+            Self::Oversized => f.write_str("answer oversized"),
+            Self::Misfiled(status) => write!(f, "answer under status {status}"),
+            Self::NotDurable => f.write_str("disk failed after commit"),
+        }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

@@ -1,0 +1,70 @@
+use std::collections::HashMap;
+use std::fmt;
+
+use payments_core::OperationName;
+
+use crate::{Cause, Ending, Symptom};
+
+/// How often each operation ended in each way after each thing that can go wrong.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage(HashMap<(OperationName, Cause), [u64; Ending::ALL.len()]>);
+
+impl Coverage {
+    pub(crate) fn count(&mut self, operation: OperationName, cause: Cause, ending: Ending) {
+        self.0.entry((operation, cause)).or_default()[ending as usize] += 1;
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (row, counts) in &other.0 {
+            let own = self.0.entry(*row).or_default();
+            own.iter_mut().zip(counts).for_each(|(own, count)| *own += count);
+        }
+    }
+
+    /// How often this was seen.
+    pub fn seen(&self, operation: OperationName, cause: Cause, ending: Ending) -> u64 {
+        self.0.get(&(operation, cause)).map_or(0, |counts| counts[ending as usize])
+    }
+
+    /// Every combination that a long enough run shows, with how often this one did.
+    pub fn required(&self) -> impl Iterator<Item = (OperationName, Cause, Ending, u64)> {
+        let rows =
+            OperationName::ALL.iter().flat_map(|operation| Cause::all().map(|cause| (*operation, cause)));
+        rows.flat_map(move |(operation, cause)| {
+            let must = cause.endings(operation).must;
+            // What is over at once cannot be abandoned, and neither can what never happens.
+            let is_over_at_once = matches!(cause, Cause::Local | Cause::Gateway(Symptom::Refuse, _));
+            let is_abandonable = !must.is_empty() && !is_over_at_once;
+            let abandoned = is_abandonable.then_some(&Ending::Abandoned);
+            must.iter()
+                .chain(abandoned)
+                .map(move |ending| (operation, cause, *ending, self.seen(operation, cause, *ending)))
+        })
+    }
+
+    /// Those of them that it did not show.
+    pub fn missing(&self) -> Vec<(OperationName, Cause, Ending)> {
+        let missing = self.required().filter(|(.., count)| *count == 0);
+        missing.map(|(operation, cause, ending, _)| (operation, cause, ending)).collect()
+    }
+}
+
+/// A table: a line for each operation and thing that went wrong, a column for each ending.
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<18}{:<28}", "operation", "went wrong")?;
+        for ending in Ending::ALL {
+            write!(f, "{ending:>15}")?;
+        }
+        let order = |operation| OperationName::ALL.iter().position(|own| *own == operation);
+        let mut rows: Vec<_> = self.0.iter().collect();
+        rows.sort_by_key(|((operation, cause), _)| (order(*operation), *cause));
+        for ((operation, cause), counts) in rows {
+            write!(f, "\n{:<18}{:<28}", operation.as_str(), cause.to_string())?;
+            for count in counts {
+                if *count == 0 { write!(f, "{:>15}", "-")? } else { write!(f, "{count:>15}")? }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,41 @@
+use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer};
+
+use crate::stage::Stage;
+use crate::trace::Event;
+use crate::{Ending, Sabotage};
+
+/// The observer of every simulated client: it writes down what it is told.
+pub(crate) struct Witness {
+    pub(crate) stage: Stage,
+    pub(crate) sabotage: Option<Sabotage>,
+}
+
+impl Witness {
+    fn current(&self) -> usize {
+        self.stage.state().current
+    }
+}
+
+impl Observer for Witness {
+    fn attempt_started(&self, event: &AttemptStarted) {
+        self.stage.note(self.current(), Event::AttemptStarted(event.attempt), |passage| {
+            passage.told_started += 1;
+        });
+    }
+
+    fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+        let ending = event.failure.map_or(Ending::Succeeded, |failure| failure.outcome.into());
+        let how = event.failure.map_or("succeeded", |failure| failure.kind);
+        self.stage.note(self.current(), Event::AttemptFinished(how), |passage| {
+            passage.told_finished += 1;
+            passage.told_last = Some(ending);
+        });
+    }
+
+    fn attempt_abandoned(&self, _event: &AttemptAbandoned) {
+        if self.sabotage == Some(Sabotage::HushesAbandoned) {
+            return;
+        }
+        self.stage.note(self.current(), Event::AttemptAbandoned, |passage| passage.told_abandoned += 1);
+    }
+}

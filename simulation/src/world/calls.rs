@@ -1,0 +1,141 @@
+use std::sync::Arc;
+
+use super::{BACKSTOP, Call, World};
+use crate::intent::{Intent, draw_options};
+use crate::plan::Plan;
+use crate::stage::{CallEnd, Passage};
+use crate::trace::Event;
+use crate::violation::Violation;
+use crate::{Cause, Ending, Invariant, Sabotage};
+
+/// What can happen to calls.
+impl World {
+    /// A caller calls.
+    pub(super) fn start(&mut self) {
+        let number = if self.resends.is_empty() {
+            let intent = Intent::draw(&mut self.rng, self.intents.len(), &self.known);
+            self.charges_left = self.charges_left.saturating_sub(u64::from(intent.is_charge()));
+            self.intents.push(intent);
+            self.stage.state().posts.push(0);
+            self.intents.len() - 1
+        } else {
+            self.figures.resends += 1;
+            let index = self.rng.usize(..self.resends.len());
+            self.resends.swap_remove(index)
+        };
+        self.figures.calls += 1;
+        let intent = &mut self.intents[number];
+        let call = self.calls.len();
+        intent.calls.push(call);
+        intent.live += 1;
+        let operation = intent.asked.operation();
+        let mut plan = Plan::draw(&mut self.rng, &self.causes);
+        if intent.asked.is_local() {
+            plan.cause = Cause::Local;
+        }
+        let (total, retries) = draw_options(&mut self.rng);
+        let promised = if self.sabotage == Some(Sabotage::IgnoresDeadlines) { total * 2 } else { total };
+        let clients = &self.clients[intent.tenant];
+        let client = clients[self.rng.usize(..clients.len())]
+            .with_total_timeout(promised)
+            .with_lookup_retries(retries);
+        let event = Event::Called { operation, intent: number, what: intent.what, total, plan: plan.cause };
+        self.stage.admit(Passage::new(number, operation, plan), event);
+        let (asked, stage) = (Arc::clone(&intent.asked), self.stage.clone());
+        let work = async move {
+            let end = asked.call(&client).await;
+            stage.state().passages[call].end = Some(end);
+        };
+        let task = self.executor.spawn(call, Box::pin(work));
+        self.calls.push(Call { intent: number, task, total, retries, latest_end: None, polls: 0 });
+        self.live.push(call);
+    }
+
+    pub(super) fn poll(&mut self, index: usize) {
+        let Some((task, owner)) = self.executor.next(index) else { return };
+        let now = self.clock.elapsed();
+        let call = &mut self.calls[owner];
+        let is_call = call.task == task;
+        if is_call {
+            call.polls += 1;
+            call.latest_end.get_or_insert(now + call.total + BACKSTOP);
+        }
+        let polls = call.polls;
+        self.stage.state().current = owner;
+        let has_ended = self.executor.poll(task);
+        let spawned = std::mem::take(&mut self.stage.state().spawned);
+        for (owner, work) in spawned {
+            self.executor.spawn(owner, work);
+        }
+        if !is_call {
+            return;
+        }
+        if has_ended {
+            self.read_books();
+            self.finish(owner);
+        } else if self.stage.state().passages[owner].plan.dropped_after == Some(polls) {
+            self.abandon(owner);
+        }
+    }
+
+    /// A caller drops the future of its call.
+    pub(super) fn abandon(&mut self, call: usize) {
+        let sending = {
+            let mut state = self.stage.state();
+            state.current = call;
+            state.passages[call].sending
+        };
+        self.executor.drop_task(self.calls[call].task);
+        let told = self.stage.state().passages[call].told_abandoned;
+        if told != sending {
+            let what = format!(
+                "the caller dropped its call while the transport had {sending} requests, and the observer was told of {told}"
+            );
+            self.report(Violation::new(Invariant::AttemptsAreTold, self.calls[call].intent, what));
+        }
+        self.end(call, &CallEnd { ending: Ending::Abandoned, kind: "", id: None, cents: None });
+    }
+
+    /// A call has ended by itself.
+    fn finish(&mut self, call: usize) {
+        let mut end = self.stage.state().passages[call].end.take().expect("a call's task ends with its end");
+        let is_lookup = !self.intents[self.calls[call].intent].asked.operation().moves_money();
+        if self.sabotage == Some(Sabotage::CallsLookupsUnknown)
+            && is_lookup
+            && end.ending != Ending::Succeeded
+        {
+            end.ending = Ending::Unknown;
+        }
+        let is_late = self.calls[call].latest_end.is_some_and(|latest| self.clock.elapsed() > latest);
+        if is_late {
+            self.report_late(call);
+        }
+        self.end(call, &end);
+        self.judge(call, &end);
+        if end.ending == Ending::NotProcessed && self.stage.state().passages[call].plan.cause != Cause::Local
+        {
+            let number = self.calls[call].intent;
+            if self.intents[number].calls.len() < 4 && self.rng.bool() {
+                self.resends.push(number);
+                self.stage.note(call, Event::Resent, |_| {});
+            }
+        }
+    }
+
+    fn end(&mut self, call: usize, end: &CallEnd) {
+        let CallEnd { ending, kind, .. } = end;
+        self.stage
+            .note(call, Event::Ended { ending: *ending, kind }, |passage| passage.ending = Some(*ending));
+        self.live.retain(|live| *live != call);
+        self.intents[self.calls[call].intent].live -= 1;
+        let state = self.stage.state();
+        let passage = &state.passages[call];
+        let cause = passage.cause();
+        self.figures.endings[*ending as usize] += 1;
+        self.figures.attempts += u64::from(passage.sent);
+        self.figures.faults +=
+            u64::from(passage.struck.is_some() || matches!(passage.plan.cause, Cause::Wire(_)));
+        self.figures.held += u64::from(passage.held.is_some());
+        self.figures.coverage.count(passage.operation, cause, *ending);
+    }
+}

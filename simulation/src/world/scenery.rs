@@ -1,0 +1,72 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use payments_core::model::{Amount, TransactionType};
+use payments_core::{ApiKey, Client, Endpoint, Jitter};
+use payments_fake::{DeclineShape, FakeGateway, ManualClock, VoidAnswer};
+
+use super::KEYS;
+use crate::Sabotage;
+use crate::books::Books;
+use crate::plan::pick;
+use crate::sabotage::Saboteur;
+use crate::stage::Stage;
+use crate::wire::Wire;
+use crate::witness::Witness;
+
+pub(super) fn draw_gateway(rng: &mut fastrand::Rng, clock: &ManualClock, books: Books) -> FakeGateway {
+    let shape = pick(rng, &DeclineShape::ALL);
+    let fee = pick(rng, &[None, Some(Amount::from_cents(1_95))]);
+    let token_type = pick(rng, &[TransactionType::Sale, TransactionType::Auth]);
+    let void_answer = pick(rng, &[VoidAnswer::SameTransactionId, VoidAnswer::NewTransactionId]);
+    FakeGateway::builder()
+        .api_key(KEYS[0])
+        .another_api_key(KEYS[1])
+        .seed(rng.u64(..))
+        .clock(clock.clone())
+        .change_log(books)
+        .decline_shape(shape)
+        .choices(|choices| {
+            choices.convenience_fee = fee;
+            choices.token_transaction_type = token_type;
+            choices.void_answer = void_answer;
+        })
+        .ignore_unfired_faults()
+        .build()
+}
+
+pub(super) fn draw_client(
+    rng: &mut fastrand::Rng,
+    key: &str,
+    connect: Duration,
+    stage: &Stage,
+    gateway: &FakeGateway,
+    sabotage: Option<Sabotage>,
+) -> Client {
+    let key = ApiKey::new(key).expect("a constant key");
+    let endpoint = Endpoint::new(FakeGateway::BASE_URL, key).expect("a constant https address");
+    let wire = Wire {
+        stage: stage.clone(),
+        clock: gateway.clock().clone(),
+        gateway: gateway.uncounted(),
+        transport: gateway.transport(),
+        sabotage,
+    };
+    Client::builder(endpoint, Saboteur { wire, sabotage }, gateway.clock().clone())
+        .connect_timeout(connect)
+        // The default is a MiB, and to fill that is work without a gain.
+        .response_cap(4096)
+        .jitter(Spread(AtomicU64::new(rng.u64(..))))
+        .observer(Witness { stage: stage.clone(), sabotage })
+        .build()
+}
+
+/// A look-up's pauses, from the seed.
+struct Spread(AtomicU64);
+
+impl Jitter for Spread {
+    fn next(&self) -> u64 {
+        let seed = self.0.fetch_add(1, Ordering::Relaxed);
+        fastrand::Rng::with_seed(seed).u64(..)
+    }
+}
