@@ -66,26 +66,50 @@ mod tests {
         Snippet::new(&Bytes::from(body), &Secrets::new(Vec::new(), &key)).text()
     }
 
-    /// A body whose beginning shrinks to nothing, so that what stands at the cut is shown, followed by `tail`.
-    fn at_the_cut(before: usize, tail: &str) -> String {
-        let shrinks = "9".repeat(Snippet::KEPT_BYTES - 40 - before);
-        format!(r#"{{"Cvv":"{shrinks}","a":"{tail}","b":"{}"}}"#, "x".repeat(200))
+    /// What is shown of a body whose beginning shrinks to next to nothing, and in which the cut is so many bytes behind
+    /// the beginning of `tail`.
+    fn at_the_cut(behind: usize, tail: &str) -> String {
+        const AROUND: usize = r#"{"Cvv":"","a":""#.len();
+        let shrinks = "9".repeat(Snippet::KEPT_BYTES - AROUND - behind);
+        text(format!(r#"{{"Cvv":"{shrinks}","a":"{tail}","b":"{}"}}"#, "x".repeat(200)))
     }
+
+    const WHAT_IS_BEFORE: &str = r#"{"Cvv":"[redacted]","a":""#;
 
     #[test]
     fn d64_a_card_number_at_the_cut_is_not_shown_in_half() {
-        for before in 0..60 {
-            let text = text(at_the_cut(before, "4929 9073 9031 8794"));
-            assert!(!text.contains("4929"), "{before}: {text}");
+        const CARD: &str = "4929 9073-9031 8794";
+        for behind in 0..CARD.len() {
+            assert_eq!(at_the_cut(behind, CARD), WHAT_IS_BEFORE, "{behind}");
+        }
+        for behind in CARD.len()..60 {
+            let text = at_the_cut(behind, CARD);
+            assert!(!text.contains("4929"), "{behind}: {text}");
         }
     }
 
     #[test]
     fn d64_a_known_secret_at_the_cut_is_not_shown_in_half() {
-        for before in 0..60 {
-            let text = text(at_the_cut(before, KEY));
-            assert!(!text.contains("sk_"), "{before}: {text}");
+        for behind in 0..KEY.len() {
+            assert_eq!(at_the_cut(behind, KEY), WHAT_IS_BEFORE, "{behind}");
         }
+        for behind in KEY.len()..60 {
+            let text = at_the_cut(behind, KEY);
+            assert!(text.starts_with(&format!("{WHAT_IS_BEFORE}[redacted]")), "{behind}: {text}");
+        }
+    }
+
+    #[test]
+    fn d64_what_scrubbing_takes_away_is_made_up_for() {
+        let body = format!(r#"{{"Cvv":"{}","a":"{}"}}"#, "9".repeat(1500), "x".repeat(4000));
+        assert_eq!(text(body).len(), 2048);
+    }
+
+    #[test]
+    fn d62_debug_shows_no_more_than_the_length() {
+        let key = ApiKey::new(KEY).expect("a good key");
+        let snippet = Snippet::new(&Bytes::from_static(b"Ada"), &Secrets::new(Vec::new(), &key));
+        assert_eq!(format!("{snippet:?}"), "[3 bytes]");
     }
 
     #[test]
