@@ -86,9 +86,9 @@ impl Amount {
         if coefficient == 0 {
             exponent = exponent.clamp(-MAX_EXPONENT, 0);
         }
-        while exponent > MAX_EXPONENT {
-            coefficient = coefficient.checked_mul(10)?;
-            exponent -= 1;
+        if let Ok(beyond) = u32::try_from(exponent - MAX_EXPONENT) {
+            coefficient = coefficient.checked_mul(10_i128.checked_pow(beyond)?)?;
+            exponent = MAX_EXPONENT;
         }
         while exponent < -MAX_EXPONENT || i64::try_from(coefficient).is_err() {
             if coefficient % 10 != 0 {
@@ -173,7 +173,7 @@ impl Ord for Amount {
         let (left, right) = (self.minimal(), other.minimal());
         left.0.signum().cmp(&right.0.signum()).then_with(|| {
             let by_size = compare_sizes(left, right);
-            if left.0 < 0 { by_size.reverse() } else { by_size }
+            if left.0.is_negative() { by_size.reverse() } else { by_size }
         })
     }
 }

@@ -199,6 +199,24 @@ fn s3_sums_that_cannot_be_kept_are_none() {
 }
 
 #[test]
+fn s3_an_exponent_is_taken_as_far_as_the_digits_reach() {
+    let zeros = |count| format!("1{}", "0".repeat(count));
+    for (text, shown) in
+        [("1e64", zeros(64)), ("1e65", zeros(65)), ("0.1e83", zeros(82)), ("1e82", zeros(82))]
+    {
+        assert_eq!(text.parse::<Amount>().unwrap().to_string(), shown, "{text}");
+    }
+    let tiny = format!("0.{}1", "0".repeat(63));
+    for text in ["1e-64", "10e-65", "1000e-67", &tiny] {
+        assert_eq!(text.parse::<Amount>().unwrap().to_string(), tiny, "{text}");
+    }
+    for text in ["1e83", "10e82", "93e81", "1e4294967360", "1e-65", "11e-65", "-1e83", "1e103"] {
+        assert!(text.parse::<Amount>().is_err(), "{text}");
+    }
+    assert_eq!("0e-99".parse::<Amount>().unwrap().to_string(), format!("0.{}", "0".repeat(64)));
+}
+
+#[test]
 fn s3_zero_adds_nothing() {
     let amount = |text: &str| text.parse::<Amount>().unwrap();
     for (left, right, sum) in [
@@ -251,6 +269,7 @@ fn s3_decimal_places_and_cents_are_those_of_the_value() {
         format!("{:>8}|{:<8}|", Amount::from_cents(-10_50), Amount::from_cents(5)),
         "  -10.50|0.05    |"
     );
+    assert_eq!(format!("{:+} {:+}", Amount::from_cents(5), Amount::from_cents(-5)), "+0.05 -0.05");
 }
 
 #[test]
