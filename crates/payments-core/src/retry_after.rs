@@ -66,4 +66,14 @@ mod tests {
             assert_eq!(read(text), None, "{text}");
         }
     }
+
+    #[test]
+    fn d20_an_answer_tells_its_own_time() {
+        let headers = |date| HeaderMap::from_iter([(DATE, HeaderValue::from_static(date))]);
+        let date = "Fri, 31 Dec 1999 23:59:59 GMT";
+        assert_eq!(answered_at(&headers(date)), httpdate::parse_http_date(date).ok());
+        assert!(answered_at(&headers(date)).is_some());
+        assert_eq!(answered_at(&headers("now")), None);
+        assert_eq!(answered_at(&HeaderMap::new()), None);
+    }
 }

@@ -152,6 +152,27 @@ fn d12_every_passing_status_is_asked_again() {
 }
 
 #[test]
+fn d12_an_unreadable_answer_is_asked_for_again() {
+    for status in [200, 299] {
+        let script = Script::new([answer(status, "<html>"), found()]);
+        block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap();
+        assert_eq!(script.sent(), 2, "{status}");
+    }
+}
+
+#[test]
+fn d20_a_date_to_retry_after_is_measured_by_the_answers_own_clock() {
+    let clock = ManualClock::auto();
+    let answer = http::Response::builder()
+        .status(503)
+        .header("date", "Fri, 31 Dec 1999 23:59:29 GMT")
+        .header("retry-after", "Fri, 31 Dec 1999 23:59:36 GMT");
+    let script = Script::new([Step::Answer(answer.body(Bytes::new()).unwrap()), found()]);
+    block_on(builder(&script, &clock).build().transaction(&id())).unwrap();
+    assert_eq!(clock.elapsed(), Duration::from_secs(7));
+}
+
+#[test]
 fn d12_an_answer_is_not_asked_for_again() {
     let failed = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
     for step in [answer(404, failed), answer(401, failed), answer(200, failed), answer(302, "")] {
@@ -397,4 +418,15 @@ fn clones_share_the_transport() {
     block_on(client.transaction(&id())).unwrap();
     block_on(clone.transaction(&id())).unwrap();
     assert_eq!(script.sent(), 2);
+}
+
+#[test]
+fn d25_debug_shows_the_settings_and_not_the_key() {
+    let endpoint = Endpoint::new("https://pay.example.com", ApiKey::new("sk_canary_7Qz").unwrap()).unwrap();
+    let builder = Client::builder(endpoint, Script::default(), ManualClock::auto()).lookup_retries(7);
+    let shown = [format!("{builder:?}"), format!("{:?}", builder.build())];
+    for shown in shown {
+        assert!(shown.contains("https://pay.example.com") && shown.contains("retries: 7"), "{shown}");
+        assert!(!shown.contains("canary"), "{shown}");
+    }
 }

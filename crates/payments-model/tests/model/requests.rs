@@ -286,6 +286,7 @@ fn d31_card_number_luhn_required_except_62() {
         "38520000023237",
         "3530111333300000",
         "6200000000000000001",
+        "424242424242",
         "4242 4242-4242 4242",
     ] {
         assert!(CardNumber::new(valid).is_ok(), "{valid}");
@@ -420,7 +421,8 @@ fn d33_a_past_expiry_is_valid_and_asked_for_separately() {
 #[test]
 fn d34_the_country_code_is_a_dialling_prefix() {
     for valid in ["+1", "+44", "+351", "+1684"] {
-        assert!(DialPrefix::new(valid).is_ok(), "{valid}");
+        let prefix: DialPrefix = valid.parse().unwrap();
+        assert_eq!((prefix.as_str(), prefix.to_string().as_str()), (valid, valid));
     }
     for invalid in ["", "+", "1", "+0", "+01", "+12345", "US", "+1a", "+ 1", "＋1", "++1", "+-1"] {
         let error = DialPrefix::new(invalid).unwrap_err();
@@ -526,6 +528,8 @@ fn d39_account_fields_are_named_by_the_caller_and_sent_verbatim() {
     let request = AchTransaction::from_json(document.to_string().as_bytes()).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(request.encode().as_ref()).unwrap(), document);
     assert!(ach().build().is_ok(), "no account field is known to be required");
+    let request = ach().account_field("Konto", "1").account_field("BLZ", "2").build().unwrap();
+    assert_eq!(request.account_field_names().collect::<Vec<_>>(), ["Konto", "BLZ"]);
 }
 
 #[test]
@@ -641,6 +645,22 @@ fn accessors_give_back_what_was_set() {
         (Amount::from_cents(10_50), ConvenienceFee::Inactive)
     );
     assert_eq!(request.transaction_type(), TransactionType::Sale);
+}
+
+#[test]
+fn accessors_of_token_payments_and_voids_give_back_what_was_set() {
+    let builder = || TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Active);
+    let bare = builder().build().unwrap();
+    assert_eq!((bare.token_id().as_str(), bare.amount()), ("tok_1", Amount::from_cents(10_50)));
+    assert_eq!(bare.convenience_fee(), ConvenienceFee::Active);
+    assert_eq!((bare.gateway_customer_id(), bare.description(), bare.reference_no()), (None, None, None));
+    let full = builder().gateway_customer_id("gc_1").description("d").reference_no("r").build().unwrap();
+    assert_eq!(full.gateway_customer_id().map(GatewayCustomerId::as_str), Some("gc_1"));
+    assert_eq!((full.description(), full.reference_no()), (Some("d"), Some("r")));
+
+    let void = Void::new("txn_1".parse().unwrap());
+    assert_eq!((void.transaction_id().as_str(), void.reason_text()), ("txn_1", None));
+    assert_eq!(void.reason("ordered twice").reason_text(), Some("ordered twice"));
 }
 
 #[test]

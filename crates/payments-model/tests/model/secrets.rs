@@ -90,6 +90,23 @@ fn s5_debug_of_token_and_void_requests_hides_the_token_and_free_text() {
 }
 
 #[test]
+fn s5_debug_says_of_what_it_hides_what_it_is() {
+    let request = sale(CARD, PAYER).build().unwrap();
+    assert_eq!(format!("{:?}", request.cvv()), "Cvv([redacted])");
+    assert_eq!(format!("{:?}", request.expiry()), "Expiry([redacted])");
+    assert_eq!(format!("{:?}", request.billing().email()), "Email([redacted])");
+    assert_eq!(format!("{:?}", sale(CARD, PAYER)), "CardTransactionBuilder { .. }");
+    assert_eq!(format!("{:?}", ach()), "AchTransactionBuilder { .. }");
+    let token = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Active);
+    assert_eq!(format!("{token:?}"), "TokenTransactionBuilder { .. }");
+    assert_eq!(
+        format!("{:?}", token.build().unwrap()),
+        "TokenTransaction { token_id: [redacted], gateway_customer_id: None, amount: Amount(10.50), \
+         convenience_fee: Active, description: [redacted], reference_no: [redacted] }"
+    );
+}
+
+#[test]
 fn s5_errors_hold_no_input() {
     let secret = "4242424242424241";
     let mut shown = Vec::new();
