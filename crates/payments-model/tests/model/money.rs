@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 
 use payments_model::{Amount, CardTransaction, TransactionRecord};
 use proptest::prelude::*;
@@ -245,6 +246,9 @@ fn s3_amounts_are_in_the_order_of_their_values() {
             assert_eq!(one == other, left == right);
         }
     }
+    let hasher = RandomState::new();
+    let hashes: HashSet<u64> = amounts.iter().map(|amount| hasher.hash_one(amount)).collect();
+    assert_eq!(hashes.len(), amounts.len(), "a set of amounts is no list");
 }
 
 #[test]
