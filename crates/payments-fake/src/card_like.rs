@@ -41,8 +41,8 @@ type Group = (usize, usize);
 fn groups_of_digits(text: &[u8]) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut at = 0;
-    while at < text.len() {
-        let digits = text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    while let Some(rest) = text.get(at..) {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if digits > 0 {
             groups.push((at, at + digits));
         }
@@ -112,6 +112,17 @@ mod tests {
                 assert!(may_hold_a_card_number(&format!("17 {grouped}")), "{grouped}");
             }
         }
+    }
+
+    #[test]
+    fn a_card_number_may_have_groups_of_three_but_no_wide_gaps() {
+        assert!(may_hold_a_card_number("424 242 424 242 4242"));
+        assert!(may_hold_a_card_number("6200000000000000001"));
+        assert!(!may_hold_a_card_number("4242 - 4242 - 4242 - 4242"));
+        assert!(!may_hold_a_card_number("42 42 42 42 42 42 42 42"));
+        assert!(!may_hold_a_card_number("4242x4242x4242x4242"));
+        assert!(!may_hold_a_card_number("42424242424"));
+        assert!(!may_hold_a_card_number("42424242424242424242"));
     }
 
     #[test]

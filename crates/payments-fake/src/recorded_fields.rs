@@ -16,8 +16,8 @@ pub(crate) struct RecordedFields {
 
 impl RecordedFields {
     pub(crate) fn redacted(members: &RequestMembers<'_>, redaction: &Redaction<'_>) -> Self {
-        let (count, length) =
-            members.iter().fold((0, 0), |(count, length), (_, json)| (count + 1, length + json.len()));
+        let length = members.iter().map(|(_, json)| json.len()).sum();
+        let count = members.iter().count();
         let mut fields = Self { values: String::with_capacity(length), ends: Vec::with_capacity(count) };
         for (name, json) in members.iter() {
             let (name, json) = redaction.field(name, json);

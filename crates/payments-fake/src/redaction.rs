@@ -168,6 +168,43 @@ mod tests {
         }
     }
 
+    #[test]
+    fn d62_only_what_hides_nothing_is_shown_as_it_stands() {
+        let redaction = Redaction::of(&[], Some(&KEY));
+        for json in ["10.50", "null", "true", r#""""#, r#""Ada [1] {2} key_of""#, r#""12345678901""#] {
+            assert!(redaction.is_harmless(json), "{json}");
+            assert!(matches!(redaction.field("Reason", json), (_, Cow::Borrowed(shown)) if shown == json));
+        }
+        for (json, shown) in [
+            (r#""a\nb""#, r#""a\nb""#),
+            (r#""key\u005fof_a_test""#, r#""[redacted]""#),
+            (r#""k\u0065y\u005fof_a_test""#, r#""[redacted]""#),
+            (r#""key_of_a_test""#, r#""[redacted]""#),
+            ("[1]", r#""[1]""#),
+            (r#"{"a":1}"#, r#""{\"a\":1}""#),
+            (r#""4242 4242 4242 4242""#, r#""**** **** **** 4242""#),
+            ("4242424242424242", r#""************4242""#),
+            ("123456789012", "123456789012"),
+        ] {
+            assert!(!redaction.is_harmless(json), "{json}");
+            assert_eq!(redaction.field("Reason", json), (Cow::Borrowed("Reason"), Cow::Borrowed(shown)));
+        }
+    }
+
+    #[test]
+    fn s5_a_key_that_opens_nothing_is_a_key_and_one_that_is_as_short_as_a_word_is_none() {
+        let accepted = ["accepted_key".to_owned(), "order".to_owned()];
+        let shown = |presented| {
+            let presented = HeaderValue::from_static(presented);
+            Redaction::of(&accepted, Some(&presented))
+                .text("accepted_key wrong_key order payment")
+                .into_owned()
+        };
+        assert_eq!(shown("wrong_key"), "[redacted] [redacted] order payment");
+        assert_eq!(shown("accepted_key"), "[redacted] wrong_key order payment");
+        assert_eq!(shown("payment"), "[redacted] wrong_key order payment");
+    }
+
     fn value() -> impl Strategy<Value = String> {
         let text = prop_oneof![
             r"[ -~]{0,20}",
