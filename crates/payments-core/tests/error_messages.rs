@@ -459,6 +459,18 @@ fn a_server_cannot_write_a_line_into_a_log() {
 }
 
 #[test]
+fn d64_a_number_of_eight_digits_is_no_code_where_it_is_the_key() {
+    let status_code = |key: &str| {
+        let endpoint = Endpoint::new("https://pay.example.com", ApiKey::new(key).unwrap()).unwrap();
+        let body = format!(r#"{{"status":"failed","status_code":{key},"msg":"no"}}"#);
+        let answer = http::Response::builder().status(400).body(Bytes::from(body)).unwrap();
+        sale().read(&endpoint, answer).unwrap_err().status_code().map(str::to_owned)
+    };
+    assert_eq!(status_code("1234567").as_deref(), Some("1234567"));
+    assert_eq!(status_code("12345678").as_deref(), Some("[redacted]"));
+}
+
+#[test]
 fn d62_an_id_or_a_code_that_is_a_secret_is_none() {
     let echo =
         format!(r#"{{"status_code":101,"data":{{"TransactionId":"x{KEY}","Status":"4242424242424242"}}}}"#);
@@ -559,23 +571,31 @@ fn every_error_ends_with_what_to_do() {
         (unsent(Kind::Connect), "nothing was processed: it is safe to send it again"),
         (lost_lookup, "a look-up moves nothing: it is safe to run it again"),
         (lookup(500, ""), "a look-up moves nothing: it is safe to run it again"),
-        (lookup(404, FAILED), "a look-up moves nothing: correct the cause, then run it again"),
+        (lookup(401, FAILED), "a look-up moves nothing: correct the cause, then run it again"),
+        (lookup(404, ""), "a look-up moves nothing: correct the cause, then run it again"),
+        (
+            lookup(404, FAILED),
+            "a look-up moves nothing: check the id; a payment of unknown outcome may still be made",
+        ),
         (answer(404, FAILED), "it was refused: correct the cause, then send a new request"),
         (
             lost(Kind::Closed),
             "it may have been processed: do not send it again, reconcile it with the service",
         ),
     ] {
-        assert_eq!(error.to_string().split("; ").last(), Some(advice), "{error}");
+        assert!(error.to_string().ends_with(&format!("; {advice}")), "{error}");
     }
 }
 
 #[test]
 fn only_an_open_payment_is_told_what_a_success_would_have_had() {
     for (error, what) in [
-        (answer(200, r#"{"status":"failed"}"#), "the service answered HTTP 200: OK"),
-        (lookup(200, "{}"), "the answer leaves it open, HTTP 200: OK"),
-        (lookup(200, r#"{"status_code":200}"#), "the answer leaves it open, HTTP 200: OK"),
+        (answer(200, r#"{"status":"failed"}"#), "the service answered HTTP 200 with an error body"),
+        (lookup(200, "{}"), "the answer leaves it open, HTTP 200 without what was asked for"),
+        (
+            lookup(200, r#"{"status_code":200}"#),
+            "the answer leaves it open, HTTP 200 without what was asked for",
+        ),
         (answer(503, "{}"), "the answer leaves it open, HTTP 503: Service Unavailable"),
     ] {
         let message = error.to_string();
