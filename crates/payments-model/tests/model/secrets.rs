@@ -199,7 +199,7 @@ fn d62_debug_of_a_record_shows_no_card_number_in_the_place_of_a_number() {
         r#"{"TransactionId":"t","BillingCountry":4242424242424242,"TransactionType":4242424242424242}"#,
     )
     .unwrap();
-    let customer: payments_model::CustomerRecord =
+    let customer: CustomerRecord =
         serde_json::from_str(r#"{"CountryId":4242424242424242,"StateId":"4242424242424242"}"#).unwrap();
     for shown in [format!("{transaction:?} {customer:?}"), format!("{transaction:#?} {customer:#?}")] {
         assert!(!shown.contains("42424242"), "{shown}");
