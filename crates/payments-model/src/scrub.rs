@@ -120,6 +120,12 @@ mod tests {
         // Markdown, not a masked number.
         assert_eq!(scrub("**4242 4242 4242 4242**", &[]), "****** **** **** 4242**");
         assert_eq!(scrub("********4242424242424242", &[]), "********************4242");
+        assert_eq!(scrub("***4242 4242 4242 4242***", &[]), "******* **** **** 4242***");
+        assert_eq!(scrub("******** 4000056655665556", &[]), "******** ************5556");
+        // However it was grouped.
+        for rest in ["**   **   **   **4242 12345674", "*   *   *   *   *   *   *   *4242 12345674"] {
+            assert_eq!(scrub(rest, &[]), rest);
+        }
     }
 
     #[test]
@@ -213,6 +219,8 @@ mod tests {
             assert_eq!(scrub(text, &["1137"]), text);
         }
         assert_eq!(scrub("13/37", &["1337"]), "13/37");
+        assert_eq!(scrub("11/ab", &["11ab"]), "11/ab");
+        assert_eq!(scrub("11/370", &["11370"]), "11/370");
         assert_eq!(scrub("1337", &["1337"]), "[redacted]");
     }
 
@@ -228,6 +236,8 @@ mod tests {
             (r#"{"Cvv":["1"#, r#"{"Cvv":[redacted]"#),
             (r#""{\"cvc\":\"1\",\"b\":\"2\"}""#, r#""{\"cvc\":\"[redacted]\",\"b\":\"2\"}""#),
             (r#"{"Cvv":"1\"2","b":3}"#, r#"{"Cvv":"[redacted]","b":3}"#),
+            (r#"{"Cvv":"1\\","b":3}"#, r#"{"Cvv":"[redacted]","b":3}"#),
+            (r#"{"Cvv":[["1"],["2"]],"b":3}"#, r#"{"Cvv":[redacted],"b":3}"#),
             ("{'cvv': '123'}", "{'cvv': '[redacted]'}"),
             ("cvv=123&amount=1", "cvv=[redacted]&amount=1"),
             ("%22cvv%22%3A%22123%22%2C", "%22cvv%22%3A%22[redacted]%22%2C"),

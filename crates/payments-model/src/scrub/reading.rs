@@ -108,6 +108,7 @@ mod tests {
         assert_eq!(readings(r"a\u0000\u202eb"), [r"a\u0000\u202eb", "a  b"]);
         assert_eq!(readings(r"\\u0027"), [r"\\u0027", r"\u0027", "'"]);
         assert_eq!(readings("%2541"), ["%2541", "%41", "A"]);
+        assert_eq!(readings("%252541"), ["%252541", "%2541", "%41"], "no third layer");
         assert_eq!(readings(r"\u0025%41"), [r"\u0025%41", "%%41", "%A", r"\u0025A", "%A"]);
         assert_eq!(readings(r"\u0026#39;"), [r"\u0026#39;", "&#39;", "'"]);
     }
