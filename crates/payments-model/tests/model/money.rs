@@ -247,8 +247,8 @@ fn s3_amounts_are_in_the_order_of_their_values() {
         }
     }
     let hasher = RandomState::new();
-    let hashes: HashSet<u64> = amounts.iter().map(|amount| hasher.hash_one(amount)).collect();
-    assert_eq!(hashes.len(), amounts.len(), "a set of amounts is no list");
+    let different: HashSet<u64> = amounts.iter().map(|amount| hasher.hash_one(amount)).collect();
+    assert_eq!(different.len(), amounts.len(), "a set of amounts is no list");
 }
 
 #[test]
