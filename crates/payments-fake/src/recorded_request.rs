@@ -45,7 +45,7 @@ impl RecordedRequest {
         let redaction = Redaction::of(accepted_keys, key.as_ref());
         Self {
             operation: Route::of(&method, uri.path()).operation(),
-            method,
+            method: redaction.method(&method),
             path: redaction.text(uri.path()).into_owned(),
             headers: redaction.headers(headers),
             fields: members.map(|members| RecordedFields::redacted(members, &redaction)).unwrap_or_default(),
@@ -59,7 +59,7 @@ impl RecordedRequest {
         self.operation
     }
 
-    /// The HTTP method.
+    /// The HTTP method, which is any word; without a card number or a key that somebody sent as one.
     pub fn method(&self) -> &Method {
         &self.method
     }

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT,
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use payments_model::{MaskedCard, printable_field_name, scrub, shown_field};
 use serde_json::value::RawValue;
 
@@ -30,6 +30,15 @@ impl<'a> Redaction<'a> {
     /// A path for a log, where nobody misses what only might be a card number.
     pub(crate) fn path(&self, path: &str) -> String {
         scrub(path, &self.keys)
+    }
+
+    /// A method, which is any word: the rest of a body whose length was said too short is read as one.
+    pub(crate) fn method(&self, method: &Method) -> Method {
+        match self.text(method.as_str()) {
+            shown if shown == method.as_str() => method.clone(),
+            shown => Method::from_bytes(shown.as_bytes())
+                .unwrap_or_else(|_| Method::from_bytes(b"REDACTED").expect("a word is a method")),
+        }
     }
 
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {

@@ -6,8 +6,8 @@ use std::task::Poll;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::Request;
 use http::header::AUTHORIZATION;
+use http::{Method, Request};
 use payments_core::{OperationName, Timer};
 use payments_model::RequestMembers;
 
@@ -149,12 +149,21 @@ impl Responder {
     /// The path of a request, without its query, for a log: card numbers are masked, and so are the keys that are accepted
     /// and the one that the request came with.
     pub fn loggable_path(&self, request: &Request<Bytes>) -> String {
-        Redaction::of(&self.0.api_keys, request.headers().get(AUTHORIZATION)).path(request.uri().path())
+        self.redaction_of(request).path(request.uri().path())
+    }
+
+    /// The method of a request, for a log, without what [`loggable_path`](Self::loggable_path) hides: a method is any word.
+    pub fn loggable_method(&self, request: &Request<Bytes>) -> Method {
+        self.redaction_of(request).method(request.method())
     }
 
     /// The gateway's own clock.
     pub fn clock(&self) -> &ManualClock {
         &self.0.clock
+    }
+
+    fn redaction_of<'a>(&'a self, request: &'a Request<Bytes>) -> Redaction<'a> {
+        Redaction::of(&self.0.api_keys, request.headers().get(AUTHORIZATION))
     }
 
     /// A panic elsewhere, such as a failed assertion of the test, must not hide behind a poisoned lock.

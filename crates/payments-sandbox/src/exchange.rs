@@ -11,7 +11,7 @@ use payments_fake::Reply;
 pub struct Exchange {
     /// Who asked.
     pub client: SocketAddr,
-    /// The HTTP method.
+    /// The HTTP method, which is any word; what is hidden in the path is hidden in it.
     pub method: String,
     /// The path without its query; a card number in it is masked, and so are the keys.
     pub path: String,
@@ -24,7 +24,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// What is known of it before it is answered. The path is as it may be shown.
+    /// What is known of it before it is answered. Method and path are as they may be shown.
     pub(crate) fn begin(client: SocketAddr, method: &Method, path: String) -> Self {
         Self {
             client,

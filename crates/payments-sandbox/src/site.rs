@@ -59,7 +59,8 @@ impl Site {
         let exchange = self.on_exchange.as_ref().zip(client).map(|(tell, client)| {
             let begun = Instant::now();
             let path = self.service.loggable_path(&request);
-            (tell, Exchange::begin(client, request.method(), path), begun)
+            let method = self.service.loggable_method(&request);
+            (tell, Exchange::begin(client, &method, path), begun)
         });
         let mut reply = self.serve(request, time, given_up).await;
         if let Some(answer) = reply.answer_mut() {

@@ -352,3 +352,15 @@ fn s5_no_accepted_key_is_kept_in_the_books_wherever_it_was_put() {
     }
     assert!(kept.contains(r#""ReferenceNo":"x[redacted]""#), "{kept}");
 }
+
+#[test]
+fn d62_a_method_that_is_a_secret_is_neither_kept_nor_logged() {
+    let gateway = FakeGateway::new();
+    for (method, shown) in [(NUMBER, "************4242"), ("my_own_key", "REDACTED"), ("PURGE", "PURGE")] {
+        let request = http::Request::builder().method(method).uri("/api/v1/public/transaction");
+        let request = request.header("authorization", "my_own_key").body(bytes::Bytes::new()).unwrap();
+        assert_eq!(gateway.responder().loggable_method(&request), shown);
+        drop(gateway.handle(SystemTime::UNIX_EPOCH, request));
+        assert_eq!(gateway.requests().last().unwrap().method(), shown);
+    }
+}
