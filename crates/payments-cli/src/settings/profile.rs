@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use payments_model::printable_field_name;
 use toml::de::{DeTable, DeValue};
 use zeroize::Zeroizing;
 
@@ -59,7 +58,7 @@ impl Entries {
                     None => problem(place, "timeout must be a number, without quotes".to_owned()),
                 },
                 _ => {
-                    let name = printable_field_name(name);
+                    let name = shown_name(name);
                     problem(place, format!("{name} is no setting; a profile may hold {SETTINGS}"));
                     continue;
                 }
@@ -76,6 +75,12 @@ impl Entries {
         }
         entries
     }
+}
+
+/// A name that is no setting, if it is spelled as settings are: in a line that lost its beginning, a key may stand there.
+fn shown_name(name: &str) -> &str {
+    let is_spelled_so = name.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-".contains(&byte));
+    if is_spelled_so && (1..=20).contains(&name.len()) { name } else { "(unprintable field name)" }
 }
 
 const SETTINGS: &str = "base_url, api_key, api_key_file, timeout and ca_cert";
