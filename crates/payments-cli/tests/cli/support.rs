@@ -156,6 +156,10 @@ impl Run {
 pub(crate) struct Running(Child);
 
 impl Running {
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("sh")
             .args(["-c", "kill -s \"$0\" \"$1\"", name, &self.0.id().to_string()])

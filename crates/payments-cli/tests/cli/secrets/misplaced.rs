@@ -1,0 +1,136 @@
+//! Secrets where they do not belong: on the command line, in the settings, in what is read.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::fs;
+
+use payments_canary::Canaries;
+
+use super::card_payment;
+use crate::support::payments;
+
+/// In each, `{}` is a secret. None of them gets as far as a connection. The file of a certificate is not among them: where a
+/// path stands that nobody takes for a key's, it is named, or who mistyped it would not know which.
+const COMMAND_LINES: [&[&str]; 35] = [
+    &["{}"],
+    &["{}", "transaction", "create"],
+    &["transaction", "{}"],
+    &["transaction", "create", "{}"],
+    &["transaction", "create", "--file", "-", "{}"],
+    &["transaction", "create", "--file", "-", "--{}"],
+    &["transaction", "create", "--file", "-", "--card-number={}"],
+    &["transaction", "create", "--file", "-", "-{}"],
+    &["transaction", "create", "--file", "{}"],
+    &["transaction", "create", "--file", "/nowhere/{}.json"],
+    &["transaction", "get", "txn_1", "--api-key", "{}"],
+    &["transaction", "get", "txn_1", "--api-key={}"],
+    &["transaction", "get", "txn_1", "--api-key-file", "{}"],
+    &["transaction", "get", "txn_1", "--api-key-file={}"],
+    &["transaction", "get", "txn_1", "--output", "{}"],
+    &["transaction", "get", "txn_1", "--timeout", "{}s"],
+    &["transaction", "get", "txn_1", "--profile", "{}"],
+    &["transaction", "get", "txn_1", "--base-url", "{}"],
+    &["transaction", "get", "txn_1", "--base-url", "https://{}@localhost"],
+    &["transaction", "get", "txn_1", "--base-url", "https://u:{}@localhost"],
+    &["transaction", "get", "txn_1", "--base-url", "https://localhost/?key={}"],
+    &["transaction", "get", "txn_1", "--base-url", "http://{}.example.com"],
+    &["transaction", "get", "{}/x", "--base-url", "http://127.0.0.1:1"],
+    &["transaction", "get", "{}", "--base-url", "http://127.0.0.1:1", "--dry-run", "--verbose"],
+    &["customer", "get", "{}", "--base-url", "http://127.0.0.1:1", "--dry-run"],
+    &["void", "txn_1", "--reason", "key {}", "--base-url", "http://127.0.0.1:1", "--dry-run", "--verbose"],
+    &["void", "{}", "--base-url", "http://127.0.0.1:1", "--dry-run"],
+    &["sandbox", "--listen", "{}"],
+    &["sandbox", "--seed", "{}x"],
+    &["sandbox", "--decline-shape", "{}"],
+    &["sandbox", "--api-key", "{} "],
+    &["sandbox", "{}"],
+    &["sandbox", "magic", "{}"],
+    &["completions", "{}"],
+    &["demo", "{}"],
+];
+
+#[test]
+fn s5_no_command_line_is_repeated() {
+    let canaries = Canaries::set(0);
+    for secret in [canaries.card(), canaries.key()] {
+        for line in COMMAND_LINES {
+            for output in ["json", "text"] {
+                let words: Vec<_> = line.iter().map(|word| word.replace("{}", secret)).collect();
+                let arguments = ["--output", output].into_iter().chain(words.iter().map(String::as_str));
+                let ended = payments(arguments).env("PAYMENTS_API_KEY", canaries.key()).stdin("").end();
+                let told = format!("{}{}", ended.stdout, ended.stderr);
+                canaries.assert_absent(&format!("{line:?}"), told.as_bytes());
+            }
+        }
+    }
+}
+
+#[test]
+fn s5_no_setting_is_repeated() {
+    let canaries = Canaries::set(0);
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().to_str().unwrap();
+    let file = folder.path().join("payments/config.toml");
+    fs::create_dir(folder.path().join("payments")).unwrap();
+    let key = canaries.key();
+    let mut told = String::new();
+    for config in [
+        format!("[profiles.p]\napi_key = '{key}"),
+        format!("[profiles.p]\n{key} = 1\n"),
+        format!("[profiles.p]\napi_key = ['{key}']\n"),
+        format!("[profiles.p]\napi_key = '{key}'\napi_key = '{key}'\n"),
+        format!("[profiles.p]\nbase_url = '{key}'\n"),
+        format!("[profiles.p]\ntimeout = '{key}'\n"),
+        format!("[profiles.p]\napi_key_file = '{key}'\nbase_url = 'https://localhost'\n"),
+        format!("{key}\n"),
+        format!("'{key}' 'x'\n"),
+    ] {
+        fs::write(&file, &config).unwrap();
+        for output in ["json", "text"] {
+            let get = ["transaction", "get", "txn_1", "--output", output, "--verbose", "--dry-run"];
+            let run = payments(get).arguments(["--profile", "p"]).env("XDG_CONFIG_HOME", home);
+            let ended = run.env("PAYMENTS_API_KEY", key).end();
+            let ended_alone = payments(get).arguments(["--profile", "p"]).env("XDG_CONFIG_HOME", home).end();
+            for ended in [ended, ended_alone] {
+                told = format!("{told}{}{}\n", ended.stdout, ended.stderr);
+            }
+        }
+    }
+    for name in ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY_FILE", "PAYMENTS_PROFILE"] {
+        for value in [key.to_owned(), canaries.card().to_owned(), format!("https://{key}@localhost")] {
+            let ended = payments(["transaction", "get", "txn_1"]).env(name, &value).end();
+            told = format!("{told}{}{}\n", ended.stdout, ended.stderr);
+        }
+    }
+    let ended =
+        payments(["transaction", "get", "txn_1"]).env("PAYMENTS_API_KEY", &format!("{key} {key}")).end();
+    told = format!("{told}{}{}\n", ended.stdout, ended.stderr);
+    canaries.assert_absent("what is said of wrong settings", told.replace(home, "").as_bytes());
+}
+
+/// A request that is cut off, or has a value where another belongs, at any place.
+#[test]
+fn s5_no_request_is_repeated() {
+    let canaries = Canaries::set(0);
+    let payment = card_payment(&canaries);
+    let secrets = [canaries.card(), canaries.expiry(), canaries.account()];
+    let mut requests: Vec<_> = (1..8).map(|part| payment[..payment.len() * part / 8].to_owned()).collect();
+    for name in ["Amount", "CardNumber", "Cvv", "ExpiryDate", "BillingEmail", "IpAddress", "Whatever"] {
+        for secret in secrets {
+            let wrong = format!("{{\"{name}\":\"{secret}x\",");
+            requests.push(payment.replacen('{', &wrong, 1));
+        }
+        requests.push(payment.replacen('{', &format!("{{\"{}\":1,", canaries.card()), 1));
+    }
+    let mut told = String::new();
+    for request in requests {
+        for arguments in [&["--verbose", "--output", "text"][..], &["--dry-run"]] {
+            let run = payments(["transaction", "create", "--file", "-", "--base-url", "http://127.0.0.1:1"]);
+            let run = run.arguments(arguments.iter().copied()).env("PAYMENTS_API_KEY", canaries.key());
+            let ended = run.stdin(request.clone()).end();
+            assert_eq!(ended.code, Some(2), "{request}: {ended:?}");
+            told = format!("{told}{}{}\n", ended.stdout, ended.stderr);
+        }
+    }
+    canaries.assert_absent("what is said of wrong requests", told.as_bytes());
+}

@@ -1,0 +1,70 @@
+//! What others on the machine can see of a command under way: its arguments, its environment, its files.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::path::Path;
+use std::process::Stdio;
+use std::{fs, io};
+
+use payments_canary::Canaries;
+
+use super::{Place, account_payment, assert_clean_places, card_payment};
+use crate::support::{Peer, Then, payments};
+
+#[test]
+fn s5_nobody_sees_a_secret_of_a_command_under_way() {
+    for (shape, payment) in [("json", card_payment as fn(&Canaries) -> String), ("text", account_payment)] {
+        assert_clean_places(|canaries| seen(canaries, shape, payment));
+    }
+}
+
+/// The key comes from a file, the request from stdin, and the service says nothing until the command is interrupted.
+fn seen(canaries: &Canaries, shape: &str, payment: fn(&Canaries) -> String) -> Vec<Place> {
+    let folder = tempfile::tempdir().unwrap();
+    let key_file = folder.path().join("key");
+    fs::write(&key_file, canaries.key()).unwrap();
+    let home = folder.path().join("home");
+    fs::create_dir(&home).unwrap();
+    let peer = Peer::new(Then::Wait);
+    let mut run = payments(["transaction", "create", "--file", "-", "--verbose", "--output", shape])
+        .arguments(["--base-url", &peer.base_url, "--api-key-file", key_file.to_str().unwrap()])
+        .stdin(payment(canaries));
+    for name in ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
+        run = run.env(name, home.to_str().unwrap());
+    }
+    let running = run.stdout(Stdio::piped()).spawn();
+    let sent = peer.request();
+    assert!(sent.contains(canaries.key()), "the key was sent");
+    assert!(sent.contains(canaries.card()) || sent.contains(canaries.account()), "{sent}");
+    let proc = Path::new("/proc").join(running.id().to_string());
+    let mut seen = vec![("its arguments", fs::read(proc.join("cmdline")).unwrap())];
+    seen.push(("its environment", fs::read(proc.join("environ")).unwrap()));
+    for thread in fs::read_dir(proc.join("task")).unwrap() {
+        seen[0].1.extend(fs::read(thread.unwrap().path().join("comm")).unwrap());
+    }
+    let open = fs::read_dir(proc.join("fd")).unwrap().map(|file| fs::read_link(file.unwrap().path()));
+    let open = open.flatten().map(|path| path.into_os_string().into_string().unwrap());
+    seen.push(("its open files", open.collect::<Vec<_>>().join("\n").into_bytes()));
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    seen.push(("what it says", format!("{}{}", ended.stdout, ended.stderr).into_bytes()));
+    let mut written = Vec::new();
+    files_in(&home, &mut written).unwrap();
+    assert!(written.is_empty(), "it writes no file");
+    seen
+}
+
+pub(super) fn files_in(folder: &Path, found: &mut Vec<u8>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files_in(&path, found)?;
+        } else {
+            found.extend(path.file_name().unwrap().as_encoded_bytes());
+            found.push(b'\n');
+            found.extend(fs::read(&path)?);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! What a sandbox keeps, tells and logs of the requests that it gets: killed, and ended as it should.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Stdio;
+use std::time::Duration;
+
+use payments_canary::Canaries;
+use serde_json::Value;
+
+use super::process::files_in;
+use super::{Place, account_payment, assert_clean_places, card_payment};
+use crate::support::{Running, payments};
+
+#[test]
+fn s5_a_sandbox_neither_keeps_nor_tells_nor_logs_a_secret() {
+    for log in ["text", "json"] {
+        assert_clean_places(|canaries| left(canaries, log));
+    }
+}
+
+fn left(canaries: &Canaries, log: &str) -> Vec<Place> {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("sandbox.db");
+    let start = || {
+        let run =
+            payments(["sandbox", "--data", data.to_str().unwrap(), "--log", log, "--allow-unknown-fields"]);
+        let mut running = run.stdout(Stdio::piped()).spawn();
+        let ready: Value = serde_json::from_str(&running.first_line()).unwrap();
+        (running, Service::of(&ready))
+    };
+    let (killed, place) = start();
+    everything(canaries, &place);
+    let mut left = vec![("what the admin interface tells", told(&place))];
+    killed.signal("KILL");
+    left.push(("the log of a sandbox that was killed", said(killed)));
+    left.push(("the files of a sandbox that was killed", Vec::new()));
+    files_in(folder.path(), &mut left[2].1).unwrap();
+    let (ended, place) = start();
+    left.push(("what the admin interface tells of what was kept", told(&place)));
+    everything(canaries, &place);
+    ended.signal("TERM");
+    left.push(("the log of a sandbox that was ended", said(ended)));
+    left.push(("the files of a sandbox that was ended", Vec::new()));
+    files_in(folder.path(), &mut left[5].1).unwrap();
+    for place in [2, 5] {
+        let file = String::from_utf8_lossy(&left[place].1);
+        assert!(file.contains("8794") && file.contains("Ada Lovelace"), "payments are kept");
+    }
+    for place in [1, 4] {
+        assert!(left[place].1.len() > 1000, "there is a log: {}", String::from_utf8_lossy(&left[place].1));
+    }
+    left
+}
+
+fn said(running: Running) -> Vec<u8> {
+    let ended = running.end();
+    format!("{}{}", ended.stdout, ended.stderr).into_bytes()
+}
+
+struct Service {
+    address: String,
+    /// The way to the service, such as `/api/v1/public`.
+    path: String,
+    key: String,
+}
+
+impl Service {
+    fn of(ready: &Value) -> Self {
+        let url = ready["base_url"].as_str().unwrap().strip_prefix("http://").unwrap();
+        let (address, path) = url.split_once('/').unwrap();
+        let key = ready["api_key"].as_str().unwrap().to_owned();
+        Self { address: address.to_owned(), path: format!("/{path}"), key }
+    }
+
+    /// The whole answer, or what came of it.
+    fn send(&self, request_line: &str, headers: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let length = body.len();
+        let request = format!(
+            "{request_line} HTTP/1.1\r\nhost: {}\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n{body}",
+            self.address
+        );
+        let mut answer = Vec::new();
+        // Some are closed before all was read.
+        let _ = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_end(&mut answer));
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    fn post(&self, operation: &str, key: &str, headers: &str, body: &str) -> String {
+        let headers = format!("authorization: {key}\r\ncontent-type: application/json\r\n{headers}");
+        self.send(&format!("POST {}{operation}", self.path), &headers, body)
+    }
+}
+
+/// Every operation, and secrets in every place of a request, with and without faults.
+fn everything(canaries: &Canaries, place: &Service) {
+    let (card, account, key) = (canaries.card(), canaries.account(), canaries.key());
+    let payments = [card_payment(canaries), account_payment(canaries)];
+    let faults =
+        ["", "close", "reset", "html", "garbage", "wrong_shape", "truncate;bytes=70", "status;status=503"];
+    for fault in faults {
+        for phase in ["before_commit", "after_commit", "late"] {
+            let header = match fault {
+                "" => String::new(),
+                _ => format!("sandbox-fault: {phase}={fault}\r\n"),
+            };
+            for payment in &payments {
+                place.post("/transaction", &place.key, &header, payment);
+                // With a key that opens something else.
+                place.post("/transaction", key, &header, payment);
+            }
+        }
+    }
+    let paid = place.post("/transaction", &place.key, "", &payments[0]);
+    let paid: Value = serde_json::from_str(paid.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let id = paid["data"]["TransactionId"].as_str().unwrap();
+    let void =
+        format!(r#"{{"TransactionId":"{id}","TransactionFor":"Void","Reason":"card {card}, key {key}"}}"#);
+    place.post("/void", key, "", &void);
+    place.post("/void", &place.key, "", &void.replace(key, "gone"));
+    let token = r#"{"TokenId":"tok_approved","GatewayCustomerId":"gc_1","Amount":45.00,"ConvenienceFeeActive":false}"#;
+    place.post(
+        "/token-transaction",
+        &place.key,
+        "",
+        &token.replace('}', &format!(r#","Description":"{card}"}}"#)),
+    );
+    // Where none of it belongs.
+    let grouped =
+        card.as_bytes().chunks(4).map(|four| str::from_utf8(four).unwrap()).collect::<Vec<_>>().join(" ");
+    let encoded = card.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat();
+    for wrong in [
+        payments[0].replace("Ada Lovelace", &grouped),
+        payments[0].replace("94107", card),
+        payments[0].replacen(
+            '{',
+            &format!(r#"{{"{card}":1,"Note":{{"pan":"{card}","deep":["{account}"]}},"#),
+            1,
+        ),
+        payments[0].replace(r#""CardNumber""#, r#""cardnumber""#),
+        payments[0][1..].to_owned(),
+        format!("CardNumber={card}&Key={key}"),
+        String::new(),
+    ] {
+        place.post("/transaction", &place.key, "", &wrong);
+        place.post("/transaction", key, "", &wrong);
+    }
+    for header in [
+        format!("x-api-key: {key}"),
+        format!("cookie: card={card}; key={key}"),
+        format!("x-note: {grouped}"),
+        format!("user-agent: {key}"),
+        format!("sandbox-fault: {card}"),
+        format!("idempotency-key: {card}"),
+        format!("authorization: Bearer {key}"),
+    ] {
+        place.post("/transaction", key, &format!("{header}\r\n"), &payments[0]);
+    }
+    let path = &place.path;
+    for line in [
+        format!("GET {path}/transaction/{card}"),
+        format!("GET {path}/customer/{card}?key={key}&card={card}"),
+        format!("GET {path}/transaction/{encoded}"),
+        format!("GET /{key}/{card}"),
+        format!("GET {path}/transaction/{key}"),
+        format!("GET http://{key}@{}{path}/transaction/{card}", place.address),
+        format!("{card} {path}/transaction"),
+        format!("POST {path}/transaction/{card}"),
+    ] {
+        let with_key = format!("authorization: {key}\r\ncontent-type: application/json\r\n");
+        // Another key in the path, or in a text, is any word: it is known by being the one that the request came with.
+        place.send(&line, &with_key, &payments[0]);
+    }
+    // The rest of a body whose length was said too short is read as another request.
+    let mut stream = TcpStream::connect(&place.address).unwrap();
+    let short = format!(
+        "POST {path}/void HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\n{{{card} / HTTP/1.1\r\n\r\n"
+    );
+    stream.write_all(short.as_bytes()).unwrap();
+    let document = format!(r#"{{"TokenId":"tok_own","CardNumber":"{card}"}}"#);
+    place.send("POST /_sandbox/tokens", "content-type: application/json\r\n", &document);
+    let document = format!(r#"{{"{card}":1,"kind":"{key}","operation":"{card}"}}"#);
+    place.send("POST /_sandbox/faults", "content-type: application/json\r\n", &document);
+}
+
+/// Everything that the admin interface has to tell.
+fn told(place: &Service) -> Vec<u8> {
+    let mut told = String::new();
+    for path in ["requests", "state", "faults", "health", "clock"] {
+        let answer = place.send(&format!("GET /_sandbox/{path}"), "", "");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        writeln!(told, "{answer}").unwrap();
+    }
+    told.into_bytes()
+}
+
+#[test]
+fn s5_a_fault_header_of_these_tests_is_understood() {
+    // Or the faults above would prove nothing.
+    let mut running = payments(["sandbox", "--log", "off"]).stdout(Stdio::piped()).spawn();
+    let place = Service::of(&serde_json::from_str(&running.first_line()).unwrap());
+    let canaries = Canaries::set(0);
+    let answer = place.post(
+        "/transaction",
+        &place.key,
+        "sandbox-fault: after_commit=status;status=503\r\n",
+        &card_payment(&canaries),
+    );
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+}
