@@ -128,6 +128,8 @@ pub struct WhatHappens {
     pub told: Told,
     /// What the call does to the books.
     pub effect: Effect,
+    /// Whether the caller hears nothing, or not the end of it, until its deadline.
+    pub until_the_deadline: bool,
 }
 
 impl WhatHappens {
@@ -167,7 +169,24 @@ pub fn what_happens(operation: OperationName, kind: FaultKind, phase: Phase) -> 
     );
     let effect =
         if operation.moves_money() { effect.unwrap_or_else(|| Effect::of(phase)) } else { Effect::Never };
-    WhatHappens { told, effect }
+    let until_the_deadline = match kind {
+        FaultKind::Stall => true,
+        FaultKind::Delay { .. } | FaultKind::Drip { .. } => told != Told::PROCESSED,
+        _ => false,
+    };
+    WhatHappens { told, effect, until_the_deadline }
+}
+
+/// The same where a sandbox serves the fake: it accepts every connection, so it cannot refuse one and resets it.
+///
+/// # Panics
+///
+/// If no row is about the fault.
+pub fn what_happens_over_a_socket(operation: OperationName, kind: FaultKind, phase: Phase) -> WhatHappens {
+    match kind {
+        FaultKind::Refuse => what_happens(operation, FaultKind::Reset, Phase::BeforeCommit),
+        _ => what_happens(operation, kind, phase),
+    }
 }
 
 fn fault_row(kind: FaultKind, phase: Phase) -> &'static FaultRow {

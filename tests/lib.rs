@@ -11,7 +11,10 @@ mod told;
 
 pub use books::{Books, Effect};
 pub use deaf_port::DeafPort;
-pub use fault_table::{FAULT_TABLE, FaultRow, PHASES, SAMPLE_STATUSES, WhatHappens, kinds, what_happens};
+pub use fault_table::{
+    FAULT_TABLE, FaultRow, PHASES, SAMPLE_STATUSES, WhatHappens, kinds, what_happens,
+    what_happens_over_a_socket,
+};
 pub use status_table::{AnswerBody, STATUS_TABLE, StatusRow, status_row};
 pub use told::Told;
 

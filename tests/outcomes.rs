@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use payments_core::{Error, Outcome, RetryAfter};
 use payments_fake::{Fault, FaultKind, Phase};
-use payments_tests::{Books, PHASES, Told, WhatHappens, kinds, what_happens};
+use payments_tests::{Books, PHASES, WhatHappens, kinds, what_happens, what_happens_over_a_socket};
 
 use crate::calls::Call;
 use crate::requests::sale;
@@ -58,14 +58,11 @@ async fn every_fault_of(network: Network, call: Call) {
     }
 }
 
-/// A server that accepts connections cannot refuse one, so the sandbox resets it. What really refuses is put to the proof
-/// in `never_sent.rs`.
+/// What really refuses a connection is put to the proof in `never_sent.rs`.
 fn what_happens_over(network: Network, call: Call, kind: FaultKind, phase: Phase) -> WhatHappens {
-    match kind {
-        FaultKind::Refuse if network != Network::InProcess => {
-            what_happens(call.operation(), FaultKind::Reset, Phase::BeforeCommit)
-        }
-        _ => what_happens(call.operation(), kind, phase),
+    match network {
+        Network::InProcess => what_happens(call.operation(), kind, phase),
+        Network::Http | Network::Https => what_happens_over_a_socket(call.operation(), kind, phase),
     }
 }
 
@@ -75,7 +72,7 @@ async fn one_fault(rig: &Rig, call: Call, fault: Fault, fact: WhatHappens) -> St
     let case = format!("{call:?}, {:?}: {fault}", rig.network);
     rig.gateway.reset();
     let target = call.prepare(&rig.client).await;
-    let client = if never_ends(&fault, fact) {
+    let client = if fact.until_the_deadline {
         // Over a connection that stands already, so that the deadline cannot end before the request is sent.
         Call::Customer.make(&rig.client, &target).await.unwrap();
         rig.client.with_total_timeout(Duration::from_millis(500))
@@ -105,14 +102,6 @@ fn without_ids(text: &str) -> String {
     let mut parts = text.split("txn_");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| text + "ID" + part.trim_start_matches(|it: char| it.is_ascii_hexdigit()))
-}
-
-fn never_ends(fault: &Fault, fact: WhatHappens) -> bool {
-    match fault.kind() {
-        FaultKind::Stall => true,
-        FaultKind::Delay { .. } | FaultKind::Drip { .. } => fact.told != Told::PROCESSED,
-        _ => false,
-    }
 }
 
 /// The two cases that no client can tell apart: the promise is that it does not pretend to.

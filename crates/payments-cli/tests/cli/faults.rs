@@ -8,7 +8,7 @@ use std::thread;
 use payments_core::{OperationName, Outcome};
 use payments_fake::{Fault, FaultKind, Fixtures, Phase};
 use payments_sandbox::{BlockingSandbox, Sandbox};
-use payments_tests::{Books, PHASES, Told, WhatHappens, kinds, what_happens};
+use payments_tests::{Books, PHASES, Told, WhatHappens, kinds, what_happens_over_a_socket};
 use serde_json::{Value, json};
 
 use crate::cases::{Case, every_command};
@@ -63,12 +63,7 @@ fn every_fault(command: usize) {
 }
 
 fn every_phase(sandbox: &BlockingSandbox, case: &Case, kind: FaultKind) {
-    let [before, after, late] = PHASES.map(|phase| {
-        // A server that accepts connections cannot refuse one, so the sandbox resets it.
-        let shown = if kind == FaultKind::Refuse { FaultKind::Reset } else { kind };
-        let phase = if kind == FaultKind::Refuse { Phase::BeforeCommit } else { phase };
-        what_happens(case.operation, shown, phase)
-    });
+    let [before, after, late] = PHASES.map(|phase| what_happens_over_a_socket(case.operation, kind, phase));
     let told_before = one_fault(sandbox, case, kind, Phase::BeforeCommit, before);
     let told_after = one_fault(sandbox, case, kind, Phase::AfterCommit, after);
     if before.told == after.told && before.told != Told::PROCESSED {
@@ -93,7 +88,7 @@ fn one_fault(
     gateway.arm(fault);
     let books = Books::of(gateway);
 
-    let timeout = if never_ends(kind, fact) { "2" } else { "60" };
+    let timeout = if fact.until_the_deadline { "2" } else { "60" };
     let shape = if phase == Phase::Late { "text" } else { "json" };
     let ended = case.run(sandbox.base_url(), &["--timeout", timeout, "--output", shape]);
 
@@ -112,14 +107,6 @@ fn one_fault(
 fn fixtures() -> Fixtures {
     let json = r#"{"transactions": [{"TransactionId": "txn_1", "Amount": 10.50, "TransactionType": 2, "Voided": false}]}"#;
     Fixtures::from_json(json).expect("a good fixture")
-}
-
-fn never_ends(kind: FaultKind, fact: WhatHappens) -> bool {
-    match kind {
-        FaultKind::Stall => true,
-        FaultKind::Delay { .. } | FaultKind::Drip { .. } => fact.told != Told::PROCESSED,
-        _ => false,
-    }
 }
 
 /// What a program reads.
