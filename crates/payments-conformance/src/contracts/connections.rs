@@ -21,7 +21,8 @@ use crate::{Ability, Journal, Stack, Verdict};
 
 /// The server answers ten calls, one after the other, and keeps the connection open.
 ///
-/// One connection carries them all. Without this the contracts about pooled connections prove nothing.
+/// One connection carries them, or a few: a pool that takes a connection back in the background may be asked before it
+/// has. Without this the contracts about pooled connections prove nothing.
 pub fn a_connection_is_used_again(stack: &impl Stack) -> Verdict {
     let why = "a new TLS handshake for each payment is slow, and each is one more that can fail";
     Contract::new("a_connection_is_used_again", why).needs(Ability::Reuse).check(stack, |stage| {
@@ -32,7 +33,14 @@ pub fn a_connection_is_used_again(stack: &impl Stack) -> Verdict {
                 trial.send(trial.look_up())?.must_be_its_own()?;
             }
             stage.figure(format!("{:.2?} for a call on a warm connection", started.elapsed() / 20));
-            trial.must_have_connected(1, "calls one after the other can share it")
+            let connections = trial.journal().connections();
+            if connections > 5 {
+                return Err(Breach::new(format!(
+                    "{connections} connections were made for 20 calls, one after the other; one or a few should have \
+                     carried them all"
+                )));
+            }
+            Ok(())
         })
     })
 }
@@ -315,20 +323,24 @@ pub fn five_thousand_payments_arrive_at_most_once(stack: &impl Stack) -> Verdict
             &what,
             move |connection| end_at_random(connection, seed),
             |trial| {
-                let made = AtomicUsize::new(0);
-                let callers = (0..16).map(|_| {
-                    let made = &made;
-                    async move {
-                        let mut calls = Vec::new();
-                        while made.fetch_add(1, Ordering::SeqCst) < 5000 {
-                            calls.push(trial.call(trial.charge()).await?);
+                let mut calls: Vec<Seen> = Vec::new();
+                // In rounds, because a busy machine takes long for all of them and each wait has an end.
+                for _ in 0..10 {
+                    let made = AtomicUsize::new(0);
+                    let callers = (0..16).map(|_| {
+                        let made = &made;
+                        async move {
+                            let mut calls = Vec::new();
+                            while made.fetch_add(1, Ordering::SeqCst) < 500 {
+                                calls.push(trial.call(trial.charge()).await?);
+                            }
+                            Ok(calls)
                         }
-                        Ok(calls)
+                    });
+                    for caller in trial.block_on(join_all(callers))? {
+                        calls.extend(caller?);
                     }
-                });
-                let callers = trial.block_on(join_all(callers))?;
-                let callers: Vec<Vec<Seen>> = callers.into_iter().collect::<Result<_, Breach>>()?;
-                let calls: Vec<Seen> = callers.into_iter().flatten().collect();
+                }
                 let connections = trial.journal().connections();
                 stage.figure(format!("seed {seed}, {connections} connections, {}", tally(&calls)?));
                 Ok(())
