@@ -33,7 +33,8 @@ impl Endpoint {
     ///
     /// A configuration error, before anything is sent, if the address is not absolute, is not `https` (plain `http` is
     /// taken for a loopback address or `localhost` alone, because card numbers would cross the network in the clear),
-    /// or holds a user name, a query or a fragment.
+    /// holds a user name, a query or a fragment, or has anything but an IPv6 address in brackets; a zone, such as
+    /// `%25eth0`, is no part of one. The last is chosen by this SDK.
     ///
     /// ```
     /// use payments_core::{ApiKey, Endpoint};
