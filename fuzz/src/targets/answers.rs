@@ -102,7 +102,10 @@ where
                 check_success(success, self.secrets);
                 self.check_prefixes(&answer);
             }
-            Err(error) => check_error(error, self.moves_money, self.secrets),
+            Err(error) => {
+                check_error(error, self.moves_money, self.secrets);
+                check_nothing_secret(&[error.body_snippet().unwrap_or_default()], self.secrets);
+            }
         }
         self.check_broken_off(answer);
     }
@@ -269,7 +272,6 @@ fn check_error(error: &Error, moves_money: bool, secrets: &[&str]) {
         without_values(&format!("{error:#?}")),
         without_values(&format!("{:?}", error.record())),
         id.unwrap_or_default(),
-        error.body_snippet().unwrap_or_default(),
         error.reason().unwrap_or_default().to_owned(),
         error.status_code().unwrap_or_default().to_owned(),
         error.request_id().unwrap_or_default().to_owned(),
