@@ -46,4 +46,14 @@ impl Link {
             Self::Multiplexed(connection) => connection.frame(body).await,
         }
     }
+
+    /// Whether a body at whose end hyper saw no error is whole.
+    #[cfg_attr(not(feature = "http2"), allow(unused_variables, reason = "HTTP/1.1 has no end that is none"))]
+    pub(crate) fn has_brought_all_of(&self, body: &Incoming) -> bool {
+        match self {
+            Self::Exclusive(_) => true,
+            #[cfg(feature = "http2")]
+            Self::Multiplexed(_) => Multiplexed::has_brought_all_of(body),
+        }
+    }
 }

@@ -65,6 +65,17 @@ impl Multiplexed {
     pub(crate) async fn frame(&mut self, body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
         poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await
     }
+
+    /// Whether a body at whose end hyper saw no error is whole.
+    ///
+    /// A stream that the server resets with `NO_ERROR` ends without one, because RFC 9113 §8.1 lets a server do that after
+    /// a whole answer. hyper does not look whether it was whole.
+    pub(crate) fn has_brought_all_of(body: &Incoming) -> bool {
+        match body.size_hint().exact() {
+            Some(missing) => missing == 0,
+            None => body.is_end_stream(),
+        }
+    }
 }
 
 /// Chosen by this SDK: the headers of an answer may take 64 KiB.

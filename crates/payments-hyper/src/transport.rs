@@ -238,7 +238,8 @@ async fn read_body(
             Some(Some(Err(error))) => {
                 return Err(BodyFailure { kind: TransportErrorKind::BodyTruncated, source: Some(error) });
             }
-            Some(None) => break,
+            Some(None) if link.has_brought_all_of(body) => break,
+            Some(None) => TransportErrorKind::BodyTruncated,
             None => TransportErrorKind::Timeout,
         };
         return Err(BodyFailure { kind, source: None });
