@@ -32,6 +32,13 @@ impl Authority {
         self.server_named("localhost")
     }
 
+    /// The same, offering these protocols.
+    pub(crate) fn server_speaking(&self, protocols: &[&str]) -> Arc<ServerConfig> {
+        let mut config = Arc::unwrap_or_clone(self.server());
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+        Arc::new(config)
+    }
+
     pub(crate) fn server_named(&self, name: &str) -> Arc<ServerConfig> {
         self.issue(&params(name))
     }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::authority::Authority;
 use crate::breach::Breach;
 use crate::conversation::Conversation;
+use crate::http2::Peer;
 use crate::proxy_child::ProxyChild;
 use crate::script::{Act, Script};
 use crate::server::{Greeting, Server};
@@ -204,6 +205,27 @@ impl<S: Stack> Stage<'_, S> {
         let transport = self.stack.transport(&self.setup(journal.clone(), None));
         let url = self.url(server.address);
         self.conclude(situation, Trial::new(self.stack, transport, Some(&server), journal, url), body)
+    }
+
+    /// A trial with a server that speaks HTTP/2 and greets with these settings. Every connection runs `script`.
+    pub(crate) fn served_http2(
+        &self,
+        situation: &str,
+        settings: &'static [(u16, u32)],
+        script: impl Fn(&mut Peer<'_>) + Send + Sync + 'static,
+        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
+    ) -> Result<(), Breach> {
+        let script = move |connection: &mut Conversation| {
+            if let Some(mut peer) = Peer::greet(connection, settings) {
+                script(&mut peer);
+            }
+        };
+        self.served_with(self.http2_greeting(), situation, script, body)
+    }
+
+    /// TLS with HTTP/2 and nothing else.
+    pub(crate) fn http2_greeting(&self) -> Greeting {
+        Greeting::Tls(self.authority.server_speaking(&["h2"]))
     }
 
     /// A further server, beside that of the trial.

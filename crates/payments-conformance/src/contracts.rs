@@ -9,6 +9,7 @@ pub mod broken_answers;
 pub mod connections;
 pub mod deadlines;
 pub mod environment;
+pub mod http2;
 pub mod limits;
 pub mod lost_answers;
 pub mod never_sent;
@@ -87,6 +88,31 @@ macro_rules! __each_contract {
             environment::the_proxy_of_the_environment_is_ignored,
             environment::no_runtime_is_no_panic,
             secrecy::what_comes_back_shows_no_secret,
+            http2::refused_stream_is_not_processed,
+            http2::refused_stream_after_the_head_is_answered,
+            http2::any_other_reset_of_the_stream_is_unknown,
+            http2::goaway_is_no_proof,
+            http2::a_goaway_that_spares_a_request_lets_it_be_answered,
+            http2::goaways_at_random_moments_repeat_and_hide_no_payment,
+            http2::the_end_of_the_connection_is_unknown_over_http2,
+            http2::all_streams_of_a_lost_connection_are_unknown,
+            http2::silence_on_a_stream_ends_with_the_total_deadline,
+            http2::a_cancelled_stream_is_reset_and_harms_no_other,
+            http2::a_connection_that_the_server_closed_is_replaced_over_http2,
+            http2::informational_heads_are_passed_over_in_http2,
+            http2::rare_frames_are_understood,
+            http2::a_body_arrives_whole_through_small_windows,
+            http2::no_window_for_the_body_is_unknown,
+            http2::calls_beyond_the_stream_limit_wait,
+            http2::a_server_that_allows_no_stream_is_given_up,
+            http2::a_server_that_sends_no_settings_is_given_up,
+            http2::forbidden_frames_are_unknown,
+            http2::a_body_that_breaks_off_is_answered_over_http2,
+            http2::an_early_answer_is_taken_over_http2,
+            http2::http1_is_spoken_to_a_server_that_knows_no_other,
+            http2::a_flood_of_frames_ends_with_the_deadline,
+            http2::an_endless_head_is_bounded_over_http2,
+            http2::an_endless_body_is_bounded_over_http2,
         }
     };
 }

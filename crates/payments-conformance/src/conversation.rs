@@ -78,6 +78,43 @@ impl Conversation {
         true
     }
 
+    /// The next so many bytes, whatever they mean; `None` if the client closed the connection instead.
+    ///
+    /// For a protocol that is read elsewhere, and writes the journal by [`keep`](Self::keep) and
+    /// [`begin`](Self::begin).
+    pub(crate) fn read_exact(&mut self, length: usize) -> Option<Vec<u8>> {
+        while self.unread.len() < length {
+            self.fill()?;
+        }
+        let rest = self.unread.split_off(length);
+        Some(std::mem::replace(&mut self.unread, rest))
+    }
+
+    /// Whether nothing that was received is still to be looked at.
+    pub(crate) fn is_caught_up(&self) -> bool {
+        self.unread.is_empty()
+    }
+
+    /// Writes into the journal that a whole request arrived.
+    pub(crate) fn keep(&self, request: Received) {
+        self.journal.keep(self.index, request);
+    }
+
+    /// Writes into the journal that a request began to arrive.
+    pub(crate) fn begin(&self, id: &str) {
+        self.journal.begin(self.index, id);
+    }
+
+    /// Writes into the journal that the server does nothing with the request and is about to prove it to the client.
+    pub(crate) fn disown(&self, id: &str) {
+        self.journal.disown(self.index, id);
+    }
+
+    /// Writes into the journal what else happened.
+    pub(crate) fn note(&self, event: &'static str) {
+        self.journal.note(self.index, event);
+    }
+
     /// Waits until the client closes or resets the connection; gives how many bytes came meanwhile or stood unread.
     pub(crate) fn hold(&mut self) -> usize {
         while self.read_more().is_some() {}
@@ -201,10 +238,15 @@ impl Conversation {
     }
 
     fn read_more(&mut self) -> Option<()> {
+        self.fill()?;
+        self.journal.note_unfinished(self.index, &self.unread);
+        Some(())
+    }
+
+    fn fill(&mut self) -> Option<()> {
         let mut buffer = [0; 16 * 1024];
         let length = self.read(&mut buffer).ok().filter(|length| *length > 0)?;
         self.unread.extend_from_slice(&buffer[..length]);
-        self.journal.note_unfinished(self.index, &self.unread);
         Some(())
     }
 

@@ -19,6 +19,10 @@ struct Connection {
     beginning: Vec<u8>,
     /// How long all of that is.
     unfinished: usize,
+    /// The ids of requests that came on streams of which the end has not come.
+    begun: Vec<String>,
+    /// The ids of requests with which the server did nothing, and said so in a way that is proof.
+    disowned: Vec<String>,
     events: Vec<&'static str>,
 }
 
@@ -51,6 +55,9 @@ impl Journal {
     pub(crate) fn keep(&self, connection: usize, request: Received) {
         let mut connections = self.lock();
         let connection = &mut connections[connection];
+        if let Some(at) = connection.begun.iter().position(|id| request.has_id(id)) {
+            connection.begun.swap_remove(at);
+        }
         connection.requests.push(request);
         connection.beginning.clear();
         connection.unfinished = 0;
@@ -63,6 +70,16 @@ impl Journal {
         connection.beginning.clear();
         connection.beginning.extend_from_slice(&bytes[..bytes.len().min(BEGINNING)]);
         connection.unfinished = bytes.len();
+    }
+
+    /// Writes down that a request began to arrive on one of the connection's streams.
+    pub(crate) fn begin(&self, connection: usize, id: &str) {
+        self.lock()[connection].begun.push(id.to_owned());
+    }
+
+    /// Writes down that the server does nothing with a request and proves it to the client, who may then say so.
+    pub(crate) fn disown(&self, connection: usize, id: &str) {
+        self.lock()[connection].disowned.push(id.to_owned());
     }
 
     pub(crate) fn note(&self, connection: usize, event: &'static str) {
@@ -86,6 +103,16 @@ impl Journal {
         let connections = self.lock();
         let unfinished = connections.iter().filter(|connection| connection.unfinished > 0);
         unfinished.map(|connection| connection.beginning.clone()).collect()
+    }
+
+    /// The ids of requests that began to arrive on streams of which the end has not come.
+    pub(crate) fn begun(&self) -> Vec<String> {
+        self.lock().iter().flat_map(|connection| connection.begun.iter().cloned()).collect()
+    }
+
+    /// Whether the server proved to the client that it did nothing with the request.
+    pub(crate) fn has_disowned(&self, id: &str) -> bool {
+        self.lock().iter().any(|connection| connection.disowned.iter().any(|disowned| disowned == id))
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
@@ -113,10 +140,16 @@ impl fmt::Display for Journal {
             if connection.requests.len() > 5 {
                 write!(f, " and {} more whole requests;", connection.requests.len() - 5)?;
             }
+            for id in connection.begun.iter().take(5) {
+                write!(f, " a part of {id};")?;
+            }
             if connection.unfinished > 0 {
                 write!(f, " {} bytes of a request that did not arrive whole;", connection.unfinished)?;
-            } else if connection.requests.is_empty() {
+            } else if connection.requests.is_empty() && connection.begun.is_empty() {
                 f.write_str(" nothing of a request;")?;
+            }
+            for id in connection.disowned.iter().take(5) {
+                write!(f, " {id} refused without being processed;")?;
             }
             for event in &connection.events {
                 write!(f, " {event};")?;

@@ -63,6 +63,7 @@ mod contract;
 mod contract_tests;
 pub mod contracts;
 mod conversation;
+mod http2;
 mod join_all;
 mod journal;
 mod proxy_child;

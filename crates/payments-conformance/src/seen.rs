@@ -101,6 +101,17 @@ impl Seen {
         Ok(self.took.saturating_sub(self.total))
     }
 
+    /// The call ended before its total deadline or with it.
+    pub(crate) fn must_end_by_the_deadline(&self) -> Result<(), Breach> {
+        if self.took <= self.total + NOISE {
+            return Ok(());
+        }
+        Err(Breach::new(format!(
+            "the call of {} ended after {:.0?}; its total deadline was {:.0?}, and it should have ended by then",
+            self.id, self.took, self.total
+        )))
+    }
+
     /// What the call gave, in one line, with nothing of a body.
     pub(crate) fn told(&self) -> String {
         let Self { id, result, took, .. } = self;

@@ -9,6 +9,7 @@ use payments_core::{Delivery, Transport};
 
 use crate::breach::Breach;
 use crate::charge::{AMPLE, Charge, ID_HEADER};
+use crate::join_all::join_all;
 use crate::secrets;
 use crate::seen::Seen;
 use crate::server::Server;
@@ -77,6 +78,12 @@ impl<'a, S: Stack> Trial<'a, S> {
     pub(crate) fn send(&self, charge: Charge) -> Result<Seen, Breach> {
         let patience = charge.total.min(AMPLE) + GRACE;
         self.block_on_for(patience, self.call(charge))?
+    }
+
+    /// Makes many calls at once and waits for all of them.
+    pub(crate) fn send_all(&self, charges: impl IntoIterator<Item = Charge>) -> Result<Vec<Seen>, Breach> {
+        let calls: Vec<_> = charges.into_iter().map(|charge| self.call(charge)).collect();
+        self.block_on(join_all(calls))?.into_iter().collect()
     }
 
     /// Makes one call that is dropped when the switch is thrown: then there is nothing to be seen.
@@ -200,7 +207,7 @@ impl<'a, S: Stack> Trial<'a, S> {
         let mut transmissions: HashMap<String, usize> = HashMap::new();
         let unfinished = journal.unfinished();
         let ids = journal.received().into_iter().map(|request| request.id());
-        for id in ids.chain(unfinished.iter().filter_map(|bytes| id_in(bytes))) {
+        for id in ids.chain(unfinished.iter().filter_map(|bytes| id_in(bytes))).chain(journal.begun()) {
             *transmissions.entry(id).or_default() += 1;
         }
         if let Some((id, count)) = transmissions.iter().find(|(_, count)| **count > 1) {
@@ -210,7 +217,9 @@ impl<'a, S: Stack> Trial<'a, S> {
         }
         let calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
         let lie = calls.iter().find(|call| {
-            call.delivery == Some(Delivery::NotProcessed) && transmissions.contains_key(&call.id)
+            call.delivery == Some(Delivery::NotProcessed)
+                && transmissions.contains_key(&call.id)
+                && !journal.has_disowned(&call.id)
         });
         match lie {
             None => Ok(()),

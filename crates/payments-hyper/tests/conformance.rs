@@ -28,6 +28,7 @@ impl HyperStack {
     #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
     fn secure(make: fn(&Setup) -> HyperTransport) -> Self {
         let abilities = Abilities::default().without(Ability::PlainHttp, "checked without TLS");
+        let abilities = if cfg!(feature = "http2") { abilities.with(Ability::Http2) } else { abilities };
         Self { abilities, make, ..Self::plain() }
     }
 }
@@ -35,7 +36,10 @@ impl HyperStack {
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 fn with(provider: TlsProvider, setup: &Setup) -> HyperTransport {
     let builder = HyperTransport::builder().tls_provider(provider);
-    builder.only_root_certificates_pem(setup.authority_pem()).build().unwrap()
+    let builder = builder.only_root_certificates_pem(setup.authority_pem());
+    #[cfg(feature = "http2")]
+    let builder = if setup.wants_http2() { builder.allow_http2() } else { builder };
+    builder.build().unwrap()
 }
 
 impl Stack for HyperStack {

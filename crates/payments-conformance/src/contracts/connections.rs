@@ -374,7 +374,8 @@ fn end_at_random(connection: &mut Conversation, seed: u64) {
     }
 }
 
-fn seed() -> u64 {
+/// The seed of this run.
+pub(super) fn seed() -> u64 {
     let given = env::var("PAYMENTS_CONFORMANCE_SEED").ok().and_then(|seed| seed.parse().ok());
     given.unwrap_or_else(|| {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -383,7 +384,7 @@ fn seed() -> u64 {
 }
 
 /// How the calls ended, each answer being its call's own.
-fn tally(calls: &[Seen]) -> Result<String, Breach> {
+pub(super) fn tally(calls: &[Seen]) -> Result<String, Breach> {
     let (mut answered, mut unknown, mut unsent, mut cut_off) = (0, 0, 0, 0);
     for seen in calls {
         match seen.delivery() {

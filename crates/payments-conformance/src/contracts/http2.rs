@@ -1,0 +1,77 @@
+//! HTTP/2, where many requests share a connection and a server has more ways to end one: of those, one alone is proof
+//! that the request was not processed.
+//!
+//! For stacks with [`Ability::Http2`](crate::Ability::Http2), over TLS, with a server that offers nothing else.
+
+mod floods;
+mod frames;
+mod goaways;
+mod refusals;
+mod streams;
+
+pub use self::floods::*;
+pub use self::frames::*;
+pub use self::goaways::*;
+pub use self::refusals::*;
+pub use self::streams::*;
+
+use crate::breach::Breach;
+use crate::charge::Charge;
+use crate::contract::{Contract, Stage};
+use crate::http2::{Peer, Request};
+use crate::seen::Seen;
+use crate::trial::Trial;
+use crate::{Ability, Stack};
+
+fn contract(name: &'static str, why: &'static str) -> Contract {
+    Contract::new(name, why).needs(Ability::Http2)
+}
+
+/// Checks what a call gives whose request meets this fate, on a new connection and on one that has served before.
+fn new_and_reused<S: Stack>(
+    stage: &Stage<'_, S>,
+    what: &str,
+    fate: impl Fn(&mut Peer<'_>, &Request) + Clone + Send + Sync + 'static,
+    prepare: impl Fn(Charge) -> Charge,
+    judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
+) -> Result<(), Breach> {
+    for served in [0, 1] {
+        let fate = fate.clone();
+        let script = move |peer: &mut Peer<'_>| {
+            // A second connection is one too many, and its requests must meet the same fate to be told apart.
+            let spared = if peer.index() == 0 { served } else { 0 };
+            for _ in 0..spared {
+                if let Some(request) = peer.next_request() {
+                    peer.echo(&request);
+                }
+            }
+            while let Some(request) = peer.next_request() {
+                fate(peer, &request);
+            }
+        };
+        let what = if served == 0 {
+            what.to_owned()
+        } else {
+            format!("answers a first request; of the second it {what}")
+        };
+        stage.served_http2(&what, &[], script, |trial| {
+            for _ in 0..served {
+                trial.round_trip()?;
+            }
+            let seen = trial.send(prepare(trial.charge()))?;
+            judge(trial, &seen)
+        })?;
+    }
+    Ok(())
+}
+
+/// Echoes every request.
+fn echo_all(peer: &mut Peer<'_>) {
+    peer.serve();
+}
+
+/// The call is `Unknown`, and its request arrived once.
+fn unknown_and_once<S: Stack>(trial: &Trial<'_, S>, seen: &Seen) -> Result<(), Breach> {
+    seen.must_be_unknown()?;
+    trial.must_have_arrived_once(&seen.id)
+}

@@ -1,0 +1,359 @@
+use std::time::Duration;
+
+use http::{Response, StatusCode};
+
+use super::{contract, echo_all, new_and_reused, unknown_and_once};
+use crate::breach::Breach;
+use crate::conversation::Conversation;
+use crate::http2::{Event, LARGEST, Peer, Request, code, flag, header_block, kind, literal, setting};
+use crate::{Stack, Verdict};
+
+/// The server answers with 100, 103 and 103 again before the final status.
+///
+/// The call brings the final answer.
+pub fn informational_heads_are_passed_over_in_http2(stack: &impl Stack) -> Verdict {
+    let why = "a gateway may send hints first; taken for the answer they say nothing about the payment";
+    contract("informational_heads_are_passed_over_in_http2", why).check(stack, |stage| {
+        let fate = |peer: &mut Peer<'_>, request: &Request| {
+            for status in ["100", "103", "103"] {
+                let hint = header_block(status, [(b"link".as_slice(), b"</a>".as_slice())]);
+                peer.frame(kind::HEADERS, flag::END_HEADERS, request.stream, &hint);
+            }
+            peer.echo(request);
+        };
+        new_and_reused(
+            stage,
+            "answers with 100, 103, 103 and then 200",
+            fate,
+            |charge| charge,
+            |trial, seen| {
+                seen.must_be_its_own()?;
+                trial.must_have_arrived_once(&seen.id)
+            },
+        )
+    })
+}
+
+/// The server uses what the protocol allows and few servers do: padding, priorities, a head in three frames, empty
+/// frames, trailers, unknown frames, unknown settings, and pings in between.
+///
+/// The call brings the answer, byte for byte.
+pub fn rare_frames_are_understood(stack: &impl Stack) -> Verdict {
+    let why = "an answer that the transport cannot read is a payment whose outcome nobody knows";
+    contract("rare_frames_are_understood", why).check(stack, |stage| {
+        let fate = |peer: &mut Peer<'_>, request: &Request| {
+            let stream = request.stream;
+            peer.frame(UNKNOWN_KIND, 0xff, stream, b"whatever this is");
+            peer.frame(kind::SETTINGS, 0, 0, &[0xfa, 0xfa, 0, 0, 0, 1]);
+            peer.frame(kind::PING, 0, 0, b"conforms");
+            let head = header_block("200", [(b"x-long".as_slice(), [b'x'; 3000].as_slice())]);
+            // Four bytes of padding and five of a priority stand around the first part of the head.
+            let mut first = vec![4, 0, 0, 0, 0, 16];
+            first.extend(&head[..7]);
+            first.extend([0; 4]);
+            peer.frame(kind::HEADERS, flag::PADDED | flag::PRIORITY, stream, &first);
+            peer.frame(kind::CONTINUATION, 0, stream, &[]);
+            peer.frame(kind::CONTINUATION, flag::END_HEADERS, stream, &head[7..]);
+            peer.frame(kind::DATA, 0, stream, &[]);
+            for byte in request.received.id().bytes() {
+                let padding = [0; 255];
+                let mut padded = vec![255, byte];
+                padded.extend(padding);
+                peer.frame(kind::DATA, flag::PADDED, stream, &padded);
+                peer.frame(kind::PING, 0, 0, b"conforms");
+            }
+            let mut trailers = Vec::new();
+            literal(&mut trailers, b"x-trailer", b"1");
+            peer.frame(kind::HEADERS, flag::END_HEADERS | flag::END_STREAM, stream, &trailers);
+        };
+        new_and_reused(
+            stage,
+            "answers in frames that are rare and allowed",
+            fate,
+            |charge| charge,
+            |trial, seen| {
+                seen.must_be_its_own()?;
+                trial.must_have_arrived_once(&seen.id)
+            },
+        )
+    })
+}
+
+/// The server gives room for a few bytes of the request's body at a time.
+///
+/// The whole body arrives as it was, once, and no frame is larger than the server allows.
+pub fn a_body_arrives_whole_through_small_windows(stack: &impl Stack) -> Verdict {
+    let why = "a payment that arrives in part is at best refused and at worst read as another";
+    contract("a_body_arrives_whole_through_small_windows", why).check(stack, |stage| {
+        let script = |peer: &mut Peer<'_>| {
+            peer.give_no_windows();
+            while let Some(event) = peer.next() {
+                match event {
+                    Event::Begun(request) => {
+                        // Seven at first, then as much more as the whole takes: the stream ends within the last.
+                        for bytes in std::iter::repeat_n(7, 40).chain([LONG_BODY]) {
+                            peer.give_window(request.stream, bytes);
+                        }
+                        peer.give_window(0, LONG_BODY);
+                    }
+                    Event::Request(request) => _ = peer.echo(&request),
+                    Event::Reset { .. } => {}
+                }
+            }
+        };
+        let what = "gives room for no byte of a body at first, then for seven at a time";
+        stage.served_http2(what, NO_WINDOW, script, |trial| {
+            let charge = trial.charge().body_of(LONG_BODY as usize);
+            let seen = trial.send(charge.clone())?;
+            seen.must_be_its_own()?;
+            trial.must_have_arrived_once(&seen.id)?;
+            if trial.journal().received().iter().any(|received| received.body != *charge.request().body()) {
+                return Err(Breach::new("the body that arrived was not the one that was sent"));
+            }
+            Ok(())
+        })
+    })
+}
+
+/// The server takes the head of the request and never gives room for its body.
+///
+/// The call ends with its total deadline. Bytes have left, and a transport cannot know what a server makes of a head: it
+/// is `Unknown`.
+pub fn no_window_for_the_body_is_unknown(stack: &impl Stack) -> Verdict {
+    let why = "without a deadline the call would wait for ever; and what has begun to leave may have been read further \
+               than the transport can see";
+    contract("no_window_for_the_body_is_unknown", why).check(stack, |stage| {
+        let script = |peer: &mut Peer<'_>| {
+            peer.give_no_windows();
+            peer.hold();
+        };
+        stage.served_http2("gives no room for the body", NO_WINDOW, script, |trial| {
+            let seen = trial.send(trial.charge().total(SHORT))?;
+            seen.must_be_unknown()?;
+            seen.must_be_a_timeout()?;
+            seen.must_end_with_the_deadline()?;
+            trial.must_have_connected(1, "the request had begun to leave on the first")
+        })
+    })
+}
+
+/// The server allows one request at a time, and many calls are made at once.
+///
+/// Each waits for its turn, or goes over another connection, and is answered.
+pub fn calls_beyond_the_stream_limit_wait(stack: &impl Stack) -> Verdict {
+    let why = "a busy hour is when servers lower this limit; what they would have served must not be lost";
+    contract("calls_beyond_the_stream_limit_wait", why).check(stack, |stage| {
+        stage.served_http2("allows one stream at a time", ONE_STREAM, echo_all, |trial| {
+            trial.round_trip()?;
+            for seen in trial.send_all((0..20).map(|_| trial.charge()))? {
+                seen.must_be_its_own()?;
+            }
+            Ok(())
+        })
+    })
+}
+
+/// The server allows no request at all.
+///
+/// The call ends by its total deadline, with no answer. It is not `NotProcessed` if the server saw any of it.
+pub fn a_server_that_allows_no_stream_is_given_up(stack: &impl Stack) -> Verdict {
+    let why = "the call would otherwise wait for ever in a queue that nobody sees";
+    contract("a_server_that_allows_no_stream_is_given_up", why).check(stack, |stage| {
+        stage.served_http2("allows no stream", NO_STREAM, echo_all, |trial| {
+            // The first request of a connection may overtake the settings, and is served.
+            trial.send(trial.charge().total(SHORT))?.must_end_by_the_deadline()?;
+            let seen = trial.send(trial.charge().total(SHORT))?;
+            if seen.result.is_err() {
+                let delivery = seen.delivery();
+                seen.must_end_by_the_deadline()?;
+                stage.figure(format!("{delivery:?}"));
+            }
+            Ok(())
+        })
+    })
+}
+
+/// The server agrees on HTTP/2 and then says nothing: not even the settings that come first.
+///
+/// The call ends by its total deadline, with no answer.
+pub fn a_server_that_sends_no_settings_is_given_up(stack: &impl Stack) -> Verdict {
+    let why = "the TLS handshake is over, so the connect deadline may be as well, and no answer is awaited yet: a stack \
+               with a gap between its time-outs waits for ever";
+    contract("a_server_that_sends_no_settings_is_given_up", why).check(stack, |stage| {
+        let script = |connection: &mut Conversation| {
+            if let Some(mut peer) = Peer::accept(connection) {
+                peer.hold();
+            }
+        };
+        let what = "completes the TLS handshake and never sends its settings";
+        stage.served_with(stage.http2_greeting(), what, script, |trial| {
+            let seen = trial.send(trial.charge().connect(SHORT).total(SHORT))?;
+            let delivery = seen.must_fail()?.delivery();
+            if matches!(delivery, payments_core::Delivery::Answered(_)) {
+                return Err(seen.breach("an error that claims no answer"));
+            }
+            seen.must_end_by_the_deadline()?;
+            stage.figure(format!("Delivery::{delivery:?}"));
+            Ok(())
+        })
+    })
+}
+
+/// The server reads the whole request and answers in a way that the protocol forbids.
+///
+/// What it did with the request nobody knows. The call is `Unknown`, and the request arrives once.
+pub fn forbidden_frames_are_unknown(stack: &impl Stack) -> Verdict {
+    let why = "the server read the request before it broke the protocol; what it did with the request it did before";
+    contract("forbidden_frames_are_unknown", why).check(stack, |stage| {
+        let no_status: &[u8] = &{
+            let mut block = Vec::new();
+            literal(&mut block, b"x-a", b"1");
+            block
+        };
+        let upper_case = &header_block("200", [(b"X-Upper".as_slice(), b"1".as_slice())]);
+        let connection_header = &header_block("2xx", []);
+        let ends = flag::END_HEADERS | flag::END_STREAM;
+        let (own, too_large) = (None, vec![0; LARGEST + 1]);
+        for (what, kind, flags, stream, payload) in [
+            ("a head without a status", kind::HEADERS, ends, own, no_status),
+            ("a header's name in upper case", kind::HEADERS, ends, own, upper_case),
+            ("a status that is no number", kind::HEADERS, ends, own, connection_header),
+            ("a head that cannot be decoded", kind::HEADERS, ends, own, &[0xff; 20]),
+            ("a head on no stream", kind::HEADERS, ends, Some(0), &[0x88]),
+            ("a body before a head", kind::DATA, flag::END_STREAM, own, b"{}"),
+            ("a body on no stream", kind::DATA, flag::END_STREAM, Some(0), b"{}"),
+            ("a pushed request", kind::PUSH_PROMISE, flag::END_HEADERS, own, &[0, 0, 0, 2, 0x82, 0x84, 0x87]),
+            ("a continuation of nothing", kind::CONTINUATION, flag::END_HEADERS, own, &[0x88]),
+            ("a window that overflows", kind::WINDOW_UPDATE, 0, own, &[0x7f, 0xff, 0xff, 0xff]),
+            ("a window of nothing", kind::WINDOW_UPDATE, 0, own, &[0; 4]),
+            ("a ping that is too short", kind::PING, 0, Some(0), b"short"),
+            ("a setting out of range", kind::SETTINGS, 0, Some(0), &[0, 4, 0xff, 0xff, 0xff, 0xff]),
+            ("a larger frame than is allowed", kind::DATA, 0, own, &too_large),
+        ] {
+            let payload = payload.to_vec();
+            let fate = move |peer: &mut Peer<'_>, request: &Request| {
+                peer.frame(kind, flags, stream.unwrap_or(request.stream), &payload);
+                if kind == kind::WINDOW_UPDATE {
+                    // A transport may leave unread what it has no use for; the call must not be left waiting.
+                    peer.end(Conversation::close);
+                }
+            };
+            let what = format!("reads the whole request and sends {what}");
+            new_and_reused(stage, &what, fate, |charge| charge.total(LONG), unknown_and_once)?;
+        }
+        let garbage = |peer: &mut Peer<'_>, _: &Request| {
+            peer.connection().write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+            peer.end(Conversation::close);
+        };
+        let what = "reads the whole request and answers in HTTP/1.1";
+        new_and_reused(stage, what, garbage, |charge| charge.total(LONG), unknown_and_once)
+    })
+}
+
+/// The body of the answer breaks off: with the connection, with the stream, or because it is shorter or longer than it
+/// was said to be.
+///
+/// The call fails as `Answered`, with the status, and keeps what came. It is never a whole answer.
+pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &impl Stack) -> Verdict {
+    let why = "half a body can be whole JSON that says something else";
+    contract("a_body_that_breaks_off_is_answered_over_http2", why).check(stack, |stage| {
+        let begin = |peer: &mut Peer<'_>, request: &Request| {
+            peer.head(request.stream, &Response::new("{\"a\":1}   "), 0);
+            peer.data(request.stream, b"{\"a\":1}", false);
+        };
+        let fates: [(&str, End); 6] = [
+            ("closes the connection", |peer, _| peer.end(Conversation::close)),
+            ("resets the connection", |peer, _| peer.end(Conversation::reset)),
+            ("resets the stream with CANCEL", |peer, stream| peer.reset(stream, code::CANCEL)),
+            ("resets the stream with NO_ERROR", |peer, stream| peer.reset(stream, code::NO_ERROR)),
+            ("ends the stream", |peer, stream| peer.data(stream, b"", true)),
+            ("sends more than it announced", |peer, stream| peer.data(stream, &[b' '; 100], true)),
+        ];
+        for (how, end) in fates {
+            let fate = move |peer: &mut Peer<'_>, request: &Request| {
+                begin(peer, request);
+                end(peer, request.stream);
+            };
+            let what = format!("answers 200 with seven of ten bytes, then {how}");
+            new_and_reused(
+                stage,
+                &what,
+                fate,
+                |charge| charge,
+                |trial, seen| {
+                    seen.must_be_cut_off(StatusCode::OK)?;
+                    trial.must_have_arrived_once(&seen.id)
+                },
+            )?;
+        }
+        Ok(())
+    })
+}
+
+/// The server answers when it has read no more than the head of a large request, and resets the stream with `NO_ERROR`,
+/// which asks the client to send no more.
+///
+/// The call brings the answer: RFC 9113 §8.1 provides for this, and a refusal comes so.
+pub fn an_early_answer_is_taken_over_http2(stack: &impl Stack) -> Verdict {
+    let why = "a refusal that is thrown away because the request was not sent to its end leaves a payment Unknown that \
+               was plainly refused";
+    contract("an_early_answer_is_taken_over_http2", why).check(stack, |stage| {
+        let script = |peer: &mut Peer<'_>| {
+            peer.give_no_windows();
+            while let Some(event) = peer.next() {
+                if let Event::Begun(Request { stream, .. }) = event {
+                    let mut refusal = Response::new("{\"a\":1}");
+                    *refusal.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
+                    peer.answer(stream, &refusal);
+                    peer.reset(stream, code::NO_ERROR);
+                }
+            }
+        };
+        let what = "reads the head of a large request, answers 413, and resets the stream with NO_ERROR";
+        stage.served_http2(what, &[], script, |trial| {
+            let seen = trial.send(trial.charge().body_of(LONG_BODY as usize))?;
+            let answer = seen.must_be_answered(StatusCode::PAYLOAD_TOO_LARGE)?;
+            if answer.body() != "{\"a\":1}" {
+                return Err(seen.breach("the whole body of the answer"));
+            }
+            Ok(())
+        })
+    })
+}
+
+/// The transport offers HTTP/2, and the server knows HTTP/1.1 alone, whether it says so in the handshake or is too old
+/// to say anything.
+///
+/// The call is served over HTTP/1.1.
+pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &impl Stack) -> Verdict {
+    let why = "a request in a protocol that the server does not speak is read as nonsense, and the payment is Unknown";
+    contract("http1_is_spoken_to_a_server_that_knows_no_other", why).check(stack, |stage| {
+        for (protocols, what) in [
+            (&["http/1.1"][..], "offers HTTP/1.1 alone"),
+            (&[][..], "does not know that there are several protocols"),
+        ] {
+            let greeting = crate::server::Greeting::Tls(stage.authority.server_speaking(protocols));
+            stage.served_with(greeting, what, Conversation::serve, |trial| {
+                trial.send(trial.charge())?.must_be_its_own()?;
+                trial.send(trial.charge())?.must_be_its_own()?;
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// What a server does to a stream in the middle of its answer.
+type End = fn(&mut Peer<'_>, u32) -> bool;
+
+const NO_WINDOW: &[(u16, u32)] = &[(setting::INITIAL_WINDOW_SIZE, 0)];
+const ONE_STREAM: &[(u16, u32)] = &[(setting::MAX_CONCURRENT_STREAMS, 1)];
+const NO_STREAM: &[(u16, u32)] = &[(setting::MAX_CONCURRENT_STREAMS, 0)];
+
+/// Reserved for nothing, and to be ignored.
+const UNKNOWN_KIND: u8 = 0xfa;
+
+const LONG_BODY: u32 = 100_000;
+
+const SHORT: Duration = Duration::from_millis(500);
+const LONG: Duration = Duration::from_secs(5);

@@ -1,0 +1,169 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::{contract, new_and_reused, unknown_and_once};
+use crate::breach::Breach;
+use crate::contracts::connections::{seed, tally};
+use crate::conversation::Conversation;
+use crate::http2::{Peer, Request, code};
+use crate::join_all::join_all;
+use crate::random::Random;
+use crate::seen::Seen;
+use crate::trial::Trial;
+use crate::{Stack, Verdict};
+
+/// The server reads the whole request, then sends `GOAWAY` with a last stream below the request's.
+///
+/// RFC 9113 §6.8 says that such a request was not processed. Servers and gateways were seen to send it for requests that
+/// they had handed on and that were booked, so it is not believed: the call is `Unknown`, with every error code, whether
+/// the connection is closed behind it or left open, and the request arrives once.
+pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
+    let why = "real servers were seen to process what their GOAWAY disowned. A client that believes it and sends again \
+               charges twice, and this is what several well-known clients do by default";
+    contract("goaway_is_no_proof", why).check(stack, |stage| {
+        for (name, code) in [
+            ("NO_ERROR", code::NO_ERROR),
+            ("ENHANCE_YOUR_CALM", code::ENHANCE_YOUR_CALM),
+            ("INTERNAL_ERROR", code::INTERNAL_ERROR),
+        ] {
+            for closes in [true, false] {
+                let fate = move |peer: &mut Peer<'_>, request: &Request| {
+                    peer.goaway(request.stream.saturating_sub(2), code);
+                    if closes {
+                        peer.end(Conversation::close);
+                    }
+                };
+                let rest = if closes { ", and closes" } else { "" };
+                let what = format!("reads the whole request, sends GOAWAY {name} that disowns it{rest}");
+                new_and_reused(stage, &what, fate, |charge| charge.total(SHORT), unknown_and_once)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The server sends `GOAWAY` that spares a request under way, and answers it.
+///
+/// So does every server that is shut down in good order. The answer is taken, and the next call goes over another
+/// connection.
+pub fn a_goaway_that_spares_a_request_lets_it_be_answered(stack: &impl Stack) -> Verdict {
+    let why = "each deployment of the service would otherwise make a person look up every payment that was under way";
+    contract("a_goaway_that_spares_a_request_lets_it_be_answered", why).check(stack, |stage| {
+        let script = |peer: &mut Peer<'_>| {
+            let Some(request) = peer.next_request() else { return };
+            peer.goaway(u32::MAX >> 1, code::NO_ERROR);
+            peer.goaway(request.stream, code::NO_ERROR);
+            peer.echo(&request);
+            // What still comes is read and never answered.
+            peer.hold();
+        };
+        let what = "reads one request on each connection, sends GOAWAY that spares it, then answers it";
+        stage.served_http2(what, &[], script, |trial| {
+            let mut last: Option<String> = None;
+            for _ in 0..3 {
+                let seen = trial.send(trial.charge().total(LONG))?;
+                seen.must_be_its_own()?;
+                if let Some(last) = last.replace(seen.id.clone()) {
+                    trial.must_be_on_different_connections(&last, &seen.id)?;
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Sixteen callers make 3 000 payments, or as many as they can in a few seconds, of a server that sends `GOAWAY` at
+/// random moments on every connection: it disowns requests that it has processed, and then answers some of them all the
+/// same, or closes, or resets.
+///
+/// None arrives twice, and none that arrived is called `NotProcessed`. The seed of the server's choices is in the
+/// report; the environment variable `PAYMENTS_CONFORMANCE_SEED` sets it.
+pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &impl Stack) -> Verdict {
+    let why = "a server under load, or one that is deployed anew, does this all day; one payment in thousands that is \
+               sent twice is found by the payer";
+    contract("goaways_at_random_moments_repeat_and_hide_no_payment", why).check(stack, |stage| {
+        let seed = seed();
+        let what = format!("sends GOAWAY at random moments, on every connection, by the seed {seed}");
+        stage.served_http2(
+            &what,
+            &[],
+            move |peer| goes_away_at_random(peer, seed),
+            |trial| {
+                let calls = pay(trial)?;
+                let late = calls.iter().filter(|seen| seen.must_be_a_timeout().is_ok()).count();
+                let connections = trial.journal().connections();
+                let tally = tally(&calls)?;
+                stage.figure(format!(
+                    "seed {seed}, {connections} connections, {tally}, {late} by their deadline"
+                ));
+                Ok(())
+            },
+        )
+    })
+}
+
+fn pay<S: Stack>(trial: &Trial<'_, S>) -> Result<Vec<Seen>, Breach> {
+    let (made, started) = (AtomicUsize::new(0), Instant::now());
+    let callers = (0..CALLERS).map(|_| {
+        let made = &made;
+        async move {
+            let mut calls = Vec::new();
+            while made.fetch_add(1, Ordering::SeqCst) < PAYMENTS && started.elapsed() < LONG_ENOUGH {
+                calls.push(trial.call(trial.charge().total(LONG)).await?);
+            }
+            Ok(calls)
+        }
+    });
+    let calls = trial.block_on(join_all(callers))?.into_iter().collect::<Result<Vec<_>, Breach>>()?;
+    Ok(calls.into_iter().flatten().collect())
+}
+
+fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
+    let mut random = Random::new(seed.wrapping_add(peer.index() as u64));
+    let mut left = 1 + random.below(200);
+    let mut under_way: Vec<Request> = Vec::new();
+    while left > 0 {
+        // Answered only in a lull, so that many are under way when many were sent.
+        let request =
+            if under_way.is_empty() { peer.next_request() } else { peer.next_request_unless_lull() };
+        if let Some(request) = request {
+            under_way.push(request);
+            left -= 1;
+        } else if under_way.is_empty() {
+            return;
+        } else {
+            let next = usize::try_from(random.below(under_way.len() as u64)).unwrap_or(0);
+            peer.echo(&under_way.swap_remove(next));
+        }
+    }
+    let highest = under_way.iter().map(|request| request.stream).max().unwrap_or(1);
+    let last = u32::try_from(random.below(u64::from(highest) + 1)).unwrap_or(0);
+    peer.goaway(last, if random.below(4) == 0 { code::ENHANCE_YOUR_CALM } else { code::NO_ERROR });
+    match random.below(4) {
+        0 => _ = peer.end(Conversation::close),
+        1 => _ = peer.end(Conversation::reset),
+        2 => {
+            for request in under_way.iter().filter(|request| request.stream <= last) {
+                peer.echo(request);
+            }
+            peer.hold();
+        }
+        _ => {
+            for request in &under_way {
+                peer.echo(request);
+            }
+            peer.serve();
+        }
+    }
+}
+
+const PAYMENTS: usize = 3000;
+const CALLERS: usize = 16;
+
+/// A busy machine makes fewer payments: each `GOAWAY` costs a new connection, or one for each caller.
+const LONG_ENOUGH: Duration = Duration::from_secs(8);
+
+/// A deadline that is reached only where a server says goodbye and nothing else.
+const SHORT: Duration = Duration::from_millis(500);
+/// A deadline that is never reached, unless a call is forgotten.
+const LONG: Duration = Duration::from_secs(10);

@@ -1,0 +1,189 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::{contract, new_and_reused, unknown_and_once};
+use crate::breach::Breach;
+use crate::conversation::Conversation;
+use crate::http2::{Event, Peer, Request, code};
+use crate::join_all::join_all;
+use crate::switch::Switch;
+use crate::{Ability, Stack, Verdict};
+
+/// The server reads the whole request and closes, cuts or resets the connection.
+///
+/// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
+pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
+    contract("the_end_of_the_connection_is_unknown_over_http2", MAY_BE_BOOKED).check(stack, |stage| {
+        for (how, end) in ENDS {
+            let fate = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(end);
+            let what = format!("reads the whole request, then {how}");
+            new_and_reused(stage, &what, fate, |charge| charge, unknown_and_once)?;
+        }
+        Ok(())
+    })
+}
+
+/// The server closes, cuts or resets a connection with many requests under way, all of which it has read.
+///
+/// Every one of the calls is `Unknown`, and every request arrives once.
+pub fn all_streams_of_a_lost_connection_are_unknown(stack: &impl Stack) -> Verdict {
+    contract("all_streams_of_a_lost_connection_are_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+        for (how, end) in ENDS {
+            let script = move |peer: &mut Peer<'_>| {
+                peer.serve_one();
+                let mut read = 0;
+                // A stack need not put all on one connection: what stands on another meets the end at once.
+                while (read == 0 || peer.index() == 0 && read < MANY) && peer.next_request().is_some() {
+                    read += 1;
+                }
+                peer.end(end);
+            };
+            let what = format!("reads {MANY} requests on a connection that has served before, then {how}");
+            stage.served_http2(&what, &[], script, |trial| {
+                trial.round_trip()?;
+                for seen in trial.send_all((0..MANY).map(|_| trial.charge().total(LONG)))? {
+                    if trial.journal().carriers_of(&seen.id).is_empty() {
+                        continue;
+                    }
+                    unknown_and_once(trial, &seen)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// The server reads a request and never answers, on a connection over which it answers others.
+///
+/// The call ends with its total deadline, as `Timeout` and `Unknown`; calls after it are served.
+pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
+    let why = "a connection that is alive says nothing of the one payment on it that is not: without a deadline of its \
+               own the call waits for ever, and its caller gives up without knowing what to look up";
+    contract("silence_on_a_stream_ends_with_the_total_deadline", why).check(stack, |stage| {
+        let number = AtomicUsize::new(0);
+        let script = move |peer: &mut Peer<'_>| {
+            while let Some(request) = peer.next_request() {
+                if number.fetch_add(1, Ordering::SeqCst) != 1 {
+                    peer.echo(&request);
+                }
+            }
+        };
+        stage.served_http2("answers every request but the second", &[], script, |trial| {
+            trial.round_trip()?;
+            let seen = trial.send(trial.charge().total(SHORT))?;
+            seen.must_be_unknown()?;
+            seen.must_be_a_timeout()?;
+            let late = seen.must_end_with_the_deadline()?;
+            stage.figure(format!("{late:.1?} after the total deadline (goal 50 ms)"));
+            trial.must_have_arrived_once(&seen.id)?;
+            trial.send(trial.charge())?.must_be_its_own()?;
+            Ok(())
+        })
+    })
+}
+
+/// 64 calls are under way on one connection when the caller drops one of them.
+///
+/// The server sees that stream reset, with `CANCEL`, and no more of it; all others are answered.
+pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Verdict {
+    let why = "a payment page that is closed must not take other people's payments with it";
+    let contract = contract("a_cancelled_stream_is_reset_and_harms_no_other", why).needs(Ability::Cancel);
+    contract.check(stack, |stage| {
+        let all_arrived = Switch::default();
+        let reset_with = Arc::new(AtomicU32::new(NOT_RESET));
+        let script = {
+            let (all_arrived, reset_with) = (all_arrived.clone(), Arc::clone(&reset_with));
+            move |peer: &mut Peer<'_>| {
+                peer.serve_one();
+                let mut under_way: Vec<Request> = Vec::new();
+                while let Some(event) = peer.next() {
+                    match event {
+                        Event::Begun(_) => {}
+                        Event::Request(request) => under_way.push(request),
+                        Event::Reset { stream, code } => {
+                            reset_with.store(code, Ordering::SeqCst);
+                            under_way.retain(|request| request.stream != stream);
+                            under_way.drain(..).for_each(|request| _ = peer.echo(&request));
+                        }
+                    }
+                    if under_way.len() == 64 {
+                        all_arrived.throw();
+                    }
+                }
+            }
+        };
+        let what = "reads 64 requests on a connection that has served before, and answers when one is given up";
+        stage.served_http2(what, &[], script, |trial| {
+            trial.round_trip()?;
+            let never = Switch::default();
+            let calls = (0..64).map(|number| {
+                let switch = if number == 17 { &all_arrived } else { &never };
+                trial.call_unless(switch, trial.charge().total(LONG))
+            });
+            let seen = trial.block_on(join_all(calls))?.into_iter().collect::<Result<Vec<_>, Breach>>()?;
+            let dropped = seen.iter().filter(|one| one.is_none()).count();
+            match (dropped, reset_with.load(Ordering::SeqCst)) {
+                (1, code::CANCEL) => {
+                    seen.iter().flatten().try_for_each(|one| one.must_be_its_own().map(drop))
+                }
+                (1, NOT_RESET) => Err(Breach::new(
+                    "the server did not see the stream of the dropped call reset; it should have seen RST_STREAM",
+                )),
+                (1, code) => Err(Breach::new(format!(
+                    "the stream of the dropped call was reset with the code {code}; it should have been CANCEL, 8"
+                ))),
+                _ => Err(Breach::new(
+                    "the 64 calls were never under way at once on the connection that had served before; HTTP/2 \
+                     carries many on one",
+                )),
+            }
+        })
+    })
+}
+
+/// The server answers, and then closes the connection.
+///
+/// The next call may find that out in time, and use another connection, or too late, and fail; either way its request
+/// is sent once, and the call after it is served.
+pub fn a_connection_that_the_server_closed_is_replaced_over_http2(stack: &impl Stack) -> Verdict {
+    let why = "an idle connection is closed sooner or later by every server and load balancer there is";
+    contract("a_connection_that_the_server_closed_is_replaced_over_http2", why).check(stack, |stage| {
+        for (how, end) in ENDS {
+            let script = move |peer: &mut Peer<'_>| {
+                if peer.index() > 0 {
+                    return peer.serve();
+                }
+                peer.serve_one();
+                peer.end(end);
+            };
+            let what = format!("answers the first request, then {how}");
+            stage.served_http2(&what, &[], script, |trial| {
+                trial.round_trip()?;
+                trial.send(trial.charge())?;
+                trial.send(trial.charge())?.must_be_its_own()?;
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+type End = fn(&mut Conversation);
+
+/// Every way in which a server ends a connection.
+const ENDS: [(&str, End); 3] = [
+    ("closes the connection", Conversation::close),
+    ("lets the line be cut", Conversation::cut),
+    ("resets the connection", Conversation::reset),
+];
+
+const MANY: usize = 16;
+const NOT_RESET: u32 = u32::MAX;
+
+const SHORT: Duration = Duration::from_millis(300);
+const LONG: Duration = Duration::from_secs(10);
+
+const MAY_BE_BOOKED: &str = "the server may have booked the payment before the connection ended. \"Not processed\" \
+     would let the caller charge again; only \"unknown\" makes it look the payment up";
