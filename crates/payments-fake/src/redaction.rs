@@ -214,6 +214,13 @@ mod tests {
         assert_eq!(shown("payment"), "[redacted] wrong_key order payment");
     }
 
+    #[test]
+    fn d62_a_path_for_a_log_has_neither_key_nor_card_number() {
+        let accepted = ["accepted_key".to_owned()];
+        let path = Redaction::of(&accepted, None).path("/customer/accepted_key/4242-4242-4242-4242/cus_1");
+        assert_eq!(path, "/customer/[redacted]/****-****-****-4242/cus_1");
+    }
+
     fn value() -> impl Strategy<Value = String> {
         let text = prop_oneof![
             r"[ -~]{0,20}",
