@@ -150,6 +150,7 @@ mod tests {
         assert_eq!(found(&["a-b/1"], "xAB1x a..b --1 a....b1"), ["AB1", "a..b --1"]);
         assert_eq!(found(&["äö"], "xä öx"), ["ä ö"]);
         assert_eq!(found(&["--a-----b-"], "a-----b a------b"), ["a-----b"]);
+        assert_eq!(found(&["-----ab-----"], "a---b a----b"), ["a---b"]);
         assert_eq!(found(&[], "abc"), [""; 0]);
         assert_eq!(found(&["", "-"], "abc"), [""; 0]);
     }
