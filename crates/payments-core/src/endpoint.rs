@@ -33,8 +33,8 @@ impl Endpoint {
     ///
     /// A configuration error, before anything is sent, if the address is not absolute, is not `https` (plain `http` is
     /// taken for a loopback address or `localhost` alone, because card numbers would cross the network in the clear),
-    /// holds a user name, a query or a fragment, or has anything but an IPv6 address in brackets; a zone, such as
-    /// `%25eth0`, is no part of one. The last is chosen by this SDK.
+    /// holds a user name, a query or a fragment, or has a host that is neither an IPv6 address in brackets, without a
+    /// zone, nor made of ASCII letters, digits and `- . _`. The last is chosen by this SDK.
     ///
     /// ```
     /// use payments_core::{ApiKey, Endpoint};
@@ -120,11 +120,12 @@ fn check(base_url: &str) -> Result<&str, ConfigurationError> {
     Ok(base_url.trim_end_matches('/'))
 }
 
-/// Whether this names a host: what stands in brackets is an IPv6 address. `http` takes anything there, and a stack that
-/// drops the brackets would look the rest up as a name.
+/// Whether this names a host: an IPv6 address in brackets, or what a name or an IPv4 address is made of. `http` takes
+/// anything in and around brackets, and a stack that drops them would look the rest up as a name.
 fn is_host(text: &str) -> bool {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     match text.strip_prefix('[') {
-        None => !text.is_empty(),
+        None => !text.is_empty() && text.bytes().all(is_of_name),
         Some(rest) => rest.strip_suffix(']').is_some_and(|address| address.parse::<Ipv6Addr>().is_ok()),
     }
 }
@@ -159,6 +160,7 @@ mod tests {
             "https://pay.example.com/api/v1/public",
             "http://localhost:8080/api/v1/public",
             "http://LOCALHOST",
+            "https://xn--py-via.my_host.example.com.",
             "http://127.0.0.1:1/x",
             "http://127.9.8.7",
             "https://pay.example.com:443",
@@ -205,6 +207,8 @@ mod tests {
             "http://[localhost]",
             "http://[127.0.0.1]",
             "https://[fe80::1%25eth0]",
+            "https://pay[::1]",
+            "https://pay!example.com",
             " https://pay.example.com",
         ] {
             let error = endpoint(bad).expect_err(bad);
