@@ -180,8 +180,7 @@ fn replay(target: &str, path: &Path) -> String {
 /// The panic, without what libFuzzer says of it.
 fn panic_message(output: &str) -> String {
     let from = output.find("panicked at").unwrap_or(0);
-    let message =
-        output[from..].lines().take_while(|line| !line.starts_with("note: ") && !line.starts_with("=="));
+    let message = output[from..].lines().take_while(|line| !ENDS.iter().any(|end| line.starts_with(end)));
     message.take(8).collect::<Vec<_>>().join("\n  ")
 }
 
@@ -195,6 +194,9 @@ fn listed(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
+
+/// What follows the message of a panic.
+const ENDS: [&str; 3] = ["note: ", "stack backtrace:", "=="];
 
 const PACKAGE: &str = "payments-fuzz";
 

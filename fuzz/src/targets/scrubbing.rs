@@ -16,9 +16,11 @@ pub fn scrub_text(data: &[u8]) {
 
     let shown = scrub(&rest, &secrets);
     check_shown(&shown, &secrets);
+    // A neighbour is all that can hide a secret, and a long one costs a search most of its time.
+    let neighbour = &rest[..rest.floor_char_boundary(64)];
     for secret in secrets.iter().filter(|secret| is_long(secret)) {
         for spelled in spellings(secret) {
-            let shown = scrub(&format!("{rest} {spelled} {rest}"), &secrets);
+            let shown = scrub(&format!("{neighbour} {spelled} {neighbour}"), &secrets);
             assert!(!shown.contains(&spelled), "{spelled:?} is left");
             check_shown(&shown, &secrets);
         }
