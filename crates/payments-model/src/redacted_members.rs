@@ -137,7 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn a_card_number_that_is_no_text_is_not_shown_at_all() {
+    fn a_card_number_is_masked_and_one_that_is_no_text_is_not_shown_at_all() {
+        assert_eq!(shown(r#"{"CardNumber":"4242424242424242"}"#), "CardNumber=\"************4242\"");
         assert_eq!(shown(r#"{"CardNumber":4242424242424242}"#), "CardNumber=\"[redacted]\"");
         assert_eq!(shown(r#"{"Amount":4242424242424242}"#), "Amount=\"************4242\"");
     }

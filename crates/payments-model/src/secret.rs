@@ -88,6 +88,13 @@ mod tests {
     }
 
     #[test]
+    fn a_length_is_that_of_the_bytes() {
+        let bytes = |length| SecretBytes::new(Zeroizing::new(vec![0; length]));
+        assert!(bytes(0).is_empty() && !bytes(2).is_empty());
+        assert_eq!(bytes(2).len(), 2);
+    }
+
+    #[test]
     fn s5_debug_shows_nothing() {
         assert_eq!(format!("{:?}", SecretText::new("4242".to_owned())), "[redacted]");
         assert_eq!(format!("{:?}", SecretBytes::new(Zeroizing::new(vec![1, 2]))), "SecretBytes(2 bytes)");
