@@ -33,7 +33,10 @@ pub(crate) enum Stage {
 #[derive(Default)]
 struct State {
     stage: Stage,
-    cancelled: bool,
+    /// Nothing is written any more.
+    ended: bool,
+    /// It was a deadline that ended it.
+    expired: bool,
     /// Whether the connection failed while the answer was read.
     broken: bool,
     /// The socket that this attempt uses now.
@@ -95,8 +98,8 @@ impl Attempt {
 
     fn held(&self, socket: &Weak<dyn ShutdownHandle>) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.state();
-        if state.cancelled {
-            return Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the call was dropped"));
+        if state.ended {
+            return Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the call has ended"));
         }
         state.socket = Some(Weak::clone(socket));
         Ok(state)
@@ -111,8 +114,12 @@ impl Attempt {
         self.state().broken
     }
 
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.state().cancelled
+    pub(crate) fn is_ended(&self) -> bool {
+        self.state().ended
+    }
+
+    pub(crate) fn is_expired(&self) -> bool {
+        self.state().expired
     }
 
     /// The socket is about to be another attempt's, and this one must not shut it down any more.
@@ -120,14 +127,20 @@ impl Attempt {
         self.state().socket = None;
     }
 
-    /// Nobody waits for the end any more: nothing more is written, and a thread that waits on the socket is freed.
-    pub(crate) fn cancel(&self) {
+    /// Nothing is written from now on, and a thread that waits on the socket is freed.
+    pub(crate) fn end(&self) {
         let mut state = self.state();
-        state.cancelled = true;
+        state.ended = true;
         // Still under the lock, so that it cannot be let go in between.
         if let Some(socket) = state.socket.take().and_then(|socket| socket.upgrade()) {
             socket.shutdown();
         }
+    }
+
+    /// The same, because a deadline has passed.
+    pub(crate) fn expire(&self) {
+        self.state().expired = true;
+        self.end();
     }
 
     pub(crate) fn stage(&self) -> Stage {

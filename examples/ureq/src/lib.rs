@@ -21,6 +21,8 @@
 //! # What had to be added
 //!
 //! - ureq counts name resolution and connecting apart. Here they share the connect deadline of the request.
+//! - The time-outs of a socket end late, on Linux by up to an eighth of their length. Here the future has clocks of its own,
+//!   and ends its thread in time.
 //! - A blocking call cannot be dropped, so dropping its future shuts its socket down and forbids it to write: the thread
 //!   ends a moment later, and the server sees the close. A thread that still waits for a name or for TCP goes on until
 //!   its deadline, and sends nothing.

@@ -1,10 +1,14 @@
 use std::error::Error as StdError;
 use std::fmt;
+use std::future::{Future, poll_fn};
 use std::io::{self, Read};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_channel::oneshot;
+use futures_timer::Delay;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, Method, Request, Response};
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
@@ -65,7 +69,9 @@ impl fmt::Debug for UreqTransport {
 impl Transport for UreqTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let attempt = Arc::new(Attempt::starting_now(request.deadlines()));
-        let (answer, answered) = oneshot::channel();
+        let connect = Delay::new(attempt.time_to_connect());
+        let total = Delay::new(attempt.time_left());
+        let (answer, mut answered) = oneshot::channel();
         let call = {
             let (attempt, agent) = (Arc::clone(&attempt), self.agent.clone());
             move || {
@@ -78,22 +84,45 @@ impl Transport for UreqTransport {
             .start(call)
             .map_err(|error| TransportError::not_processed(TransportErrorKind::Other).with_source(error))?;
 
-        let _dropped = CancelOnDrop(&attempt);
-        match answered.await {
-            Ok(result) => result,
-            Err(oneshot::Canceled) => {
+        let _dropped = EndOnDrop(&attempt);
+        let mut result = before(connect, &mut answered).await;
+        if result.is_none() {
+            if attempt.stage() != Stage::MayBeSent {
+                attempt.expire();
+            }
+            result = before(total, &mut answered).await;
+        }
+        if result.is_none() {
+            attempt.expire();
+            // The thread is freed by that, and it alone knows what was read.
+            result = Some(answered.await);
+        }
+        match result {
+            Some(Ok(result)) => result,
+            Some(Err(oneshot::Canceled)) | None => {
                 Err(attempt.no_status(TransportErrorKind::Other, "the thread that made the call panicked"))
             }
         }
     }
 }
 
-/// Ends the attempt with its future. After the end of the attempt it does nothing.
-struct CancelOnDrop<'a>(&'a Attempt);
+/// What the future gives, or `None` if the deadline ends first.
+///
+/// The time-outs of a socket are late by up to an eighth of their length, so they are not left alone with it.
+async fn before<F: Future + Unpin>(mut deadline: Delay, future: &mut F) -> Option<F::Output> {
+    poll_fn(|cx| match Pin::new(&mut *future).poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Pin::new(&mut deadline).poll(cx).map(|()| None),
+    })
+    .await
+}
 
-impl Drop for CancelOnDrop<'_> {
+/// Ends the attempt with its future. After the end of the attempt it does nothing.
+struct EndOnDrop<'a>(&'a Attempt);
+
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.cancel();
+        self.0.end();
     }
 }
 
@@ -103,8 +132,8 @@ fn call(
     agent: &Agent,
     request: TransportRequest,
 ) -> Result<TransportResponse, TransportError> {
-    if attempt.is_cancelled() {
-        return Err(attempt.no_status(TransportErrorKind::Cancelled, "the call was dropped"));
+    if attempt.is_ended() {
+        return Err(attempt.no_status(TransportErrorKind::Cancelled, "the call has ended"));
     }
     let cap = request.response_cap();
     let (head, body) = request.into_http().into_parts();
@@ -114,7 +143,7 @@ fn call(
     } else {
         run(attempt, agent, Request::from_parts(head, &body[..]))
     };
-    let answer = answer.map_err(|error| attempt.no_status(kind_of(&error, attempt.stage()), error))?;
+    let answer = answer.map_err(|error| attempt.no_status(kind_of(&error, attempt), error))?;
 
     // An answer with two ends may be somebody else's: its status is not believed either.
     if has_ambiguous_length(answer.headers()) {
@@ -160,6 +189,8 @@ fn read_body(attempt: &Attempt, body: Body, read: &mut Vec<u8>, cap: usize) -> R
         return Err((TransportErrorKind::BodyTooLarge, None));
     }
     match ended {
+        // A socket that was shut down may look like one that has come to its end.
+        _ if attempt.is_expired() => Err((TransportErrorKind::Timeout, None)),
         Err(error) if is_timeout(&error) => Err((TransportErrorKind::Timeout, Some(error.into()))),
         Err(error) => Err((TransportErrorKind::BodyTruncated, Some(error.into()))),
         // A body without a length ends with the connection, but not with one that failed.
@@ -178,16 +209,19 @@ fn has_ambiguous_length(headers: &HeaderMap) -> bool {
 }
 
 /// For people and logs alone: what it proves was decided by the attempt.
-fn kind_of(error: &ureq::Error, stage: Stage) -> TransportErrorKind {
+fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
     match error {
+        _ if attempt.is_expired() => TransportErrorKind::Timeout,
         ureq::Error::Timeout(_) => TransportErrorKind::Timeout,
         ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::TlsRequired => TransportErrorKind::Tls,
         ureq::Error::Io(error) if is_tls(error) => TransportErrorKind::Tls,
-        ureq::Error::Io(_) | ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => match stage {
-            Stage::Resolving => TransportErrorKind::Resolve,
-            Stage::Connecting => TransportErrorKind::Connect,
-            Stage::MayBeSent => TransportErrorKind::Closed,
-        },
+        ureq::Error::Io(_) | ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => {
+            match attempt.stage() {
+                Stage::Resolving => TransportErrorKind::Resolve,
+                Stage::Connecting => TransportErrorKind::Connect,
+                Stage::MayBeSent => TransportErrorKind::Closed,
+            }
+        }
         ureq::Error::Protocol(_) | ureq::Error::Http(_) | ureq::Error::LargeResponseHeader(..) => {
             TransportErrorKind::Protocol
         }
