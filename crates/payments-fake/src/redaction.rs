@@ -35,8 +35,8 @@ impl<'a> Redaction<'a> {
     /// A method, which is any word: the rest of a body whose length was said too short is read as one.
     pub(crate) fn method(&self, method: &Method) -> Method {
         match self.text(method.as_str()) {
-            shown if shown == method.as_str() => method.clone(),
-            shown => Method::from_bytes(shown.as_bytes())
+            Cow::Borrowed(_) => method.clone(),
+            Cow::Owned(shown) => Method::from_bytes(shown.as_bytes())
                 .unwrap_or_else(|_| Method::from_bytes(b"REDACTED").expect("a word is a method")),
         }
     }
