@@ -87,6 +87,10 @@ pub enum WireFault {
     Oversized,
     /// Something on the way puts the answer's body under this HTTP status.
     Misfiled(u16),
+    /// The answer of a success has another `status_code`.
+    Recoded,
+    /// The answer of a success says that it is `pending`.
+    Pending,
     /// The service's disk fails after the commit, and it closes the connection.
     NotDurable,
 }
@@ -173,6 +177,8 @@ impl Cause {
             },
             Self::Wire(fault) => match fault {
                 WireFault::AnswerCut
+                | WireFault::Recoded
+                | WireFault::Pending
                 | WireFault::Encoded
                 | WireFault::Oversized
                 | WireFault::Misfiled(400) => &[Rejected, Unknown],
@@ -274,7 +280,7 @@ impl Symptom {
 }
 
 impl WireFault {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 22] = [
         Self::Unresolved,
         Self::Unreachable,
         Self::TlsFailed,
@@ -294,6 +300,8 @@ impl WireFault {
         Self::Misfiled(400),
         Self::Misfiled(409),
         Self::Misfiled(500),
+        Self::Recoded,
+        Self::Pending,
         Self::NotDurable,
     ];
 
@@ -433,6 +441,8 @@ impl fmt::Display for WireFault {
             Self::Encoded => f.write_str("answer encoded"),
             Self::Oversized => f.write_str("answer oversized"),
             Self::Misfiled(status) => write!(f, "answer under status {status}"),
+            Self::Recoded => f.write_str("another status_code"),
+            Self::Pending => f.write_str("status pending"),
             Self::NotDurable => f.write_str("disk failed after commit"),
         }
     }

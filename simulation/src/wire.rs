@@ -231,6 +231,17 @@ impl Wire {
                 body.resize(cap + 1, b' ');
                 *answer.body_mut() = Bytes::from(body);
             }
+            WireFault::Recoded => rewrite(&mut answer, |body| {
+                body.replace(r#""status_code":100"#, r#""status_code":101"#)
+                    .replace(r#""status_code":200"#, r#""status_code":100"#)
+            }),
+            WireFault::Pending => rewrite(&mut answer, |body| {
+                // The answers to look-ups have no `status`.
+                if body.contains(r#""status":"#) {
+                    return body.replace(r#""status":"success""#, r#""status":"pending""#);
+                }
+                body.replace(r#""status_code":"#, r#""status":"pending","status_code":"#)
+            }),
             WireFault::Misfiled(status) => {
                 *answer.status_mut() = StatusCode::from_u16(status).expect("the catalogue holds statuses");
             }
@@ -350,6 +361,11 @@ impl Parcel {
         })
         .await
     }
+}
+
+fn rewrite(answer: &mut http::Response<Bytes>, change: impl FnOnce(&str) -> String) {
+    let body = std::str::from_utf8(answer.body()).expect("the fake's own answers are JSON");
+    *answer.body_mut() = change(body).into();
 }
 
 fn is_unsent(carried: &Carried) -> bool {

@@ -13,7 +13,10 @@ fn d20_a_hundred_thousand_charges_break_no_promise() {
     println!("{figures}");
     assert_eq!(figures.charges, 100_000);
     let missing = figures.coverage.missing();
-    assert!(missing.is_empty(), "possible, and did not happen: {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "possible, and did not happen: {missing:?}; if another seed does not show it either, `Cause::endings` says too much"
+    );
 }
 
 #[test]

@@ -3,8 +3,7 @@
 //! Everything that the project asks of its own source is here: one command that checks it all ([`mod@test`]), the rules
 //! of the repository as ordinary tests ([`tidy`]), the list of decisions with the tests that hold them ([`decisions`]),
 //! the benchmarks ([`mod@bench`]), and what looks for longer than a check of every change can: [`fuzz`],
-//! [`simulate`],
-//! [`exhaustive_money`] and [`miri`]. Nothing here is part of a published crate.
+//! [`simulate`], [`exhaustive_money`] and [`miri`]. Nothing here is part of a published crate.
 
 #![allow(clippy::print_stdout, reason = "a task speaks to the person who ran it")]
 
