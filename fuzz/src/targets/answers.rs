@@ -118,6 +118,8 @@ where
         let claims_success = said.status == Word::Success || said.code.as_deref() == Some(self.success_code);
         let open = if self.moves_money { Verdict::Unknown } else { Verdict::NotProcessed };
         match http {
+            // It has no body, so whatever comes with it is no answer.
+            204 => open,
             200..=299 if fails => Verdict::Rejected,
             200..=299 => {
                 let agrees = said.code.as_deref() == Some(self.success_code)
