@@ -21,7 +21,7 @@ pub(crate) struct Attempt {
 }
 
 /// How far an attempt got.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     #[default]
     Resolving,
@@ -82,7 +82,9 @@ impl Attempt {
 
     /// The name has an address, and no pooled connection serves.
     pub(crate) fn begin_connecting(&self) {
-        self.state().stage = Stage::Connecting;
+        let mut state = self.state();
+        // Should a stack ever connect again within a call, what was written before stays written.
+        state.stage = state.stage.max(Stage::Connecting);
     }
 
     /// A socket stands: from now on a dropped call ends it, even in the middle of a TLS handshake.
@@ -162,5 +164,30 @@ impl Attempt {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_core::Delivery;
+
+    use super::*;
+
+    struct Nobody;
+
+    impl ShutdownHandle for Nobody {
+        fn shutdown(&self) {}
+    }
+
+    #[test]
+    fn what_may_have_been_sent_is_not_taken_back_by_another_connection() {
+        let attempt = Attempt::starting_now(Deadlines::default());
+        attempt.begin_connecting();
+        let delivery = |attempt: &Attempt| attempt.no_status(TransportErrorKind::Closed, "lost").delivery();
+        assert_eq!(delivery(&attempt), Delivery::NotProcessed);
+        let socket: Weak<dyn ShutdownHandle> = Weak::<Nobody>::new();
+        attempt.begin_write(&socket).expect("the call was not dropped");
+        attempt.begin_connecting();
+        assert_eq!(delivery(&attempt), Delivery::Unknown);
     }
 }
