@@ -63,7 +63,8 @@ impl<S: Stack> Stage<'_, S> {
         let fate = move |connection: &mut Conversation, _: &Received| {
             connection.write(&bytes);
         };
-        self.first_meets(what, fate, |charge| charge, judge)
+        // Whoever waits for more than was sent need not wait long.
+        self.first_meets(what, fate, |charge| charge.total(NOT_LONG), judge)
     }
 }
 
@@ -111,6 +112,9 @@ impl Counter {
         self.get().div_ceil(1024 * 1024)
     }
 }
+
+/// A deadline that healthy exchanges do not come near, and that others do not have to wait long for.
+pub(crate) const NOT_LONG: Duration = Duration::from_secs(5);
 
 /// A deadline that is waited for: long enough for a request to arrive on a busy machine.
 pub(crate) const SHORT: Duration = Duration::from_millis(700);

@@ -13,6 +13,7 @@ use crate::join_all::join_all;
 use crate::secrets;
 use crate::seen::Seen;
 use crate::server::Server;
+use crate::situations::NOT_LONG;
 use crate::switch::{Switch, unless};
 use crate::{Journal, Stack};
 
@@ -145,13 +146,13 @@ impl<'a, S: Stack> Trial<'a, S> {
 
     /// A payment that the server answers with its id. The next may find a connection that has served before.
     pub(crate) fn round_trip(&self) -> Result<(), Breach> {
-        self.send(self.charge().total(FOLLOW_UP))?.must_be_its_own()?;
+        self.send(self.charge().total(NOT_LONG))?.must_be_its_own()?;
         Ok(())
     }
 
     /// A payment after one that ended badly: it gets its own answer, and not on the connection of the other.
     pub(crate) fn follow_up(&self, after: &Seen) -> Result<(), Breach> {
-        let next = self.send(self.charge().total(FOLLOW_UP))?;
+        let next = self.send(self.charge().total(NOT_LONG))?;
         self.must_be_on_different_connections(&after.id, &next.id)?;
         next.must_be_its_own()?;
         Ok(())
@@ -260,9 +261,6 @@ fn id_in(bytes: &[u8]) -> Option<String> {
     let (id, _) = rest.split_once("\r\n")?;
     Some(id.trim().to_owned())
 }
-
-/// Enough for a healthy exchange on a busy machine, and not too long to wait for where there is none.
-const FOLLOW_UP: Duration = Duration::from_secs(5);
 
 /// What a call may take beyond its deadline before it is given up: far above any noise of the machine.
 const GRACE: Duration = Duration::from_secs(4);

@@ -144,6 +144,7 @@ pub fn a_deadline_of_zero_ends_the_call(stack: &impl Stack) -> Verdict {
             trial.round_trip()?;
             let seen = trial.send(trial.charge().total(Duration::ZERO).connect(Duration::ZERO))?;
             let delivery = seen.must_fail()?.delivery();
+            seen.must_end_with_the_deadline()?;
             stage.figure(format!("Delivery::{delivery:?}"));
             Ok(())
         })

@@ -174,7 +174,7 @@ pub fn an_early_answer_is_an_answer_or_unknown(stack: &impl Stack) -> Verdict {
 /// The server closes every new connection before it reads anything.
 ///
 /// Nobody can see from outside whether something was read. The call fails, and soon; whether as `Unknown` or, with
-/// proof that nothing was written, as `NotProcessed`, the figure tells.
+/// proof that nothing was written, as `NotProcessed`, the figure tells. It does not try again and again.
 pub fn a_connection_closed_at_once_is_an_error(stack: &impl Stack) -> Verdict {
     let why = "a client that tries again and again is a client that one day sends twice";
     Contract::new("a_connection_closed_at_once_is_an_error", why).check(stack, |stage| {
@@ -182,6 +182,11 @@ pub fn a_connection_closed_at_once_is_an_error(stack: &impl Stack) -> Verdict {
             let seen = trial.send(trial.charge())?;
             let delivery = seen.must_fail()?.delivery();
             let connections = trial.journal().connections();
+            if connections > 3 {
+                return Err(Breach::new(format!(
+                    "{connections} connections were tried for one call; it should have given up after the first"
+                )));
+            }
             stage.figure(format!("Delivery::{delivery:?} after {connections} connections"));
             Ok(())
         })

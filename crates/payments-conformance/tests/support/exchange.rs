@@ -63,7 +63,9 @@ impl Exchange {
     }
 
     pub(crate) fn run(mut self, state: &Mutex<State>) -> Result<TransportResponse, TransportError> {
+        let mut tries = 0;
         loop {
+            tries += 1;
             match self.attempt(state) {
                 Ok(answer) if self.has(Flaw::FollowsRedirects) && answer.status().is_redirection() => {
                     let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
@@ -79,17 +81,23 @@ impl Exchange {
                 }
                 Ok(answer) => return Ok(answer.into()),
                 Err(Failure { lost: Some(reused), .. })
-                    if self.has(Flaw::SendsAgainWhenClosed)
-                        || reused && self.has(Flaw::SendsAgainWhenReused) => {}
-                Err(Failure { lost: Some(_), .. })
-                    if self.has(Flaw::NeverGivesUp)
-                        && self.started.elapsed() < Duration::from_millis(300) => {}
+                    if tries == 1
+                        && (self.has(Flaw::SendsAgainWhenClosed)
+                            || reused && self.has(Flaw::SendsAgainWhenReused)) => {}
+                Err(Failure { lost: Some(_), .. }) if self.has(Flaw::NeverGivesUp) && tries < 20 => {}
                 Err(Failure { lost: Some(_), error }) if self.has(Flaw::CallsLostUnsent) => {
                     return Err(TransportError::not_processed(error.kind()));
                 }
-                Err(Failure { error, .. }) if self.has(Flaw::PrintsTheBody) => {
+                Err(Failure { error, .. })
+                    if self.has(Flaw::PrintsTheBody) && error.kind() == Kind::Protocol =>
+                {
                     let body = String::from_utf8_lossy(self.request.body()).into_owned();
                     return Err(error.with_source(format!("could not send {body}")));
+                }
+                Err(Failure { error, .. })
+                    if self.has(Flaw::CallsGarbageUnsent) && error.kind() == Kind::Protocol =>
+                {
+                    return Err(TransportError::not_processed(Kind::Protocol));
                 }
                 Err(Failure { error, .. }) => return Err(error),
             }
@@ -98,12 +106,16 @@ impl Exchange {
 
     fn attempt(&mut self, state: &Mutex<State>) -> Result<Response<Bytes>, Failure> {
         let server = self.request.uri().authority().unwrap().to_string();
+        let cancelled = || Err(TransportError::not_processed(Kind::Cancelled).into());
+        if state.lock().unwrap().dropped {
+            return cancelled();
+        }
         let mut stream = match self.idle(&server) {
             Some(stream) => stream,
             None => self.connect()?,
         };
         if !state.lock().unwrap().uses(stream.wire.socket()) {
-            return Err(TransportError::not_processed(Kind::Cancelled).into());
+            return cancelled();
         }
         if self.time_left().is_none() {
             return Err(TransportError::not_processed(Kind::Timeout).into());
@@ -132,11 +144,11 @@ impl Exchange {
         };
         let mut body = Vec::new();
         let read = self.body(&mut stream, &framing, &mut body);
-        if self.has(Flaw::MixesUpAnswers) && body.starts_with(b"charge-00017") {
+        if self.has(Flaw::MixesUpAnswers) && body.starts_with(b"charge-") && body.ends_with(b"17") {
             body = b"charge-00018".to_vec();
         }
-        let keep = self.may_keep(&head, &framing) && stream.unread.is_empty();
-        let keep = keep || self.has(Flaw::TakesWhatIsThere);
+        let is_clean = stream.unread.is_empty() || self.has(Flaw::TakesWhatIsThere);
+        let keep = is_clean && self.may_keep(&head, &framing);
         let mut answer = Response::new(Bytes::from(body));
         (*answer.status_mut(), *answer.headers_mut()) = (head.status, head.headers);
         match read {
@@ -166,7 +178,7 @@ impl Exchange {
     fn time_left(&self) -> Option<Duration> {
         let mut total = self.deadlines.total();
         if self.has(Flaw::IgnoresTheDeadline) {
-            total += Duration::from_secs(3);
+            total += Duration::from_millis(2300);
         }
         if total.is_zero() && self.has(Flaw::ZeroIsForever) {
             total = Duration::from_secs(20);
@@ -222,8 +234,8 @@ impl Exchange {
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
         let ends = self.started + self.deadlines.connect();
         let tcp = self.tcp(uri.host().unwrap(), port, ends)?;
-        let wire = if secure { self.tls(uri.host().unwrap(), tcp, ends)? } else { Wire::Plain(tcp) };
-        Ok(Stream { wire, unread: Vec::new(), reused: false, last: String::new() })
+        let wire = if secure { self.tls(uri.host().unwrap(), port, tcp, ends)? } else { Wire::Plain(tcp) };
+        Ok(Stream { wire, unread: Vec::new(), reused: false, forgets_time: false, last: String::new() })
     }
 
     fn tcp(&self, host: &str, port: u16, ends: Instant) -> Result<TcpStream, TransportError> {
@@ -263,7 +275,7 @@ impl Exchange {
         Err(not_processed(Kind::Connect, last))
     }
 
-    fn tls(&self, host: &str, mut tcp: TcpStream, ends: Instant) -> Result<Wire, TransportError> {
+    fn tls(&self, host: &str, port: u16, mut tcp: TcpStream, ends: Instant) -> Result<Wire, TransportError> {
         let name = ServerName::try_from(host.to_owned()).unwrap();
         let mut client = ClientConnection::new(Arc::clone(&self.shared.tls), name).unwrap();
         let mut left = ends.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
@@ -276,11 +288,7 @@ impl Exchange {
             if let Err(error) = client.complete_io(&mut tcp) {
                 let kind = if is_timeout(&error) { Kind::Timeout } else { Kind::Tls };
                 if self.has(Flaw::FallsBackToPlain) && !is_timeout(&error) {
-                    return Ok(Wire::Plain(self.tcp(
-                        host,
-                        tcp.peer_addr().map_or(1, |peer| peer.port()),
-                        ends,
-                    )?));
+                    return Ok(Wire::Plain(self.tcp(host, port, ends)?));
                 }
                 if self.has(Flaw::CallsHandshakesUnknown) {
                     return Err(TransportError::unknown(kind));
@@ -347,7 +355,8 @@ impl Exchange {
 
     /// What comes next, added to what is unread; 0 at the end.
     fn fill(&self, stream: &mut Stream) -> io::Result<usize> {
-        let mut left = self.time_left().ok_or(ErrorKind::TimedOut)?;
+        let forgetful = stream.forgets_time.then_some(Duration::from_secs(20));
+        let mut left = self.time_left().or(forgetful).ok_or(ErrorKind::TimedOut)?;
         if self.has(Flaw::ConnectDeadlineForReads) {
             left = left.min(self.deadlines.connect());
         }
@@ -363,7 +372,11 @@ impl Exchange {
 
     fn head(&self, stream: &mut Stream) -> io::Result<Head> {
         loop {
-            match parse(&stream.unread)? {
+            // A head of any size is looked at only when its end has come.
+            let is_endless = self.has(Flaw::ReadsAnyHead) && !stream.unread.ends_with(b"}");
+            let parsed =
+                if is_endless && stream.unread.len() > LARGEST_HEAD { None } else { parse(&stream.unread)? };
+            match parsed {
                 Some((head, length)) => {
                     stream.unread.drain(..length);
                     let is_final =
@@ -371,13 +384,9 @@ impl Exchange {
                     if is_final || self.has(Flaw::TakesInterimForFinal) {
                         return Ok(head);
                     }
-                    if !self.has(Flaw::ReadsInterimForever) {
+                    stream.forgets_time = self.has(Flaw::ReadsInterimForever);
+                    if !stream.forgets_time {
                         self.time_left().ok_or(ErrorKind::TimedOut)?;
-                    } else if stream.unread.is_empty() {
-                        stream.wire.socket().set_read_timeout(Some(Duration::from_secs(20)))?;
-                        let mut buffer = vec![0; 1024 * 1024];
-                        let length = stream.wire.read(&mut buffer)?;
-                        stream.unread.extend(&buffer[..length]);
                     }
                 }
                 None if stream.unread.len() > LARGEST_HEAD && !self.has(Flaw::ReadsAnyHead) => {
@@ -397,7 +406,8 @@ impl Exchange {
 
     /// `None` if nobody can say.
     fn framing(&self, head: &Head) -> Option<Framing> {
-        let no_body = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&head.status);
+        let no_body = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&head.status)
+            || head.status.is_informational();
         if no_body && !(self.has(Flaw::WaitsForNoBody) && head.headers.contains_key(CONTENT_LENGTH)) {
             return Some(Framing::None);
         }

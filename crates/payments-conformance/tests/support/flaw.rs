@@ -7,6 +7,8 @@ pub(crate) enum Flaw {
     SendsAgainWhenReused,
     /// An answer that never came is called "not processed".
     CallsLostUnsent,
+    /// What cannot be read is "not processed".
+    CallsGarbageUnsent,
     FollowsRedirects,
     /// Waits three seconds longer than it may.
     IgnoresTheDeadline,
@@ -32,9 +34,9 @@ pub(crate) enum Flaw {
     TakesWhatIsThere,
     /// Any idle connection will do, wherever it leads.
     SharesConnections,
-    /// The error shows the request.
+    /// The error about an answer that cannot be read shows the request.
     PrintsTheBody,
-    /// The transport's Debug shows the last request's key.
+    /// The transport's Debug shows the requests of its connections, once there are many.
     PrintsTheKey,
     /// A 5xx is an error.
     TurnsStatusesIntoErrors,
@@ -102,4 +104,17 @@ pub(crate) enum Flaw {
     FallsBackToPlain,
     /// Garbage is an answer of status 200.
     TakesGarbageForAnAnswer,
+}
+
+impl Flaw {
+    pub(crate) fn is_of_tls(self) -> bool {
+        matches!(
+            self,
+            Self::TrustsAnybody
+                | Self::CallsHandshakesUnknown
+                | Self::HandshakeWithoutDeadline
+                | Self::TakesACutForTheEnd
+                | Self::FallsBackToPlain
+        )
+    }
 }

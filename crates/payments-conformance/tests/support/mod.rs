@@ -7,7 +7,7 @@ mod stream;
 
 use std::sync::{Arc, Mutex};
 
-use payments_conformance::{Setup, Stack};
+use payments_conformance::{Abilities, Ability, Setup, Stack};
 use payments_core::{Transport, TransportError, TransportRequest, TransportResponse};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
@@ -84,8 +84,19 @@ impl Stack for PlainStack {
         })
     }
 
+    fn abilities(&self) -> Abilities {
+        match self.0 {
+            None => Abilities::default(),
+            Some(flaw) if flaw.is_of_tls() => {
+                Abilities::default().without(Ability::PlainHttp, "this flaw is one of TLS")
+            }
+            Some(_) => Abilities::default().without(Ability::Https, "this flaw is not one of TLS"),
+        }
+    }
+
     fn debug(&self, transport: &Plain) -> Option<String> {
-        (self.0 == Some(Flaw::PrintsTheKey))
-            .then(|| format!("Plain {:?}", transport.shared.idle.lock().unwrap()))
+        let idle = transport.shared.idle.lock().unwrap();
+        let prints = self.0 == Some(Flaw::PrintsTheKey) && idle.len() > 20;
+        Some(if prints { format!("Plain {idle:?}") } else { "Plain".to_owned() })
     }
 }

@@ -1,0 +1,315 @@
+//! Does every contract find the mistake that it is there for, and does none blame a transport for another's?
+//!
+//! One small transport that keeps every contract, with one mistake at a time. What takes seconds is checked only where it
+//! is to be broken; `PAYMENTS_CONFORMANCE_ALL=1` checks every contract on every mistake.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod support;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::env;
+
+use payments_conformance::{Verdict, check_only};
+use support::{Flaw, PlainStack};
+
+macro_rules! flaws {
+    ($($name:ident: $flaw:ident breaks [$($contract:ident),* $(,)?],)*) => {
+        /// The contracts that some flaw breaks.
+        const BROKEN_BY_A_FLAW: &[&str] = &[$($(stringify!($contract)),*),*];
+
+        $(
+            #[test]
+            fn $name() {
+                breaks_exactly(Flaw::$flaw, &[$(stringify!($contract)),*]);
+            }
+        )*
+    };
+}
+
+flaws! {
+    sends_again_when_closed: SendsAgainWhenClosed breaks [
+        fin_after_the_request_is_unknown,
+        reset_after_the_request_is_unknown,
+        fin_within_the_head_is_unknown,
+        reset_during_the_request_is_unknown,
+        an_early_answer_is_an_answer_or_unknown,
+        a_close_that_crosses_a_request_is_told_honestly,
+        five_thousand_payments_arrive_at_most_once,
+    ],
+    sends_again_when_reused: SendsAgainWhenReused breaks [
+        fin_after_the_request_is_unknown,
+        reset_after_the_request_is_unknown,
+        a_close_that_crosses_a_request_is_told_honestly,
+        five_thousand_payments_arrive_at_most_once,
+    ],
+    calls_lost_unsent: CallsLostUnsent breaks [
+        fin_after_the_request_is_unknown,
+        reset_after_the_request_is_unknown,
+        fin_within_the_head_is_unknown,
+        reset_during_the_request_is_unknown,
+        an_early_answer_is_an_answer_or_unknown,
+        a_close_that_crosses_a_request_is_told_honestly,
+        five_thousand_payments_arrive_at_most_once,
+    ],
+    calls_garbage_unsent: CallsGarbageUnsent breaks [
+        garbage_is_unknown,
+        odd_heads_are_never_not_processed,
+        an_ambiguous_length_is_refused,
+        a_hundred_thousand_headers_are_an_answer_or_an_error,
+        an_endless_head_is_given_up,
+        what_comes_back_shows_no_secret,
+    ],
+    follows_redirects: FollowsRedirects breaks [
+        redirects_are_not_followed,
+        what_comes_back_shows_no_secret,
+    ],
+    ignores_the_deadline: IgnoresTheDeadline breaks [
+        silence_ends_with_the_total_deadline,
+        a_dripping_body_ends_with_the_total_deadline,
+        a_dripping_head_ends_with_the_total_deadline,
+        a_server_that_stops_reading_ends_with_the_total_deadline,
+        a_deadline_of_zero_ends_the_call,
+        endless_interim_answers_end_with_the_deadline,
+    ],
+    deadline_for_each_read: DeadlineForEachRead breaks [
+        a_dripping_body_ends_with_the_total_deadline,
+        a_dripping_head_ends_with_the_total_deadline,
+        endless_interim_answers_end_with_the_deadline,
+    ],
+    connect_deadline_for_reads: ConnectDeadlineForReads breaks [
+        a_slow_answer_within_the_deadline_is_an_answer,
+    ],
+    writes_without_deadline: WritesWithoutDeadline breaks [
+        a_server_that_stops_reading_ends_with_the_total_deadline,
+    ],
+    zero_is_forever: ZeroIsForever breaks [
+        a_deadline_of_zero_ends_the_call,
+    ],
+    clock_overflows: ClockOverflows breaks [
+        the_longest_deadline_is_no_overflow,
+    ],
+    reuses_broken_connections: ReusesBrokenConnections breaks [
+        silence_ends_with_the_total_deadline,
+        a_broken_chunk_is_answered_and_ends_the_connection,
+        an_ambiguous_length_is_refused,
+    ],
+    ignores_connection_close: IgnoresConnectionClose breaks [
+        a_connection_announced_to_close_is_not_used,
+        an_early_answer_is_an_answer_or_unknown,
+    ],
+    never_reuses: NeverReuses breaks [
+        a_connection_is_used_again,
+    ],
+    does_not_look: DoesNotLook breaks [
+        a_connection_seen_to_be_closed_is_replaced,
+        an_answer_nobody_asked_for_is_nobodys,
+    ],
+    takes_what_is_there: TakesWhatIsThere breaks [
+        an_answer_nobody_asked_for_is_nobodys,
+    ],
+    shares_connections: SharesConnections breaks [
+        two_servers_never_share_a_connection,
+    ],
+    prints_the_body: PrintsTheBody breaks [
+        garbage_is_unknown,
+        odd_heads_are_never_not_processed,
+        an_ambiguous_length_is_refused,
+        a_hundred_thousand_headers_are_an_answer_or_an_error,
+        an_endless_head_is_given_up,
+        what_comes_back_shows_no_secret,
+    ],
+    prints_the_key: PrintsTheKey breaks [
+        sixty_four_at_once_get_their_own_answers,
+    ],
+    turns_statuses_into_errors: TurnsStatusesIntoErrors breaks [
+        every_status_from_200_to_599_is_an_answer,
+    ],
+    honours_the_proxy: HonoursTheProxy breaks [
+        the_proxy_of_the_environment_is_ignored,
+    ],
+    takes_half_for_whole: TakesHalfForWhole breaks [
+        a_truncated_body_is_answered_and_kept,
+    ],
+    forgets_the_status: ForgetsTheStatus breaks [
+        a_truncated_body_is_answered_and_kept,
+        a_chunked_body_without_its_end_is_answered,
+        a_broken_chunk_is_answered_and_ends_the_connection,
+        a_body_broken_off_by_a_reset_is_answered,
+        a_body_over_the_cap_is_cut_at_the_cap,
+        a_dripping_body_ends_with_the_total_deadline,
+        an_endless_body_is_read_to_the_cap,
+        an_absurd_length_reserves_no_memory,
+    ],
+    ignores_the_cap: IgnoresTheCap breaks [
+        a_body_over_the_cap_is_cut_at_the_cap,
+        an_endless_body_is_read_to_the_cap,
+    ],
+    cap_is_exclusive: CapIsExclusive breaks [
+        an_answer_as_long_as_the_cap_is_whole,
+    ],
+    believes_the_first_length: BelievesTheFirstLength breaks [
+        an_ambiguous_length_is_refused,
+    ],
+    chunk_sizes_wrap: ChunkSizesWrap breaks [
+        a_broken_chunk_is_answered_and_ends_the_connection,
+    ],
+    does_not_decode_chunks: DoesNotDecodeChunks breaks [
+        bodies_arrive_whole_in_every_framing,
+        an_answer_in_single_bytes_is_whole,
+        a_chunked_body_without_its_end_is_answered,
+        a_broken_chunk_is_answered_and_ends_the_connection,
+        a_body_over_the_cap_is_cut_at_the_cap,
+        an_endless_body_is_read_to_the_cap,
+    ],
+    waits_for_no_body: WaitsForNoBody breaks [
+        an_answer_without_a_body_ends_at_its_head,
+    ],
+    simplifies_headers: SimplifiesHeaders breaks [
+        repeated_and_unreadable_headers_survive,
+    ],
+    hides_the_encoding: HidesTheEncoding breaks [
+        an_encoded_answer_is_not_decoded,
+    ],
+    takes_interim_for_final: TakesInterimForFinal breaks [
+        interim_answers_are_skipped,
+        an_answer_in_single_bytes_is_whole,
+        endless_interim_answers_end_with_the_deadline,
+    ],
+    reads_interim_forever: ReadsInterimForever breaks [
+        endless_interim_answers_end_with_the_deadline,
+    ],
+    reads_any_head: ReadsAnyHead breaks [
+        an_endless_head_is_given_up,
+    ],
+    reserves_what_is_announced: ReservesWhatIsAnnounced breaks [
+        an_absurd_length_reserves_no_memory,
+    ],
+    reads_once: ReadsOnce breaks [
+        an_answer_in_single_bytes_is_whole,
+        a_dripping_head_ends_with_the_total_deadline,
+    ],
+    sends_chunked: SendsChunked breaks [
+        a_payment_arrives_byte_for_byte,
+        a_large_payment_arrives_byte_for_byte,
+        nothing_else_is_added_to_a_request,
+    ],
+    normalises_the_target: NormalisesTheTarget breaks [
+        a_payment_arrives_byte_for_byte,
+        a_look_up_arrives_byte_for_byte,
+    ],
+    cuts_large_bodies: CutsLargeBodies breaks [
+        a_large_payment_arrives_byte_for_byte,
+    ],
+    sends_a_body_with_get: SendsABodyWithGet breaks [
+        a_look_up_arrives_byte_for_byte,
+        nothing_else_is_added_to_a_request,
+    ],
+    adds_accept_encoding: AddsAcceptEncoding breaks [
+        nothing_else_is_added_to_a_request,
+    ],
+    calls_refused_unknown: CallsRefusedUnknown breaks [
+        refused_is_not_processed,
+    ],
+    calls_unresolved_unknown: CallsUnresolvedUnknown breaks [
+        an_unknown_host_is_not_processed,
+    ],
+    goes_on_after_the_drop: GoesOnAfterTheDrop breaks [
+        a_dropped_call_closes_its_connection,
+        a_call_dropped_while_it_sends_stops_sending,
+    ],
+    never_gives_up: NeverGivesUp breaks [
+        fin_after_the_request_is_unknown,
+        reset_after_the_request_is_unknown,
+        fin_within_the_head_is_unknown,
+        reset_during_the_request_is_unknown,
+        an_early_answer_is_an_answer_or_unknown,
+        a_close_that_crosses_a_request_is_told_honestly,
+        five_thousand_payments_arrive_at_most_once,
+        a_connection_closed_at_once_is_an_error,
+    ],
+    mixes_up_answers: MixesUpAnswers breaks [
+        a_connection_is_used_again,
+        sixty_four_at_once_get_their_own_answers,
+        a_close_that_crosses_a_request_is_told_honestly,
+        five_thousand_payments_arrive_at_most_once,
+    ],
+    needs_its_thread: NeedsItsThread breaks [
+        no_runtime_is_no_panic,
+    ],
+    trusts_anybody: TrustsAnybody breaks [
+        an_untrusted_certificate_is_not_processed,
+        a_certificate_for_another_host_is_not_processed,
+        an_expired_certificate_is_not_processed,
+    ],
+    calls_handshakes_unknown: CallsHandshakesUnknown breaks [
+        an_untrusted_certificate_is_not_processed,
+        a_certificate_for_another_host_is_not_processed,
+        an_expired_certificate_is_not_processed,
+        a_server_without_tls_is_sent_nothing,
+        a_broken_handshake_is_not_processed,
+    ],
+    handshake_without_deadline: HandshakeWithoutDeadline breaks [
+        a_stalled_handshake_ends_with_the_connect_deadline,
+    ],
+    takes_a_cut_for_the_end: TakesACutForTheEnd breaks [
+        a_body_cut_without_goodbye_is_not_whole,
+    ],
+    falls_back_to_plain: FallsBackToPlain breaks [
+        an_untrusted_certificate_is_not_processed,
+        a_certificate_for_another_host_is_not_processed,
+        an_expired_certificate_is_not_processed,
+        a_server_without_tls_is_sent_nothing,
+        a_broken_handshake_is_not_processed,
+    ],
+    takes_garbage_for_an_answer: TakesGarbageForAnAnswer breaks [
+        garbage_is_unknown,
+        an_endless_head_is_given_up,
+    ],
+}
+
+/// Kept for seconds each by a sound transport: deadlines that are waited for, and large bodies.
+const SLOW: &[&str] = &[
+    "five_thousand_payments_arrive_at_most_once",
+    "silence_ends_with_the_total_deadline",
+    "a_dripping_body_ends_with_the_total_deadline",
+    "a_dripping_head_ends_with_the_total_deadline",
+    "a_server_that_stops_reading_ends_with_the_total_deadline",
+    "a_slow_answer_within_the_deadline_is_an_answer",
+    "an_absurd_length_reserves_no_memory",
+    "endless_interim_answers_end_with_the_deadline",
+    "a_body_broken_off_by_a_reset_is_answered",
+    "an_early_answer_is_an_answer_or_unknown",
+    "reset_during_the_request_is_unknown",
+    "a_call_dropped_while_it_sends_stops_sending",
+    "a_large_payment_arrives_byte_for_byte",
+    "an_answer_as_long_as_the_cap_is_whole",
+    "every_status_from_200_to_599_is_an_answer",
+    "the_proxy_of_the_environment_is_ignored",
+    "a_close_that_crosses_a_request_is_told_honestly",
+    "what_comes_back_shows_no_secret",
+];
+
+fn breaks_exactly(flaw: Flaw, expected: &[&str]) {
+    let all = env::var_os("PAYMENTS_CONFORMANCE_ALL").is_some();
+    let wanted = |contract: &str| all || expected.contains(&contract) || !SLOW.contains(&contract);
+    let report = check_only(&PlainStack(Some(flaw)), wanted);
+    let broken: BTreeSet<_> = report.broken().map(Verdict::contract).collect();
+    assert_eq!(broken, expected.iter().copied().collect(), "\n{report}");
+}
+
+#[test]
+fn every_contract_is_broken_by_some_flaw() {
+    let contracts = RefCell::new(Vec::new());
+    let nothing = check_only(&PlainStack(None), |contract| {
+        contracts.borrow_mut().push(contract.to_owned());
+        false
+    });
+    assert_eq!(nothing.verdicts().len(), 0);
+    let contracts = contracts.into_inner();
+    assert!(!contracts.is_empty());
+    for contract in contracts {
+        assert!(BROKEN_BY_A_FLAW.contains(&contract.as_str()), "nothing shows that {contract} can fail");
+    }
+}
