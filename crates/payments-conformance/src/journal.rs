@@ -98,16 +98,18 @@ impl Journal {
         requests.filter(|request| request.has_id(id)).map(|request| request.connection).collect()
     }
 
-    /// What came of requests that did not arrive whole, one for each connection where there is such.
-    pub(crate) fn unfinished(&self) -> Vec<Vec<u8>> {
+    /// What came of requests that did not arrive whole, and on which connection.
+    pub(crate) fn unfinished(&self) -> Vec<(usize, Vec<u8>)> {
         let connections = self.lock();
-        let unfinished = connections.iter().filter(|connection| connection.unfinished > 0);
-        unfinished.map(|connection| connection.beginning.clone()).collect()
+        let unfinished = connections.iter().enumerate().filter(|(_, connection)| connection.unfinished > 0);
+        unfinished.map(|(index, connection)| (index, connection.beginning.clone())).collect()
     }
 
-    /// The ids of requests that began to arrive on streams of which the end has not come.
-    pub(crate) fn begun(&self) -> Vec<String> {
-        self.lock().iter().flat_map(|connection| connection.begun.iter().cloned()).collect()
+    /// The ids of requests that began to arrive on streams of which the end has not come, with their connections.
+    pub(crate) fn begun(&self) -> Vec<(usize, String)> {
+        let connections = self.lock();
+        let begun = connections.iter().enumerate();
+        begun.flat_map(|(index, connection)| connection.begun.iter().map(move |id| (index, id.clone()))).collect()
     }
 
     /// Whether the server proved to the client that it did nothing with the request.
@@ -121,24 +123,28 @@ impl Journal {
     }
 }
 
+/// More than this tells a reader nothing: what a breach is about names its connections itself.
+const SHOWN_CONNECTIONS: usize = 8;
+const SHOWN_REQUESTS: usize = 3;
+
 /// Longer than any head that the kit sends.
 const BEGINNING: usize = 8 * 1024;
 
-/// One line for each connection, at most twenty.
+/// One line for each of the first connections.
 impl fmt::Display for Journal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let connections = self.lock();
         if connections.is_empty() {
             return f.write_str("nothing: no connection was made");
         }
-        for (index, connection) in connections.iter().enumerate().take(20) {
+        for (index, connection) in connections.iter().enumerate().take(SHOWN_CONNECTIONS) {
             let separator = if index == 0 { "" } else { "\n" };
             write!(f, "{separator}connection {}:", index + 1)?;
-            for request in connection.requests.iter().take(5) {
+            for request in connection.requests.iter().take(SHOWN_REQUESTS) {
                 write!(f, " {request};")?;
             }
-            if connection.requests.len() > 5 {
-                write!(f, " and {} more whole requests;", connection.requests.len() - 5)?;
+            if connection.requests.len() > SHOWN_REQUESTS {
+                write!(f, " and {} more whole requests;", connection.requests.len() - SHOWN_REQUESTS)?;
             }
             for id in connection.begun.iter().take(5) {
                 write!(f, " a part of {id};")?;
@@ -155,8 +161,8 @@ impl fmt::Display for Journal {
                 write!(f, " {event};")?;
             }
         }
-        if connections.len() > 20 {
-            write!(f, "\nand {} more connections", connections.len() - 20)?;
+        if connections.len() > SHOWN_CONNECTIONS {
+            write!(f, "\nand {} more connections", connections.len() - SHOWN_CONNECTIONS)?;
         }
         Ok(())
     }

@@ -47,6 +47,6 @@ impl Received {
 impl fmt::Display for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { method, body, .. } = self;
-        write!(f, "{method} of {}, whole, with a body of {} bytes", self.id(), body.len())
+        write!(f, "{method} of {}, whole, body {} bytes", self.id(), body.len())
     }
 }

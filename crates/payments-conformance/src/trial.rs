@@ -121,15 +121,21 @@ impl<'a, S: Stack> Trial<'a, S> {
     ) -> Result<T, Breach> {
         let hung = Switch::default();
         let (ended, wait_for_end) = mpsc::channel::<()>();
-        let watchdog = {
-            let (hung, end) = (hung.clone(), self.server.map(Server::end));
-            move || {
-                if wait_for_end.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
-                    hung.throw();
-                    if let Some(end) = end {
-                        end();
+        let ended_calls = || self.calls.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let bite = hung.clone();
+        let watchdog = move || {
+            let mut before = ended_calls();
+            while wait_for_end.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
+                // Where many calls are made, a slow machine takes its time for all of them together.
+                let now = ended_calls();
+                if now == before {
+                    bite.throw();
+                    if let Some(server) = self.server {
+                        server.end()();
                     }
+                    return;
                 }
+                before = now;
             }
         };
         thread::scope(|scope| {
@@ -205,15 +211,18 @@ impl<'a, S: Stack> Trial<'a, S> {
         if let Some(server) = server {
             server.settle();
         }
-        let mut transmissions: HashMap<String, usize> = HashMap::new();
+        let mut transmissions: HashMap<String, Vec<usize>> = HashMap::new();
         let unfinished = journal.unfinished();
-        let ids = journal.received().into_iter().map(|request| request.id());
-        for id in ids.chain(unfinished.iter().filter_map(|bytes| id_in(bytes))).chain(journal.begun()) {
-            *transmissions.entry(id).or_default() += 1;
+        let whole = journal.received().into_iter().map(|request| (request.connection, request.id()));
+        let begun = unfinished.iter().filter_map(|(connection, bytes)| Some((*connection, id_in(bytes)?)));
+        for (connection, id) in whole.chain(begun).chain(journal.begun()) {
+            transmissions.entry(id).or_default().push(connection + 1);
         }
-        if let Some((id, count)) = transmissions.iter().find(|(_, count)| **count > 1) {
+        if let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) {
             return Err(Breach::new(format!(
-                "{id} was sent {count} times; a transport must send a request once, whatever happens to it"
+                "{id} was sent {} times, on the connections {connections:?}; a transport must send a request once, \
+                 whatever happens to it",
+                connections.len()
             )));
         }
         let calls = calls.lock().unwrap_or_else(PoisonError::into_inner);

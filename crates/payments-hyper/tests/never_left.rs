@@ -66,13 +66,6 @@ async fn d23_no_time_at_all_sends_nothing_even_on_an_open_connection() {
     assert_eq!(server.received().len(), 1);
 }
 
-#[tokio::test]
-async fn deadlines_beyond_the_clock_are_no_panic() {
-    let server = Server::start(|connection| connection.serve("{}"));
-    let plan = post(server.url()).connect(Duration::MAX).total(Duration::MAX);
-    support::send(&transport(), plan).await.unwrap();
-}
-
 /// What a server does before it can have read anything makes hyper hand the request back. From a new connection that
 /// ends the call: another connection might fare no better, and so on for ever.
 #[tokio::test]

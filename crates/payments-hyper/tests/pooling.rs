@@ -4,8 +4,7 @@
 
 mod support;
 
-use std::collections::HashSet;
-use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::sync::{Barrier, Mutex, mpsc};
 use std::time::Duration;
 
 use payments_core::{Delivery, TransportErrorKind};
@@ -15,29 +14,6 @@ use tokio::task::JoinSet;
 
 fn transport() -> HyperTransport {
     HyperTransport::builder().build().unwrap()
-}
-
-#[tokio::test]
-async fn calls_one_after_the_other_share_a_connection() {
-    let server = Server::start(|connection| connection.serve("{}"));
-    let transport = transport();
-    for _ in 0..20 {
-        send(&transport, post(server.url())).await.unwrap();
-        send(&transport.clone(), post(server.url()).get()).await.unwrap();
-    }
-    assert_eq!((server.connections(), server.received().len()), (1, 40));
-}
-
-#[tokio::test]
-async fn two_servers_never_share_a_connection() {
-    let [first, second] = [(); 2].map(|()| Server::start(|connection| connection.serve("{}")));
-    let transport = transport();
-    for _ in 0..3 {
-        send(&transport, post(first.url())).await.unwrap();
-        send(&transport, post(second.url())).await.unwrap();
-    }
-    assert_eq!((first.connections(), second.connections()), (1, 1));
-    assert_eq!((first.received().len(), second.received().len()), (3, 3));
 }
 
 #[tokio::test]
@@ -273,63 +249,6 @@ async fn surplus_idle_connections_are_closed() {
 }
 
 #[tokio::test]
-async fn sixty_four_calls_at_once_and_one_cancelled_leave_the_others_unharmed() {
-    const CALLS: usize = 64;
-    let all_here = Arc::new(Barrier::new(CALLS + 1));
-    let cancelled = Arc::new(Barrier::new(CALLS + 1));
-    let gates = (Arc::clone(&all_here), Arc::clone(&cancelled));
-    let server = Server::start(move |connection| {
-        let request = connection.peer().read_request().unwrap();
-        gates.0.wait();
-        gates.1.wait();
-        connection.peer().answer(std::str::from_utf8(&request.body).unwrap());
-    });
-    let transport = transport();
-    let mut calls = Vec::new();
-    for number in 0..CALLS {
-        let (transport, plan) = (transport.clone(), post(server.url()).body(format!("call {number}")));
-        calls.push(tokio::spawn(async move { send(&transport, plan).await }));
-    }
-    tokio::task::spawn_blocking(move || all_here.wait()).await.unwrap();
-    calls[17].abort();
-    tokio::task::spawn_blocking(move || cancelled.wait()).await.unwrap();
-    for (number, call) in calls.into_iter().enumerate() {
-        let result = call.await;
-        if number == 17 {
-            assert!(result.unwrap_err().is_cancelled());
-        } else {
-            assert_eq!(result.unwrap().unwrap().body(), format!("call {number}").as_bytes());
-        }
-    }
-    assert_eq!(server.connections(), CALLS);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_answer_reaches_the_call_that_asked() {
-    let server = Server::start(|connection| {
-        while let Some(request) = connection.peer().read_request() {
-            connection.peer().answer(std::str::from_utf8(&request.body).unwrap());
-        }
-    });
-    let transport = transport();
-    let mut calls = JoinSet::new();
-    for caller in 0..16 {
-        let (transport, url) = (transport.clone(), server.url());
-        calls.spawn(async move {
-            for number in 0..100 {
-                let body = format!("{caller}/{number}");
-                let answer = send(&transport, post(url.clone()).body(body.clone())).await.unwrap();
-                assert_eq!(answer.body(), body.as_bytes());
-            }
-        });
-    }
-    while let Some(call) = calls.join_next().await {
-        call.unwrap();
-    }
-    assert!(server.connections() <= 16, "{}", server.connections());
-}
-
-#[tokio::test]
 async fn no_more_calls_than_allowed_are_under_way() {
     let (arrived, wait_until_arrived) = gate();
     let (answer, may_answer) = mpsc::channel::<()>();
@@ -385,50 +304,4 @@ fn a_connection_whose_runtime_is_gone_breaks_no_later_call() {
         }
     }
     assert_eq!((server.connections(), server.received().len()), (3, 6));
-}
-
-/// A server that closes idle connections at moments that no client can foresee: nothing may arrive twice, and nothing
-/// that arrived may be called not processed.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn d03_nothing_is_sent_twice_to_a_server_that_closes_at_random() {
-    const CALLERS: usize = 8;
-    const CALLS: usize = 150;
-    let server = Server::start(|connection| {
-        // Some close right after the answer, some a little later, some after one more answer.
-        let fate = connection.index() % 5;
-        for _ in 0..=fate {
-            if !connection.read_request() {
-                return;
-            }
-            connection.peer().answer("{}");
-        }
-        if fate % 2 == 1 {
-            std::thread::sleep(Duration::from_micros(50 * u64::try_from(connection.index() % 40).unwrap()));
-        }
-        if fate == 3 { connection.reset() } else { connection.close() }
-    });
-    let transport = transport();
-    let mut callers = JoinSet::new();
-    for caller in 0..CALLERS {
-        let (transport, url) = (transport.clone(), server.url());
-        callers.spawn(async move {
-            let mut not_processed = Vec::new();
-            for number in 0..CALLS {
-                let id = format!("payment {caller}/{number}");
-                match send(&transport, post(url.clone()).body(id.clone())).await {
-                    Err(error) if error.delivery() == Delivery::NotProcessed => {
-                        not_processed.push(id.into_bytes());
-                    }
-                    Ok(_) | Err(_) => {}
-                }
-            }
-            not_processed
-        });
-    }
-    let not_processed: HashSet<_> = callers.join_all().await.into_iter().flatten().collect();
-    let received: Vec<_> = server.received().into_iter().map(|request| request.body).collect();
-    let once: HashSet<_> = received.iter().cloned().collect();
-    assert_eq!(received.len(), once.len(), "something was sent twice");
-    assert!(once.is_disjoint(&not_processed), "something that arrived was called not processed");
-    assert!(server.connections() > CALLERS, "connections were closed and replaced");
 }

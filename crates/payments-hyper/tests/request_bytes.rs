@@ -71,11 +71,3 @@ async fn length_host_and_version_are_the_transports_own() {
     assert_eq!(received.header("x-twice"), ["one", "two"]);
     assert_eq!(received.body, b"{\"a\":1}");
 }
-
-#[tokio::test]
-async fn a_large_body_arrives_byte_for_byte() {
-    let server = Server::start(|connection| connection.serve("{}"));
-    let body: Vec<u8> = (0..3_000_000_u32).map(|index| index.to_le_bytes()[0]).collect();
-    send(&transport(), post(server.url()).body(body.clone())).await.unwrap();
-    assert!(server.received()[0].body == body);
-}

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use payments_core::{Delivery, Transport, TransportErrorKind};
 use payments_hyper::HyperTransport;
 use static_assertions::assert_impl_all;
-use support::{Server, post, send, send_failing};
+use support::{Server, post, send_failing};
 
 assert_impl_all!(HyperTransport: Clone, Send, Sync, std::fmt::Debug);
 
@@ -26,14 +26,6 @@ fn a_call_outside_of_a_runtime_is_not_processed() {
     let error = result.unwrap_err();
     assert_eq!((error.delivery(), error.kind()), (Delivery::NotProcessed, TransportErrorKind::Other));
     assert_eq!(server.connections(), 0);
-}
-
-#[test]
-fn a_transport_built_outside_of_a_runtime_works_within() {
-    let server = Server::start(|connection| connection.serve("{}"));
-    let transport = HyperTransport::builder().build().unwrap();
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(send(&transport, post(server.url()))).unwrap();
 }
 
 #[test]

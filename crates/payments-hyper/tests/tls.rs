@@ -185,15 +185,6 @@ async fn an_answer_cut_off_by_an_attacker_is_not_taken_for_whole() {
 }
 
 #[tokio::test]
-async fn a_large_body_arrives_whole_through_tls() {
-    let authority = Authority::new();
-    let server = serving(authority.issue("localhost").server());
-    let body: Vec<u8> = (0..1_000_000_u32).map(|index| index.to_le_bytes()[0]).collect();
-    send(&trusting(&authority), post(server.https_url()).body(body.clone())).await.unwrap();
-    assert!(server.received()[0].body == body);
-}
-
-#[tokio::test]
 async fn a_second_connection_resumes_the_session_of_the_first() {
     let authority = Authority::new();
     let resumed = Arc::new(Mutex::new(Vec::new()));
