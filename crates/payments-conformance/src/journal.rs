@@ -109,7 +109,9 @@ impl Journal {
     pub(crate) fn begun(&self) -> Vec<(usize, String)> {
         let connections = self.lock();
         let begun = connections.iter().enumerate();
-        begun.flat_map(|(index, connection)| connection.begun.iter().map(move |id| (index, id.clone()))).collect()
+        begun
+            .flat_map(|(index, connection)| connection.begun.iter().map(move |id| (index, id.clone())))
+            .collect()
     }
 
     /// Whether the server proved to the client that it did nothing with the request.

@@ -7,7 +7,6 @@
 
 mod support;
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::env;
 
@@ -299,17 +298,16 @@ fn breaks_exactly(flaw: Flaw, expected: &[&str]) {
     assert_eq!(broken, expected.iter().copied().collect(), "\n{report}");
 }
 
+/// But for HTTP/2, which this transport does not speak: `broken_http2.rs` of payments-hyper breaks those.
 #[test]
 fn every_contract_is_broken_by_some_flaw() {
-    let contracts = RefCell::new(Vec::new());
-    let nothing = check_only(&PlainStack(None), |contract| {
-        contracts.borrow_mut().push(contract.to_owned());
-        false
-    });
-    assert_eq!(nothing.verdicts().len(), 0);
-    let contracts = contracts.into_inner();
-    assert!(!contracts.is_empty());
-    for contract in contracts {
-        assert!(BROKEN_BY_A_FLAW.contains(&contract.as_str()), "nothing shows that {contract} can fail");
+    let source = include_str!("../src/contracts.rs");
+    let (_, list) = source.split_once("$arguments\n").expect("the list of contracts");
+    let (list, _) = list.split_once('}').expect("the end of the list");
+    let contracts: Vec<_> =
+        list.lines().filter_map(|line| line.trim().trim_end_matches(',').split_once("::")).collect();
+    assert!(contracts.len() > 60, "{contracts:?}");
+    for (_, contract) in contracts.into_iter().filter(|(theme, _)| *theme != "http2") {
+        assert!(BROKEN_BY_A_FLAW.contains(&contract), "nothing shows that {contract} can fail");
     }
 }
