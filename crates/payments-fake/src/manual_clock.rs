@@ -158,17 +158,14 @@ impl ManualClock {
         state.sleeps.entry(key).or_default();
         let (earliest, waker) = state.sleeps.pop_first().expect("this sleep was just entered");
         state.elapsed = state.elapsed.max(earliest.end);
-        if state.elapsed >= key.end {
-            state.sleeps.remove(&key);
-        }
-        let now = state.elapsed;
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
-        if now >= key.end {
+        if earliest == key {
             return Poll::Ready(());
         }
+        // Even if this one ends at the same time: the older one was first, and its owner has yet to look.
         context.waker().wake_by_ref();
         Poll::Pending
     }
@@ -308,6 +305,16 @@ mod tests {
         assert!(is_ready(early.as_mut()));
         assert!(is_ready(late.as_mut()));
         assert_eq!(clock.elapsed(), SECOND * 9);
+    }
+
+    #[test]
+    fn of_two_sleeps_that_end_together_the_older_is_first() {
+        let clock = ManualClock::auto();
+        let mut deadline = pin!(clock.sleep(SECOND));
+        let mut work = pin!(clock.sleep(SECOND));
+        assert!(!is_ready(work.as_mut()), "whoever waits for the older sleep acts before anybody else");
+        assert!(is_ready(deadline.as_mut()));
+        assert!(is_ready(work.as_mut()));
     }
 
     #[test]
