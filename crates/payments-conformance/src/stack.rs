@@ -1,4 +1,5 @@
 use std::future::Future;
+use std::time::Instant;
 
 use payments_core::Transport;
 
@@ -74,6 +75,11 @@ pub trait Stack: Send + Sync + 'static {
     /// What the stack can and cannot do; by default everything that HTTP/1.1 asks for.
     fn abilities(&self) -> Abilities {
         Abilities::default()
+    }
+
+    /// The time, by the clock that the transport keeps its deadlines by: the machine's, unless the stack plays it.
+    fn now(&self) -> Instant {
+        Instant::now()
     }
 
     /// What the transport's own `Debug` shows, where it has one: the kit searches it for the key and the card.

@@ -3,7 +3,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use payments_core::{Delivery, Transport};
 
@@ -101,9 +101,9 @@ impl<'a, S: Stack> Trial<'a, S> {
     pub(crate) async fn call(&self, charge: Charge) -> Result<Seen, Breach> {
         let (id, total) = (charge.id.clone(), charge.total);
         let request = charge.into_transport_request();
-        let started = Instant::now();
+        let started = self.stack.now();
         let result = self.transport.send(request).await;
-        let seen = Seen { id, result, took: started.elapsed(), total };
+        let seen = Seen { id, result, took: self.stack.now().saturating_duration_since(started), total };
         self.remember(&seen.id, seen.delivery(), seen.told());
         secrets::must_hold_no_secret(&seen.result)?;
         Ok(seen)

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Response;
+use http::{Request, Response};
 use payments_core::{
     Timer, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
@@ -30,14 +30,42 @@ use crate::{Reply, Responder};
 /// | a body beyond the cap | `BodyTooLarge`, answered, with what fits |
 #[derive(Clone)]
 pub struct FakeTransport {
-    responder: Responder,
+    peer: Peer,
     timer: Arc<dyn Timer>,
+}
+
+/// Who answers.
+#[derive(Clone)]
+enum Peer {
+    Gateway(Responder),
+    Other(Arc<dyn Fn(Request<Bytes>) -> Reply + Send + Sync>),
 }
 
 impl FakeTransport {
     pub(crate) fn new(responder: Responder) -> Self {
         let timer = Arc::new(responder.clock().clone());
-        Self { responder, timer }
+        Self { peer: Peer::Gateway(responder), timer }
+    }
+
+    /// A transport to a service of your own: what `reply` returns for a request is what the network carries back, with
+    /// deadlines, pauses and drips by `timer`.
+    ///
+    /// For whatever a [`FakeGateway`](crate::FakeGateway) would never do, bytes that break off included.
+    ///
+    /// ```
+    /// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+    /// use payments_core::{Client, Outcome};
+    /// use payments_fake::{FakeGateway, FakeTransport, ManualClock, Reply, block_on};
+    ///
+    /// let transport = FakeTransport::over(|_request| Reply::Reset, ManualClock::auto());
+    /// let client = Client::builder(FakeGateway::new().endpoint(), transport, ManualClock::auto()).build();
+    ///
+    /// let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
+    /// assert_eq!(block_on(client.process_token(&payment)).unwrap_err().outcome(), Outcome::Unknown);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn over(reply: impl Fn(Request<Bytes>) -> Reply + Send + Sync + 'static, timer: impl Timer) -> Self {
+        Self { peer: Peer::Other(Arc::new(reply)), timer: Arc::new(timer) }
     }
 
     /// The same transport by another clock than the gateway's, such as a runtime's real one.
@@ -49,11 +77,15 @@ impl FakeTransport {
     /// Carries the request there and the reply back; `partial` is what came of an answer so far.
     async fn carry(
         &self,
-        request: http::Request<Bytes>,
+        request: Request<Bytes>,
         partial: &mut Option<Response<Bytes>>,
     ) -> Result<Response<Bytes>, TransportError> {
         use TransportErrorKind as Kind;
-        match self.responder.respond(request, &*self.timer).await {
+        let reply = match &self.peer {
+            Peer::Gateway(responder) => responder.respond(request, &*self.timer).await,
+            Peer::Other(reply) => reply(request),
+        };
+        match reply {
             Reply::Answer(answer) => Ok(answer),
             Reply::Delayed { by, answer } => {
                 self.timer.sleep(by).await;
@@ -115,8 +147,12 @@ impl Transport for FakeTransport {
 
 impl fmt::Debug for FakeTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { responder, timer: _ } = self;
-        f.debug_struct("FakeTransport").field("responder", responder).finish_non_exhaustive()
+        let Self { peer, timer: _ } = self;
+        let mut shown = f.debug_struct("FakeTransport");
+        if let Peer::Gateway(responder) = peer {
+            shown.field("responder", responder);
+        }
+        shown.finish_non_exhaustive()
     }
 }
 

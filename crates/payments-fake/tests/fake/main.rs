@@ -4,6 +4,7 @@
 
 mod change_log;
 mod choices;
+mod conformance;
 mod determinism;
 mod fault_document;
 mod faults;

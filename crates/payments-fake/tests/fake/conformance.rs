@@ -1,0 +1,73 @@
+//! Does the fake transport keep what the contract of every transport says of one without sockets?
+//!
+//! It runs by a clock that jumps, so that no deadline is waited for.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use payments_conformance::{Abilities, Ability, Act, ID_HEADER, Setup, Stack};
+use payments_core::Timer as _;
+use payments_fake::{FakeTransport, ManualClock, Reply};
+
+struct FakeStack {
+    clock: ManualClock,
+}
+
+impl FakeStack {
+    fn new() -> Self {
+        Self { clock: ManualClock::auto() }
+    }
+}
+
+impl Stack for FakeStack {
+    type Transport = FakeTransport;
+
+    fn transport(&self, setup: &Setup) -> FakeTransport {
+        let script = setup.script().expect("a stack without sockets is given a script").clone();
+        let (journal, number) = (setup.journal().clone(), AtomicUsize::new(0));
+        let reply = move |request: Request<Bytes>| {
+            let act = script.act(number.fetch_add(1, Ordering::SeqCst));
+            if !matches!(act, Act::Refuse) {
+                journal.record(&request);
+            }
+            reply(act, &request)
+        };
+        FakeTransport::over(reply, self.clock.clone())
+    }
+
+    fn abilities(&self) -> Abilities {
+        let reason =
+            "it carries replies, not bytes: there is no connection that could be closed, reused or encrypted";
+        Abilities::default().without(Ability::Sockets, reason)
+    }
+
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn debug(&self, transport: &FakeTransport) -> Option<String> {
+        Some(format!("{transport:?}"))
+    }
+}
+
+/// What a network would carry back where a server acts so.
+fn reply(act: &Act, request: &Request<Bytes>) -> Reply {
+    match act {
+        Act::Echo => Reply::Answer(Response::new(request.headers()[ID_HEADER].as_bytes().to_vec().into())),
+        Act::Answer(answer) => Reply::Answer(answer.clone()),
+        Act::Close => Reply::Closed,
+        Act::Reset => Reply::Reset,
+        Act::Silence => Reply::Stalled,
+        Act::Drip { answer, bytes, every } => {
+            Reply::Drip { answer: answer.clone(), bytes: *bytes, every: *every, complete: false }
+        }
+        Act::Truncate { answer, bytes } => Reply::Truncated { answer: answer.clone(), bytes: *bytes },
+        Act::Garbage(garbage) => Reply::Garbage(garbage.clone()),
+        Act::Refuse => Reply::Refused,
+        act => panic!("the kit has learnt to act otherwise: {act:?}"),
+    }
+}
+
+payments_conformance::contract_tests!(FakeStack::new());
