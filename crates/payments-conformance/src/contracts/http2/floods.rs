@@ -27,6 +27,7 @@ pub fn a_flood_of_frames_ends_with_the_deadline(stack: &impl Stack) -> Verdict {
             let script = {
                 let (sent, payload) = (Arc::clone(&sent), payload.to_vec());
                 move |peer: &mut Peer<'_>| {
+                    peer.serve_one();
                     let Some(Request { stream, .. }) = peer.next_request() else { return };
                     if kind == kind::DATA {
                         peer.frame(kind::HEADERS, flag::END_HEADERS, stream, &header_block("200", []));
@@ -37,8 +38,11 @@ pub fn a_flood_of_frames_ends_with_the_deadline(stack: &impl Stack) -> Verdict {
                     }
                 }
             };
-            let situation = format!("reads the whole request, then sends {what} without end");
+            let situation = format!(
+                "answers a first request; of the second it reads the whole, then sends {what} without end"
+            );
             stage.served_http2(&situation, &[], script, |trial| {
+                trial.round_trip()?;
                 let seen = trial.send(trial.charge().total(SHORT))?;
                 seen.must_fail()?;
                 seen.must_not_be_not_processed()?;

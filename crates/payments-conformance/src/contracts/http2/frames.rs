@@ -128,7 +128,7 @@ pub fn no_window_for_the_body_is_unknown(stack: &impl Stack) -> Verdict {
             peer.hold();
         };
         stage.served_http2("gives no room for the body", NO_WINDOW, script, |trial| {
-            let seen = trial.send(trial.charge().total(SHORT))?;
+            let seen = trial.send(trial.charge().total(CONNECTED_BY_THEN))?;
             seen.must_be_unknown()?;
             seen.must_be_a_timeout()?;
             seen.must_end_with_the_deadline()?;
@@ -356,4 +356,6 @@ const UNKNOWN_KIND: u8 = 0xfa;
 const LONG_BODY: u32 = 100_000;
 
 const SHORT: Duration = Duration::from_millis(500);
+/// A deadline that is waited for, by a call that has to connect first.
+const CONNECTED_BY_THEN: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_secs(5);

@@ -138,11 +138,15 @@ fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
     }
     let highest = under_way.iter().map(|request| request.stream).max().unwrap_or(1);
     let last = u32::try_from(random.below(u64::from(highest) + 1)).unwrap_or(0);
-    peer.goaway(last, if random.below(4) == 0 { code::ENHANCE_YOUR_CALM } else { code::NO_ERROR });
-    match random.below(4) {
-        0 => _ = peer.end(Conversation::close),
-        1 => _ = peer.end(Conversation::reset),
-        2 => {
+    let fate = random.below(6);
+    // Some go without a word.
+    if fate >= 2 {
+        peer.goaway(last, if random.below(4) == 0 { code::ENHANCE_YOUR_CALM } else { code::NO_ERROR });
+    }
+    match fate {
+        0 | 2 => _ = peer.end(Conversation::close),
+        1 | 3 => _ = peer.end(Conversation::reset),
+        4 => {
             for request in under_way.iter().filter(|request| request.stream <= last) {
                 peer.echo(request);
             }
@@ -164,6 +168,6 @@ const CALLERS: usize = 16;
 const LONG_ENOUGH: Duration = Duration::from_secs(8);
 
 /// A deadline that is reached only where a server says goodbye and nothing else.
-const SHORT: Duration = Duration::from_millis(500);
+const SHORT: Duration = Duration::from_secs(3);
 /// A deadline that is never reached, unless a call is forgotten.
 const LONG: Duration = Duration::from_secs(10);
