@@ -1,7 +1,7 @@
 //! HTTP/2, where many requests share a connection and a server has more ways to end one: of those, one alone is proof
 //! that the request was not processed.
 //!
-//! For stacks with [`Ability::Http2`](crate::Ability::Http2), over TLS, with a server that offers nothing else.
+//! For stacks with [`Ability::Http2`], over TLS, with a server that offers nothing else.
 
 mod floods;
 mod frames;
