@@ -19,6 +19,7 @@ use payments_tests::DeafPort;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rcgen::CertifiedKey;
+use socket2::{Domain, Socket, Type};
 
 use crate::calls::{Call, nobodys};
 use crate::requests::{APPROVED, payer, token};
@@ -52,9 +53,10 @@ async fn every_call_is_not_processed(client: &Client) -> &'static str {
 
 #[tokio::test]
 async fn d02_where_nobody_listens_nothing_is_processed() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = nobody.local_addr().unwrap();
-    drop(nobody);
+    // Bound, so that nobody else takes the port meanwhile, and not listening: whoever connects is refused.
+    let nobody = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    nobody.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    let address = nobody.local_addr().unwrap().as_socket().unwrap();
     for scheme in ["http", "https"] {
         let client = client(&format!("{scheme}://{address}/api"), &transport());
         assert_eq!(every_call_is_not_processed(&client).await, "connect");
