@@ -64,8 +64,9 @@ impl CustomerRecord {
 
     /// Replaces every field that holds one of these secrets, the secrets of the request that it answers.
     ///
-    /// The other fields as [`OtherFields::redact_echoes`] does it. Of those that the interface has, a text with fewer than
-    /// twelve digits and whatever was readable as something else than a text are left alone.
+    /// The other fields as [`OtherFields::redact_echoes`] does it. Of those that the interface has, whatever was
+    /// readable as something else than a text is left alone, and so is a text with fewer than twelve digits, unless it
+    /// is an identifier and a secret stands in it as it was sent.
     pub fn redact_echoes(&mut self, secrets: &[&str]) {
         let Self {
             customer_id,
@@ -81,18 +82,8 @@ impl CustomerRecord {
             other,
         } = self;
         redact_echoes(
-            [
-                customer_id,
-                customer_name,
-                email,
-                phone_number,
-                country_id,
-                country_code,
-                address,
-                city,
-                postal_code,
-                state_id,
-            ],
+            [customer_id, country_id, state_id],
+            [customer_name, email, phone_number, country_code, address, city, postal_code],
             secrets,
         );
         other.redact_echoes(secrets);

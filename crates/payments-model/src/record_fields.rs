@@ -92,10 +92,16 @@ impl<'a> RecordMembers<'a> {
 /// Replaces each field that holds one of a request's secrets; see [`OtherFields::redact_echoes`].
 ///
 /// Every answer has these fields, and to prepare a search for secrets in them would cost more than to read the record. So
-/// nothing is searched but what is in a wrong shape, and texts with so many digits that a card or an account can be among
-/// them.
-pub(crate) fn redact_echoes<const COUNT: usize>(fields: [&mut dyn MayEcho; COUNT], secrets: &[&str]) {
-    let suspects = fields.into_iter().filter(|field| field.is_suspect());
+/// nothing is searched but what is in a wrong shape, texts with so many digits that a card or an account can be among
+/// them, and of the `codes` also texts in which a secret stands as it was sent. What the others say an account may well
+/// say as well, such as the name of its holder, and it is wanted.
+pub(crate) fn redact_echoes<'a, const CODES: usize, const OTHERS: usize>(
+    codes: [&'a mut dyn MayEcho; CODES],
+    others: [&'a mut dyn MayEcho; OTHERS],
+    secrets: &[&str],
+) {
+    let codes = codes.into_iter().filter(|field| field.is_suspect() || field.holds_plainly(secrets));
+    let suspects = codes.chain(others.into_iter().filter(|field| field.is_suspect()));
     let mut searched = None;
     for field in suspects {
         field.redact_echo(searched.get_or_insert_with(|| Secrets::new(secrets, SHORTEST_ECHO)));
@@ -105,6 +111,9 @@ pub(crate) fn redact_echoes<const COUNT: usize>(fields: [&mut dyn MayEcho; COUNT
 /// A field in which the service may have put something of the request.
 pub(crate) trait MayEcho {
     fn is_suspect(&self) -> bool;
+
+    /// Whether one of these stands in it as it is.
+    fn holds_plainly(&self, secrets: &[&str]) -> bool;
 
     fn redact_echo(&mut self, secrets: &Secrets);
 }
@@ -121,6 +130,11 @@ impl<T: WireValue> MayEcho for Field<T> {
         }
     }
 
+    fn holds_plainly(&self, secrets: &[&str]) -> bool {
+        let text = self.value().and_then(WireValue::text);
+        text.is_some_and(|text| secrets.iter().any(|secret| stands_plainly_in(text, secret)))
+    }
+
     fn redact_echo(&mut self, secrets: &Secrets) {
         let is_echo = match self {
             Self::Absent | Self::Null => false,
@@ -131,6 +145,13 @@ impl<T: WireValue> MayEcho for Field<T> {
             *self = Self::Unreadable(RawJson::redacted());
         }
     }
+}
+
+/// Looks at each place once, without the preparation that pays only for longer texts.
+fn stands_plainly_in(text: &str, secret: &str) -> bool {
+    let secret = secret.as_bytes();
+    secret.len() >= SHORTEST_ECHO
+        && text.as_bytes().windows(secret.len()).any(|window| window.eq_ignore_ascii_case(secret))
 }
 
 /// Of a card number; few texts have as many.

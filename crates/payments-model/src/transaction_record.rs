@@ -115,9 +115,10 @@ impl TransactionRecord {
 
     /// Replaces every field that holds one of these secrets, the secrets of the request that it answers.
     ///
-    /// The other fields as [`OtherFields::redact_echoes`] does it. Of those that the interface has, a text with fewer than
-    /// twelve digits and whatever was readable as something else than a text are left alone. So is the
-    /// identifier, which is what a payment is found by.
+    /// The other fields as [`OtherFields::redact_echoes`] does it. Of those that the interface has, whatever was
+    /// readable as something else than a text is left alone, and so is a text with fewer than twelve digits, unless it
+    /// is the card number or the status and a secret stands in it as it was sent. The identifier is left alone too, which is
+    /// what a payment is found by.
     pub fn redact_echoes(&mut self, secrets: &[&str]) {
         let Self {
             transaction_id: _,
@@ -138,10 +139,10 @@ impl TransactionRecord {
             other,
         } = self;
         redact_echoes(
+            [card_number, status],
             [
                 base_amount,
                 amount,
-                card_number,
                 billing_email,
                 billing_customer_name,
                 billing_address,
@@ -152,7 +153,6 @@ impl TransactionRecord {
                 billing_country_code,
                 billing_phone_number,
                 transaction_type,
-                status,
             ],
             secrets,
         );

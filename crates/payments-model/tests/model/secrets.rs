@@ -277,6 +277,34 @@ fn d62_echoes_are_taken_out_of_every_field_and_nothing_else_is() {
 }
 
 #[test]
+fn d62_a_secret_with_few_digits_is_taken_out_of_card_number_and_status() {
+    for (secret, echo) in
+        [("sk_live_51H", "key SK_LIVE_51H"), ("000123456", "acct 000123456."), ("51H8Q", "51H8Q")]
+    {
+        let json = json!({ "TransactionId": "t", "Status": echo });
+        let mut record: TransactionRecord = serde_json::from_value(json).unwrap();
+        record.redact_echoes(&[secret, "987"]);
+        let expected = json!({ "TransactionId": "t", "Status": "[redacted]" });
+        assert_eq!(serde_json::to_value(&record).unwrap(), expected, "{secret}");
+    }
+    let json = json!({ "TransactionId": "t", "CardNumber": "sk_live_51H", "Status": "A51H8Q" });
+    let mut record: TransactionRecord = serde_json::from_value(json).unwrap();
+    record.redact_echoes(&["sk_live_51H", "51H8Q"]);
+    assert!(!format!("{record:?}").contains("sk_live"), "{record:?}");
+    let status = record.status.value().map(String::as_str);
+    assert_eq!(status, Some("A51H8Q"), "a short secret within a word may be chance");
+}
+
+#[test]
+fn d62_what_an_account_and_its_payer_have_in_common_is_kept() {
+    let json =
+        json!({ "TransactionId": "t", "BillingCustomerName": "Ada Lovelace", "BillingCity": "Springfield" });
+    let mut record: TransactionRecord = serde_json::from_value(json.clone()).unwrap();
+    record.redact_echoes(&["Ada Lovelace", "Springfield"]);
+    assert_eq!(serde_json::to_value(&record).unwrap(), json);
+}
+
+#[test]
 fn d62_an_escaped_secret_name_is_a_secret_name() {
     let record: TransactionRecord =
         serde_json::from_str(r#"{"TransactionId":"t","C\u0076v":"987","x":{"\u0043vv":987}}"#).unwrap();
