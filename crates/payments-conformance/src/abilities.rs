@@ -13,7 +13,8 @@ pub enum Ability {
     /// It reaches real sockets. A stack without it plays [`Setup::script`](crate::Setup::script) itself, and the
     /// contracts that need a real server do not apply.
     Sockets,
-    /// It speaks HTTP/2 to a server that offers it. The only ability that has to be switched on.
+    /// It speaks HTTP/2 to a server that offers it, where [`Setup::wants_http2`](crate::Setup::wants_http2) says so; it
+    /// offers HTTP/1.1 beside it. The only ability that has to be switched on.
     Http2,
 }
 

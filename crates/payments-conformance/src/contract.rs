@@ -58,14 +58,8 @@ impl Contract {
         let figures = Mutex::new(Vec::new());
         let mut verdict = None;
         for scheme in schemes {
-            let stage = Stage {
-                stack,
-                contract: &self,
-                scheme,
-                authority: Authority::new(),
-                figures: &figures,
-                http2: self.needs.contains(&Ability::Http2),
-            };
+            let stage =
+                Stage { stack, contract: &self, scheme, authority: Authority::new(), figures: &figures };
             // A panic anywhere in the transport is a breach, and the next contract is still to be checked.
             let broken = match catch_unwind(AssertUnwindSafe(|| body(&stage))) {
                 Ok(Ok(())) => continue,
@@ -93,18 +87,24 @@ impl Contract {
     }
 }
 
-/// HTTP/2 is offered within TLS alone, and without sockets there is no difference.
+/// Over which a contract is checked. HTTP/2 is offered within TLS alone, and without sockets there is no difference.
 fn schemes(abilities: &Abilities, needs: &[Ability]) -> Vec<Scheme> {
     if abilities.missing(Ability::Sockets).is_some() {
         return vec![Scheme::Http];
     }
+    let speaks = |ability| abilities.missing(ability).is_none();
+    let needs = |ability| needs.contains(&ability);
     let mut schemes = Vec::new();
-    let tls_alone = needs.contains(&Ability::Https) || needs.contains(&Ability::Http2);
-    if !tls_alone && abilities.missing(Ability::PlainHttp).is_none() {
+    if speaks(Ability::PlainHttp) && !needs(Ability::Https) && !needs(Ability::Http2) {
         schemes.push(Scheme::Http);
     }
-    if abilities.missing(Ability::Https).is_none() && !needs.contains(&Ability::PlainHttp) {
+    if speaks(Ability::Https) && !needs(Ability::PlainHttp) && !needs(Ability::Http2) {
         schemes.push(Scheme::Https);
+    }
+    // What needs a server of sockets says byte by byte what it does, in the words of HTTP/1.1.
+    if speaks(Ability::Https) && speaks(Ability::Http2) && (needs(Ability::Http2) || !needs(Ability::Sockets))
+    {
+        schemes.push(Scheme::Http2);
     }
     schemes
 }
@@ -119,6 +119,8 @@ fn message(panic: &(dyn std::any::Any + Send)) -> &str {
 pub(crate) enum Scheme {
     Http,
     Https,
+    /// `https` with a server that speaks HTTP/2 and nothing else.
+    Http2,
 }
 
 impl std::fmt::Display for Scheme {
@@ -126,6 +128,7 @@ impl std::fmt::Display for Scheme {
         f.write_str(match self {
             Self::Http => "http",
             Self::Https => "https",
+            Self::Http2 => "HTTP/2",
         })
     }
 }
@@ -137,7 +140,6 @@ pub(crate) struct Stage<'a, S> {
     pub(crate) scheme: Scheme,
     pub(crate) authority: Authority,
     figures: &'a Mutex<Vec<String>>,
-    http2: bool,
 }
 
 impl<S: Stack> Stage<'_, S> {
@@ -168,6 +170,17 @@ impl<S: Stack> Stage<'_, S> {
             return self.conclude(situation, Trial::new(self.stack, transport, None, journal, url), body);
         }
         let number = AtomicUsize::new(0);
+        if self.scheme == Scheme::Http2 {
+            let script = move |peer: &mut Peer<'_>| {
+                while let Some(request) = peer.next_request() {
+                    let act = script.act(number.fetch_add(1, Ordering::SeqCst));
+                    if !peer.play(act, &request) {
+                        return;
+                    }
+                }
+            };
+            return self.served_http2(situation, &[], script, body);
+        }
         self.served(
             situation,
             move |connection| {
@@ -241,7 +254,7 @@ impl<S: Stack> Stage<'_, S> {
         let port = server.port();
         match self.scheme {
             Scheme::Http => format!("http://127.0.0.1:{port}/api/v1/public"),
-            Scheme::Https => format!("https://localhost:{port}/api/v1/public"),
+            Scheme::Https | Scheme::Http2 => format!("https://localhost:{port}/api/v1/public"),
         }
     }
 
@@ -249,7 +262,7 @@ impl<S: Stack> Stage<'_, S> {
         Setup {
             authority_pem: self.authority.pem(),
             authority_der: self.authority.der(),
-            http2: self.http2,
+            http2: self.scheme == Scheme::Http2,
             script,
             journal,
         }
@@ -261,6 +274,11 @@ impl<S: Stack> Stage<'_, S> {
         self.figures.lock().unwrap_or_else(PoisonError::into_inner).push(figure);
     }
 
+    /// Whether requests arrive in the words of HTTP/1.1.
+    pub(crate) fn speaks_http1(&self) -> bool {
+        self.scheme != Scheme::Http2 && !self.lacks(Ability::Sockets)
+    }
+
     /// Whether the stack has declared that it cannot do this.
     pub(crate) fn lacks(&self, ability: Ability) -> bool {
         self.stack.abilities().missing(ability).is_some()
@@ -270,6 +288,7 @@ impl<S: Stack> Stage<'_, S> {
         match self.scheme {
             Scheme::Http => Greeting::Plain,
             Scheme::Https => Greeting::Tls(self.authority.server()),
+            Scheme::Http2 => self.http2_greeting(),
         }
     }
 

@@ -4,6 +4,7 @@ mod frame;
 mod windows;
 
 use std::collections::{HashMap, VecDeque};
+use std::thread;
 
 use http::Response;
 use loona_hpack::Decoder;
@@ -12,6 +13,7 @@ pub(crate) use self::frame::{LARGEST, code, flag, frame, header_block, kind, lit
 use self::windows::Windows;
 use crate::conversation::Conversation;
 use crate::received::Received;
+use crate::script::Act;
 
 /// One connection that speaks HTTP/2, seen from the server.
 ///
@@ -136,6 +138,42 @@ impl<'a> Peer<'a> {
     /// Answers with the id of the request, so that a caller can tell whether the answer is its own.
     pub(crate) fn echo(&mut self, request: &Request) -> bool {
         self.answer(request.stream, &Response::new(request.received.id()))
+    }
+
+    /// Plays one act of a script on the request that was just read; `false` if the connection is of no more use.
+    pub(crate) fn play(&mut self, act: &Act, request: &Request) -> bool {
+        let stream = request.stream;
+        match act {
+            Act::Echo => self.echo(request),
+            Act::Answer(answer) => self.answer(stream, answer),
+            // The others on the connection are none the worse for it.
+            Act::Silence => true,
+            Act::Drip { answer, bytes, every } => {
+                let last = answer.body().len().saturating_sub(1);
+                let mut goes_on = self.head(stream, answer, 0);
+                for piece in answer.body()[..last].chunks(*bytes) {
+                    thread::sleep(*every);
+                    goes_on = goes_on && self.data(stream, piece, false);
+                    if !goes_on {
+                        return false;
+                    }
+                }
+                true
+            }
+            Act::Truncate { answer, bytes } => {
+                self.head(stream, answer, 0);
+                self.data(stream, &answer.body()[..*bytes], false);
+                !self.end(Conversation::close)
+            }
+            Act::Garbage(garbage) => {
+                self.connection.write(garbage);
+                self.hold();
+                false
+            }
+            Act::Reset => !self.end(Conversation::reset),
+            // Nobody listens where all is refused, and no script refuses one request after another.
+            Act::Close | Act::Refuse => !self.end(Conversation::close),
+        }
     }
 
     /// Sends a whole answer with a `content-length`; `false` once the client takes no more of it.
@@ -320,6 +358,7 @@ fn received(connection: usize, fields: Vec<(Vec<u8>, Vec<u8>)>) -> Received {
         match name.as_slice() {
             b":method" => received.method = text(),
             b":path" => received.target = text(),
+            b":scheme" => {}
             // What HTTP/1.1 calls it.
             b":authority" => received.headers.push(("host".to_owned(), value)),
             _ => received.headers.push((String::from_utf8_lossy(&name).into_owned(), value)),

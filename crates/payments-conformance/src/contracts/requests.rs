@@ -7,7 +7,7 @@ use crate::charge::Charge;
 use crate::contract::Contract;
 use crate::received::Received;
 use crate::script::{Act, answer};
-use crate::{Ability, Stack, Verdict};
+use crate::{Stack, Verdict};
 
 /// The server compares a payment with what the transport was asked to send.
 ///
@@ -24,7 +24,7 @@ pub fn a_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
             seen.must_be_its_own()?;
             trial.must_have_arrived_once(&seen.id)?;
             for received in trial.journal().received() {
-                must_be_the_same(&charge, &received, !stage.lacks(Ability::Sockets))?;
+                must_be_the_same(&charge, &received, stage.speaks_http1())?;
             }
             Ok(())
         })
@@ -69,7 +69,7 @@ pub fn a_large_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
             seen.must_be_its_own()?;
             trial.must_have_arrived_once(&seen.id)?;
             for received in trial.journal().received() {
-                must_be_the_same(&charge, &received, !stage.lacks(Ability::Sockets))?;
+                must_be_the_same(&charge, &received, stage.speaks_http1())?;
             }
             Ok(())
         })
@@ -129,7 +129,7 @@ fn must_have_nothing_added(sent: &Charge, received: &Received) -> Result<(), Bre
     Ok(())
 }
 
-fn must_be_the_same(sent: &Charge, received: &Received, over_the_wire: bool) -> Result<(), Breach> {
+fn must_be_the_same(sent: &Charge, received: &Received, over_http1: bool) -> Result<(), Breach> {
     let request = sent.request();
     let differs = |what: &str, received: &str, sent: &str| {
         Err(Breach::new(format!("{what} arrived as {received}; it should have been {sent}")))
@@ -159,7 +159,7 @@ fn must_be_the_same(sent: &Charge, received: &Received, over_the_wire: bool) -> 
         let length = |body: &[u8]| format!("{} bytes", body.len());
         return differs("the body", &format!("other {}", length(&received.body)), &length(request.body()));
     }
-    if over_the_wire { must_be_framed_once(sent, received) } else { Ok(()) }
+    if over_http1 { must_be_framed_once(sent, received) } else { Ok(()) }
 }
 
 fn must_be_framed_once(sent: &Charge, received: &Received) -> Result<(), Breach> {
