@@ -37,8 +37,28 @@
 //! `--nocapture` (or `--success-output immediate` with nextest) shows the figures of those that are kept. [`check`]
 //! gives the same as one value, a [`Report`].
 //!
-//! What a stack cannot do at all, such as interrupting a blocking call, it declares in its [`Abilities`] with a reason,
-//! and the report shows it.
+//! One mistake breaks many contracts. A test harness sorts them by name; mend them in the order of [`contracts`], where
+//! those about requests and answers come before those that build on them. A story names the contract that was being
+//! checked, but the first line of it may be about what is owed in every situation.
+//!
+//! # What a stack cannot do
+//!
+//! It declares that in [`Stack::abilities`], with a reason:
+//!
+//! ```
+//! use payments_conformance::{Abilities, Ability};
+//!
+//! # fn declared() -> Abilities {
+//! Abilities::default()
+//!     .without(Ability::Https, "TLS is spoken by a proxy on the same machine")
+//!     .without(Ability::Cancel, "a blocking call cannot be interrupted")
+//! # }
+//! # let _ = declared();
+//! ```
+//!
+//! The contracts that need it do not apply then, and their tests pass. So does the test of a contract that is broken
+//! and declared as a [`deviation`](Abilities::deviation). A green test run says nothing of either: keep its output with
+//! `--nocapture`, or read the [`Report`], where each has a line of its own.
 //!
 //! # How it works
 //!
