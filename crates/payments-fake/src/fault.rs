@@ -28,6 +28,19 @@ use payments_core::OperationName;
 /// # What the client is told, and what the ledger says
 ///
 #[doc = include_str!("../docs/fault-table.md")]
+///
+/// # What a test of a program then asserts of a payment
+///
+/// | the outcome | what the program should do | the ledger when it has done that |
+/// |---|---|---|
+/// | `Ok` | book the payment | charged once |
+/// | `NotProcessed` | send it again, or tell the payer that nothing was charged | charged once, or nothing |
+/// | `Rejected` | tell the payer that the answer is no, and not send the same again | nothing, but for the service that lies |
+/// | `Unknown` | not send it again, and leave it to reconciliation | charged once or nothing, as the phase says; never twice |
+///
+/// [`Ledger::assert_charged_once`](crate::Ledger::assert_charged_once) and
+/// [`Ledger::assert_nothing_charged`](crate::Ledger::assert_nothing_charged) say so. Of a fault in the phase `late` ask
+/// once before it is delivered and once after.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "a fault does nothing until it is armed"]
 pub struct Fault {
