@@ -144,7 +144,7 @@ impl Exchange {
         };
         let mut body = Vec::new();
         let read = self.body(&mut stream, &framing, &mut body);
-        if self.has(Flaw::MixesUpAnswers) && body.starts_with(b"charge-") && body.ends_with(b"17") {
+        if self.has(Flaw::MixesUpAnswers) && body.starts_with(b"charge-") && body.ends_with(b"7") {
             body = b"charge-00018".to_vec();
         }
         let is_clean = stream.unread.is_empty() || self.has(Flaw::TakesWhatIsThere);
