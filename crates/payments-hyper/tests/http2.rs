@@ -1,11 +1,11 @@
-//! What does an HTTP/2 server prove when it fails?
+//! How does HTTP/2 differ here, beside what the contract of every transport asks?
 
 #![cfg(all(feature = "http2", any(feature = "ring", feature = "aws-lc-rs")))]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod support;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -16,10 +16,6 @@ use payments_hyper::HyperTransport;
 use support::{Authority, Conversation, Server, post, send, send_failing};
 use tokio::task::JoinSet;
 
-/// A deadline that is waited for. Long enough for a request to arrive on a busy machine.
-const SHORT: Duration = Duration::from_secs(1);
-/// A deadline that is never reached, unless something hangs.
-const AMPLE: Duration = Duration::from_secs(20);
 const SOON: Duration = Duration::from_secs(20);
 
 const DATA: u8 = 0;
@@ -143,78 +139,6 @@ fn server(script: impl Fn(Frames<'_>, usize) + Send + Sync + 'static) -> (Server
     (server, transport)
 }
 
-/// The evidence after `fate` befell a request that was read whole, on a new connection and on one that has served.
-async fn evidence(total: Duration, fate: fn(&mut Frames<'_>, u32)) -> [Delivery; 2] {
-    let mut evidence = Vec::new();
-    for served_before in [0, 1] {
-        let (read, requests) = mpsc::channel();
-        let (server, transport) = server(move |mut frames, _| {
-            for _ in 0..served_before {
-                let (stream, body) = frames.next_request().unwrap();
-                frames.answer(stream, &body);
-            }
-            while let Some((stream, body)) = frames.next_request() {
-                read.send(body).unwrap();
-                fate(&mut frames, stream);
-            }
-        });
-        for _ in 0..served_before {
-            send(&transport, post(server.https_url())).await.unwrap();
-        }
-        let (delivery, ..) =
-            send_failing(&transport, post(server.https_url()).total(total).body("a charge")).await;
-        assert_eq!(server.connections(), 1, "it is tried once");
-        drop(transport);
-        assert_eq!(requests.try_iter().collect::<Vec<_>>(), [b"a charge"], "it is sent once");
-        evidence.push(delivery);
-    }
-    [evidence[0], evidence[1]]
-}
-
-#[tokio::test]
-async fn d04_refused_stream_is_not_processed() {
-    let refused = |frames: &mut Frames<'_>, stream| frames.reset(stream, REFUSED_STREAM);
-    assert_eq!(evidence(AMPLE, refused).await, [Delivery::NotProcessed; 2]);
-}
-
-#[tokio::test]
-async fn d04_any_other_reset_is_unknown() {
-    let internal_error = |frames: &mut Frames<'_>, stream| frames.reset(stream, INTERNAL_ERROR);
-    assert_eq!(evidence(AMPLE, internal_error).await, [Delivery::Unknown; 2]);
-    let cancel = |frames: &mut Frames<'_>, stream| frames.reset(stream, CANCEL);
-    assert_eq!(evidence(AMPLE, cancel).await, [Delivery::Unknown; 2]);
-}
-
-#[tokio::test]
-async fn d04_goaway_is_unknown_even_where_it_promises_that_nothing_was_processed() {
-    let goaway = |frames: &mut Frames<'_>, _| frames.goaway(0);
-    assert_eq!(evidence(AMPLE, goaway).await, [Delivery::Unknown; 2]);
-}
-
-#[tokio::test]
-async fn d03_read_then_closed_is_unknown() {
-    let closed = |frames: &mut Frames<'_>, _| {
-        // The client sees the end of TLS records in the middle of everything.
-        frames.connection.peer().shut_down();
-    };
-    assert_eq!(evidence(AMPLE, closed).await, [Delivery::Unknown; 2]);
-}
-
-#[tokio::test]
-async fn d23_silence_ends_with_the_total_deadline_as_unknown() {
-    assert_eq!(evidence(SHORT, |_, _| ()).await, [Delivery::Unknown; 2]);
-}
-
-#[tokio::test]
-async fn a_reset_after_the_head_is_answered_even_if_it_says_refused() {
-    let late = |frames: &mut Frames<'_>, stream| {
-        frames.head(stream);
-        frames.write(DATA, 0, stream, b"half");
-        frames.reset(stream, REFUSED_STREAM);
-    };
-    assert_eq!(evidence(AMPLE, late).await, [Delivery::Answered(StatusCode::OK); 2]);
-}
-
 #[tokio::test]
 async fn d65_a_body_over_the_cap_is_kept_up_to_it_and_given_up() {
     let (given_up, codes) = mpsc::channel();
@@ -233,32 +157,6 @@ async fn d65_a_body_over_the_cap_is_kept_up_to_it_and_given_up() {
     assert_eq!(error.partial().unwrap().body(), "abcde");
     let code = tokio::task::spawn_blocking(move || codes.recv_timeout(SOON)).await.unwrap();
     assert_eq!(code, Ok(CANCEL));
-}
-
-#[tokio::test]
-async fn d22_a_dropped_call_resets_its_stream_and_harms_no_other() {
-    let (arrived, wait_until_arrived) = mpsc::channel();
-    let (given_up, codes) = mpsc::channel();
-    let (server, transport) = server(move |mut frames, _| {
-        while let Some(event) = frames.next() {
-            match event {
-                Event::Request(_, body) if body == b"to be dropped" => arrived.send(()).unwrap(),
-                Event::Request(stream, body) => drop(frames.answer(stream, &body)),
-                Event::Reset(code) => given_up.send(code).unwrap(),
-            }
-        }
-    });
-    let call = tokio::spawn({
-        let (transport, plan) = (transport.clone(), post(server.https_url()).body("to be dropped"));
-        async move { send(&transport, plan).await }
-    });
-    tokio::task::spawn_blocking(move || wait_until_arrived.recv_timeout(SOON)).await.unwrap().unwrap();
-    call.abort();
-    assert!(call.await.unwrap_err().is_cancelled());
-    let code = tokio::task::spawn_blocking(move || codes.recv_timeout(SOON)).await.unwrap();
-    assert_eq!(code, Ok(CANCEL));
-    let answer = send(&transport, post(server.https_url()).body("another")).await.unwrap();
-    assert_eq!((answer.body().as_ref(), server.connections()), (b"another".as_slice(), 1));
 }
 
 #[tokio::test]
@@ -323,58 +221,6 @@ async fn http_1_1_is_spoken_to_a_server_that_knows_no_other_and_without_leave_to
     send(&builder().build().unwrap(), post(both.https_url())).await.unwrap();
     assert_eq!((http1.received().len(), both.received().len()), (1, 1));
 }
-
-/// A server that ends its connections at moments that no client can foresee, in three ways.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn d04_nothing_is_sent_twice_to_a_server_that_ends_at_random() {
-    const CALLERS: usize = 8;
-    const CALLS: usize = 100;
-    let journal = Arc::new(Mutex::new(Vec::new()));
-    let received = Arc::clone(&journal);
-    let (server, transport) = server(move |mut frames, index| {
-        let mut last = 0;
-        for _ in 0..10 + index % 7 {
-            let Some((stream, body)) = frames.next_request() else { return };
-            received.lock().unwrap().push(body);
-            frames.answer(stream, b"{}");
-            last = stream;
-        }
-        match index % 3 {
-            0 => frames.connection.close(),
-            1 => frames.connection.reset(),
-            _ => {
-                frames.goaway(last);
-                // What still arrives is processed all the same, as real servers were seen to do.
-                while let Some((stream, body)) = frames.next_request() {
-                    received.lock().unwrap().push(body);
-                    frames.answer(stream, b"{}");
-                }
-            }
-        }
-    });
-    let mut callers = JoinSet::new();
-    for caller in 0..CALLERS {
-        let (transport, url) = (transport.clone(), server.https_url());
-        callers.spawn(async move {
-            let mut not_processed = Vec::new();
-            for number in 0..CALLS {
-                let id = format!("payment {caller}/{number}");
-                let result = send(&transport, post(url.clone()).body(id.clone())).await;
-                if result.is_err_and(|error| error.delivery() == Delivery::NotProcessed) {
-                    not_processed.push(id.into_bytes());
-                }
-            }
-            not_processed
-        });
-    }
-    let not_processed: HashSet<_> = callers.join_all().await.into_iter().flatten().collect();
-    let received = journal.lock().unwrap().clone();
-    let once: HashSet<_> = received.iter().cloned().collect();
-    assert_eq!(received.len(), once.len(), "something was sent twice");
-    assert!(once.is_disjoint(&not_processed), "something that arrived was called not processed");
-    assert!(server.connections() > 10, "connections were ended and replaced");
-}
-
 /// Everything that is traced on this thread, at every level.
 #[derive(Clone, Default)]
 struct Traced(Arc<Mutex<String>>);
