@@ -1,7 +1,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::authority::Authority;
 use crate::breach::Breach;
@@ -18,22 +18,31 @@ pub(crate) struct Contract {
     name: &'static str,
     why: &'static str,
     needs: Vec<Ability>,
+    alone: bool,
 }
+
+/// Held by every contract that is being checked: alone by those that would take the memory of another for their own.
+static PROCESS: RwLock<()> = RwLock::new(());
 
 impl Contract {
     /// A contract that needs a real server.
     pub(crate) fn new(name: &'static str, why: &'static str) -> Self {
-        Self { name, why, needs: vec![Ability::Sockets] }
+        Self { name, why, needs: vec![Ability::Sockets], alone: false }
     }
 
     /// A contract whose server can be played from a [`Script`] by a stack without sockets.
     pub(crate) fn as_data(name: &'static str, why: &'static str) -> Self {
-        Self { name, why, needs: Vec::new() }
+        Self { name, why, needs: Vec::new(), alone: false }
     }
 
     pub(crate) fn needs(mut self, ability: Ability) -> Self {
         self.needs.push(ability);
         self
+    }
+
+    /// Of the kit's contracts no other is checked in this process meanwhile.
+    pub(crate) fn alone(self) -> Self {
+        Self { alone: true, ..self }
     }
 
     /// Checks the contract over every scheme that the stack speaks.
@@ -55,6 +64,8 @@ impl Contract {
             let reason = "the stack speaks neither http nor https".to_owned();
             return Verdict::broken(self.name, reason, Vec::new());
         }
+        let _alone = self.alone.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
+        let _beside = (!self.alone).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
         let figures = Mutex::new(Vec::new());
         let mut verdict = None;
         for scheme in schemes {
