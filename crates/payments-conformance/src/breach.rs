@@ -13,6 +13,14 @@ impl Breach {
         Self { text: text.into(), is_story: false }
     }
 
+    /// Says that it befell the call after this one, which is what the contract is about.
+    pub(crate) fn after(self, before: Option<&str>) -> Self {
+        match before {
+            None => self,
+            Some(id) => Self { text: format!("of the call after {id}: {}", self.text), ..self },
+        }
+    }
+
     /// Adds what surrounded it, unless that was done already.
     pub(crate) fn told(self, story: impl FnOnce(&str) -> String) -> Self {
         if self.is_story { self } else { Self { text: story(&self.text), is_story: true } }

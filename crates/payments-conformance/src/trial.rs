@@ -152,15 +152,23 @@ impl<'a, S: Stack> Trial<'a, S> {
 
     /// A payment that the server answers with its id. The next may find a connection that has served before.
     pub(crate) fn round_trip(&self) -> Result<(), Breach> {
-        self.send(self.charge().total(NOT_LONG))?.must_be_its_own()?;
+        let before = self.last_id();
+        let seen = self.send(self.charge().total(NOT_LONG))?;
+        seen.must_be_its_own().map_err(|breach| breach.after(before.as_deref()))?;
         Ok(())
+    }
+
+    /// The call that ended last.
+    fn last_id(&self) -> Option<String> {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.last().map(|call| call.id.clone())
     }
 
     /// A payment after one that ended badly: it gets its own answer, and not on the connection of the other.
     pub(crate) fn follow_up(&self, after: &Seen) -> Result<(), Breach> {
         let next = self.send(self.charge().total(NOT_LONG))?;
         self.must_be_on_different_connections(&after.id, &next.id)?;
-        next.must_be_its_own()?;
+        next.must_be_its_own().map_err(|breach| breach.after(Some(&after.id)))?;
         Ok(())
     }
 
