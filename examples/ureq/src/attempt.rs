@@ -131,18 +131,21 @@ impl Attempt {
 
     /// Nothing is written from now on, and a thread that waits on the socket is freed.
     pub(crate) fn end(&self) {
-        let mut state = self.state();
-        state.ended = true;
-        // Still under the lock, so that it cannot be let go in between.
-        if let Some(socket) = state.socket.take().and_then(|socket| socket.upgrade()) {
-            socket.shutdown();
-        }
+        self.state().end();
     }
 
     /// The same, because a deadline has passed.
     pub(crate) fn expire(&self) {
-        self.state().expired = true;
-        self.end();
+        self.state().expire();
+    }
+
+    /// The same, unless a write of the request was begun.
+    pub(crate) fn expire_unless_sent(&self) {
+        // Under one lock: a write that began in between would be a good payment cut off.
+        let mut state = self.state();
+        if state.stage != Stage::MayBeSent {
+            state.expire();
+        }
     }
 
     pub(crate) fn stage(&self) -> Stage {
@@ -167,8 +170,27 @@ impl Attempt {
     }
 }
 
+impl State {
+    fn expire(&mut self) {
+        self.expired = true;
+        self.end();
+    }
+
+    /// Called under the lock, so that the socket cannot be let go in between.
+    fn end(&mut self) {
+        self.ended = true;
+        if let Some(socket) = self.socket.take().and_then(|socket| socket.upgrade()) {
+            socket.shutdown();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
     use payments_core::Delivery;
 
     use super::*;
@@ -177,6 +199,51 @@ mod tests {
 
     impl ShutdownHandle for Nobody {
         fn shutdown(&self) {}
+    }
+
+    /// Whether it was shut down.
+    #[derive(Default)]
+    struct Socket(AtomicBool);
+
+    impl ShutdownHandle for Socket {
+        fn shutdown(&self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn the_connect_deadline_ends_no_call_whose_write_was_begun() {
+        let socket = Arc::new(Socket::default());
+        let handle: Weak<dyn ShutdownHandle> = Arc::downgrade(&(Arc::clone(&socket) as _));
+        // Either may be first, but whoever is first decides for both.
+        for _ in 0..2000 {
+            let attempt = Attempt::starting_now(Deadlines::default());
+            let both = Barrier::new(2);
+            let write = thread::scope(|scope| {
+                let write = scope.spawn(|| {
+                    both.wait();
+                    attempt.begin_write(&handle)
+                });
+                both.wait();
+                attempt.expire_unless_sent();
+                write.join().expect("it does not panic")
+            });
+            assert_eq!(write.is_ok(), !attempt.is_ended());
+            assert_eq!(attempt.is_expired(), attempt.is_ended());
+        }
+        assert!(!socket.0.load(Ordering::SeqCst), "a payment that was being written was cut off");
+    }
+
+    #[test]
+    fn the_connect_deadline_frees_a_thread_that_is_still_in_a_handshake() {
+        let socket = Arc::new(Socket::default());
+        let handle: Weak<dyn ShutdownHandle> = Arc::downgrade(&(Arc::clone(&socket) as _));
+        let attempt = Attempt::starting_now(Deadlines::default());
+        attempt.begin_connecting();
+        attempt.hold(&handle).expect("the call has not ended");
+        attempt.expire_unless_sent();
+        assert!(socket.0.load(Ordering::SeqCst));
+        attempt.begin_write(&handle).expect_err("the call has ended");
     }
 
     #[test]

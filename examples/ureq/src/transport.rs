@@ -87,9 +87,7 @@ impl Transport for UreqTransport {
         let _dropped = EndOnDrop(&attempt);
         let mut result = before(connect, &mut answered).await;
         if result.is_none() {
-            if attempt.stage() != Stage::MayBeSent {
-                attempt.expire();
-            }
+            attempt.expire_unless_sent();
             result = before(total, &mut answered).await;
         }
         if result.is_none() {
