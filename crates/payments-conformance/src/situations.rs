@@ -52,6 +52,23 @@ impl<S: Stack> Stage<'_, S> {
         })
     }
 
+    /// The same for the second payment: the connection stands by then, so its deadline need not be long enough to make
+    /// one on a slow machine.
+    pub(crate) fn second_meets(
+        &self,
+        what: &str,
+        fate: impl Fn(&mut Conversation, &Received) + Send + Sync + 'static,
+        prepare: impl Fn(Charge) -> Charge,
+        judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
+    ) -> Result<(), Breach> {
+        let what = format!("answers a first request; with the second it {what}");
+        self.served(&what, nth_then_echo(1, fate), |trial| {
+            trial.round_trip()?;
+            let seen = trial.send(prepare(trial.charge()))?;
+            judge(trial, &seen)
+        })
+    }
+
     /// Bytes that are sent as the answer to one payment, after which the connection is left open.
     pub(crate) fn first_is_sent(
         &self,
@@ -72,10 +89,18 @@ impl<S: Stack> Stage<'_, S> {
 pub(crate) fn first_then_echo(
     fate: impl Fn(&mut Conversation, &Received) + Send + Sync + 'static,
 ) -> impl Fn(&mut Conversation) + Send + Sync + 'static {
+    nth_then_echo(0, fate)
+}
+
+/// The request of all connections that comes after so many others meets `fate`; the rest of what comes is echoed.
+fn nth_then_echo(
+    before: usize,
+    fate: impl Fn(&mut Conversation, &Received) + Send + Sync + 'static,
+) -> impl Fn(&mut Conversation) + Send + Sync + 'static {
     let requests = AtomicUsize::new(0);
     move |connection| {
         while let Some(request) = connection.read_request() {
-            if requests.fetch_add(1, Ordering::SeqCst) == 0 {
+            if requests.fetch_add(1, Ordering::SeqCst) == before {
                 fate(connection, &request);
             } else if !connection.echo(&request) {
                 return;
@@ -116,5 +141,9 @@ impl Counter {
 /// A deadline that healthy exchanges do not come near, and that others do not have to wait long for.
 pub(crate) const NOT_LONG: Duration = Duration::from_secs(5);
 
-/// A deadline that is waited for: long enough for a request to arrive on a busy machine.
+/// A deadline that is waited for: long enough for a request to arrive on a busy machine over a connection that stands.
 pub(crate) const SHORT: Duration = Duration::from_millis(700);
+
+/// One that is waited for where the connection has to be made first, with TLS: a call that had no connection by then would
+/// rightly be called not processed, and prove nothing.
+pub(crate) const CONNECTED_BY_THEN: Duration = Duration::from_secs(2);

@@ -111,7 +111,7 @@ pub fn endless_interim_answers_end_with_the_deadline(stack: &impl Stack) -> Verd
             while connection.write(&many) {}
         };
         let what = "sends interim answers without end";
-        stage.first_meets(
+        stage.second_meets(
             what,
             fate,
             |charge| charge.total(SHORT),
@@ -145,7 +145,7 @@ pub fn an_absurd_length_reserves_no_memory(stack: &impl Stack) -> Verdict {
             let what = format!("announces more than any machine holds: {head:?}");
             // Without a cap of use, so that nothing but the transport's own care protects it.
             let without_cap = |charge: Charge| charge.total(SHORT).cap(usize::MAX / 2);
-            stage.first_meets(&what, fate, without_cap, |_, seen| {
+            stage.second_meets(&what, fate, without_cap, |_, seen| {
                 seen.must_be_cut_off(StatusCode::OK)?;
                 Ok(())
             })?;

@@ -4,7 +4,7 @@ use crate::charge::CARD_NUMBER;
 use crate::contract::Contract;
 use crate::conversation::Conversation;
 use crate::received::Received;
-use crate::situations::SHORT;
+use crate::situations::NOT_LONG;
 use crate::{Stack, Verdict};
 
 /// The server sends the card number back wherever an answer has room for it, and breaks the answer.
@@ -31,7 +31,7 @@ pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
                 connection.write(&answer);
                 connection.close();
             };
-            stage.first_meets(&what, fate, |charge| charge.total(SHORT), |_, seen| {
+            stage.first_meets(&what, fate, |charge| charge.total(NOT_LONG), |_, seen| {
                 seen.must_not_be_not_processed()?;
                 Ok(())
             })?;
