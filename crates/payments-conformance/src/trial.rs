@@ -234,9 +234,10 @@ impl<'a, S: Stack> Trial<'a, S> {
             )));
         }
         let calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let only = only_sender(&calls, &unfinished);
         let lie = calls.iter().find(|call| {
             call.delivery == Some(Delivery::NotProcessed)
-                && transmissions.contains_key(&call.id)
+                && (transmissions.contains_key(&call.id) || only == Some(call.id.as_str()))
                 && !journal.has_disowned(&call.id)
         });
         match lie {
@@ -271,6 +272,15 @@ impl<'a, S: Stack> Trial<'a, S> {
     }
 }
 
+/// The call whose request a server saw the beginning of, even if it was too little to have the id in it: where one call
+/// alone was made, it is that one's.
+fn only_sender<'a>(calls: &'a [Call], unfinished: &[(usize, Vec<u8>)]) -> Option<&'a str> {
+    let [call] = calls else { return None };
+    // A request begins with a letter, and the handshake of TLS, which is no request, does not.
+    let is_request = |bytes: &[u8]| bytes.first().is_some_and(u8::is_ascii_alphabetic);
+    unfinished.iter().any(|(_, bytes)| is_request(bytes)).then_some(call.id.as_str())
+}
+
 /// The id in the beginning of a request, if it has come.
 fn id_in(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
@@ -284,3 +294,19 @@ const GRACE: Duration = Duration::from_secs(4);
 
 /// Longer than any deadline of a contract.
 const LONGEST: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_byte_is_of_the_only_call_that_was_made() {
+        let call = |id: &str| Call { id: id.to_owned(), delivery: None, told: String::new() };
+        let (one, two) = ([call("charge-00001")], [call("charge-00001"), call("charge-00002")]);
+        let beginning = [(0, b"P".to_vec())];
+        assert_eq!(only_sender(&one, &beginning), Some("charge-00001"));
+        assert_eq!(only_sender(&two, &beginning), None, "it may be of either");
+        assert_eq!(only_sender(&one, &[]), None);
+        assert_eq!(only_sender(&one, &[(0, b"\x16\x03\x01".to_vec())]), None, "that is a TLS handshake");
+    }
+}
