@@ -42,6 +42,28 @@ impl DeafPort {
         Self { listener, fillers: Vec::new() }
     }
 
+    /// TCP connections are refused: nobody listens, and nobody else can take the port meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If no port is free.
+    pub fn refusing() -> Self {
+        Self::refusing_at(SocketAddr::from(([127, 0, 0, 1], 0)))
+    }
+
+    /// The same at the address of a server that is gone.
+    ///
+    /// # Panics
+    ///
+    /// If somebody listens there.
+    pub fn refusing_at(address: SocketAddr) -> Self {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).expect("a socket");
+        // Connections of the server that was there may not have ended yet.
+        socket.set_reuse_address(true).expect("it can be asked");
+        socket.bind(&address.into()).expect("nobody listens there");
+        Self { listener: socket.into(), fillers: Vec::new() }
+    }
+
     /// Where it is.
     ///
     /// # Panics
@@ -67,6 +89,8 @@ impl DeafPort {
                     assert!(is_handshake(&came), "it was sent: {:?}", String::from_utf8_lossy(&came));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // It refuses.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => return,
                 Err(error) => panic!("it cannot be asked: {error}"),
             }
         }

@@ -2,8 +2,8 @@
 //!
 //! Never: every call is `NotProcessed`, and nothing of a request reached anybody.
 
-use std::io::{ErrorKind, Read};
-use std::net::{SocketAddr, TcpListener};
+use std::io::Read;
+use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
@@ -19,7 +19,6 @@ use payments_tests::DeafPort;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rcgen::CertifiedKey;
-use socket2::{Domain, Socket, Type};
 
 use crate::calls::{Call, nobodys};
 use crate::requests::{APPROVED, payer, token};
@@ -53,10 +52,8 @@ async fn every_call_is_not_processed(client: &Client) -> &'static str {
 
 #[tokio::test]
 async fn d02_where_nobody_listens_nothing_is_processed() {
-    // Bound, so that nobody else takes the port meanwhile, and not listening: whoever connects is refused.
-    let nobody = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    nobody.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
-    let address = nobody.local_addr().unwrap().as_socket().unwrap();
+    let nobody = DeafPort::refusing();
+    let address = nobody.address();
     for scheme in ["http", "https"] {
         let client = client(&format!("{scheme}://{address}/api"), &transport());
         assert_eq!(every_call_is_not_processed(&client).await, "connect");
@@ -205,16 +202,10 @@ async fn dead_pool(sandbox: Sandbox, gateway: &FakeGateway, transport: &HyperTra
     Call::Customer.make(&client, &nobodys()).await.unwrap();
     gateway.clear_requests();
     sandbox.shutdown().await.unwrap();
-    assert_nobody_listens(address);
+    let _nobody = DeafPort::refusing_at(address);
     let error = call.make(&client, &nobodys()).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotProcessed, "{call:?}: {error:#}");
     assert_nothing_came(gateway);
-}
-
-#[track_caller]
-fn assert_nobody_listens(address: SocketAddr) {
-    let refused = std::net::TcpStream::connect(address).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
 }
 
 /// What is wrong by itself is refused here: a request when it is built, an id when it is to stand in a path.
