@@ -1,11 +1,13 @@
 use std::time::Duration;
 
 use http::{Response, StatusCode};
+use payments_core::Delivery;
 
 use super::{contract, echo_all, new_and_reused, unknown_and_once};
 use crate::breach::Breach;
 use crate::conversation::Conversation;
 use crate::http2::{Event, LARGEST, Peer, Request, code, flag, header_block, kind, literal, setting};
+use crate::seen::Seen;
 use crate::{Stack, Verdict};
 
 /// The server answers with 100, 103 and 103 again before the final status.
@@ -153,20 +155,32 @@ pub fn calls_beyond_the_stream_limit_wait(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server allows no request at all.
+/// The server allows no request at all, and answers none but the first of its first connection, which may have been
+/// sent before the client had read that.
 ///
-/// The call ends by its total deadline, with no answer. It is not `NotProcessed` if the server saw any of it.
+/// The first call is answered or fails; the second fails, without a claim that it was answered. Both end by their total
+/// deadline. Neither is `NotProcessed` if the server saw any of it, and the second is not sent where the first was.
 pub fn a_server_that_allows_no_stream_is_given_up(stack: &impl Stack) -> Verdict {
     let why = "the call would otherwise wait for ever in a queue that nobody sees";
     contract("a_server_that_allows_no_stream_is_given_up", why).check(stack, |stage| {
-        stage.served_http2("allows no stream", NO_STREAM, echo_all, |trial| {
-            // The first request of a connection may overtake the settings, and is served.
-            trial.send(trial.charge().total(SHORT))?.must_end_by_the_deadline()?;
-            let seen = trial.send(trial.charge().total(SHORT))?;
-            if let Some(delivery) = seen.delivery() {
-                stage.figure(format!("Delivery::{delivery:?}"));
+        let script = |peer: &mut Peer<'_>| {
+            if peer.index() == 0 {
+                peer.serve_one();
             }
-            seen.must_end_by_the_deadline()
+            peer.hold();
+        };
+        stage.served_http2("allows no stream", NO_STREAM, script, |trial| {
+            let first = trial.send(trial.charge().total(SHORT))?;
+            first.must_end_by_the_deadline()?;
+            match &first.result {
+                Ok(_) => _ = first.must_be_its_own()?,
+                Err(_) => must_claim_no_answer(&first)?,
+            }
+            let second = trial.send(trial.charge().total(SHORT))?;
+            must_claim_no_answer(&second)?;
+            second.must_end_by_the_deadline()?;
+            stage.figure(format!("Delivery::{:?}", second.must_fail()?.delivery()));
+            trial.must_be_on_different_connections(&first.id, &second.id)
         })
     })
 }
@@ -186,12 +200,9 @@ pub fn a_server_that_sends_no_settings_is_given_up(stack: &impl Stack) -> Verdic
         let what = "completes the TLS handshake and never sends its settings";
         stage.served_with(stage.http2_greeting(), what, script, |trial| {
             let seen = trial.send(trial.charge().connect(SHORT).total(SHORT))?;
-            let delivery = seen.must_fail()?.delivery();
-            if matches!(delivery, payments_core::Delivery::Answered(_)) {
-                return Err(seen.breach("an error that claims no answer"));
-            }
+            must_claim_no_answer(&seen)?;
             seen.must_end_by_the_deadline()?;
-            stage.figure(format!("Delivery::{delivery:?}"));
+            stage.figure(format!("Delivery::{:?}", seen.must_fail()?.delivery()));
             Ok(())
         })
     })
@@ -339,6 +350,14 @@ pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &impl Stack) -> Ve
         }
         Ok(())
     })
+}
+
+/// The call failed, and does not say that the server answered.
+fn must_claim_no_answer(seen: &Seen) -> Result<(), Breach> {
+    match seen.must_fail()?.delivery() {
+        Delivery::Answered(_) => Err(seen.breach("an error that claims no answer")),
+        _ => Ok(()),
+    }
 }
 
 /// What a server does to a stream in the middle of its answer.
