@@ -1,3 +1,5 @@
+use crate::contracts::NAMES;
+
 /// Something that a stack may not be able to do, for a reason that it has to give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -7,6 +9,10 @@ pub enum Ability {
     /// It speaks `https://`. A stack without it is checked over plain http alone.
     Https,
     /// A dropped call ends at once and closes its connection. A call that blocks a thread usually cannot.
+    ///
+    /// To lack it is no leave to block `send` itself: a blocking client makes its calls on threads of their own, so
+    /// that the thread which polls them goes on. See
+    /// [`a_call_does_not_block_its_thread`](crate::contracts::environment::a_call_does_not_block_its_thread).
     Cancel,
     /// It uses a connection for more than one call.
     Reuse,
@@ -60,10 +66,27 @@ impl Abilities {
     /// Declares that the stack breaks the contract of this name, and why that is borne.
     ///
     /// The contract is checked all the same. If it is broken, the report says so with the reason and the test passes; if
-    /// it is kept, the test fails, so that no excuse outlives its cause. Whoever declares a deviation takes the risk to
-    /// the money that the contract's documentation names: say so in the stack's own documentation.
+    /// it is kept, or does not apply, the test fails, so that no excuse outlives its cause. Whoever declares a deviation
+    /// takes the risk to the money that the contract's documentation names: say so in the stack's own documentation.
+    ///
+    /// It covers what the contract demands, and not what is owed in [every situation](crate::contracts): a request that
+    /// is sent twice, a wrong `NotProcessed`, a secret that is shown, a panic and a call that never ends break the
+    /// contract all the same.
+    ///
+    /// # Panics
+    ///
+    /// If no contract has this name.
+    #[track_caller]
     pub fn deviation(mut self, contract: impl Into<String>, reason: impl Into<String>) -> Self {
-        self.deviations.push((contract.into(), reason.into()));
+        let contract = contract.into();
+        if !NAMES.contains(&contract.as_str()) {
+            let nearest = NAMES.iter().max_by_key(|name| common_words(name, &contract)).unwrap_or(&"");
+            panic!(
+                "a deviation is declared from `{contract}`, and no contract has that name; the nearest is `{nearest}`, \
+                 and the module `payments_conformance::contracts` has them all"
+            );
+        }
+        self.deviations.push((contract, reason.into()));
         self
     }
 
@@ -75,4 +98,13 @@ impl Abilities {
     pub(crate) fn deviation_of(&self, contract: &str) -> Option<&str> {
         self.deviations.iter().find(|(name, _)| name == contract).map(|(_, reason)| reason.as_str())
     }
+}
+
+/// How much of the contract's name is in a misspelt one: the letters of the words that both have, less those of others.
+fn common_words(name: &str, misspelt: &str) -> isize {
+    let letters = |one: &str, other: &str, both: bool| -> isize {
+        let words = one.split('_').filter(|word| other.split('_').any(|it| it == *word) == both);
+        words.map(|word| isize::try_from(word.len()).unwrap_or(0)).sum()
+    };
+    2 * letters(name, misspelt, true) - letters(name, misspelt, false)
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::authority::Authority;
-use crate::breach::Breach;
+use crate::breach::{Breach, PANICS};
 use crate::conversation::Conversation;
 use crate::http2::Peer;
 use crate::proxy_child::ProxyChild;
@@ -57,44 +57,67 @@ impl Contract {
             return Verdict::not_applicable(self.name, reason);
         }
         if let Some(reason) = self.needs.iter().find_map(|ability| abilities.missing(*ability)) {
-            return Verdict::not_applicable(self.name, reason.to_owned());
+            let verdict = Verdict::not_applicable(self.name, reason.to_owned());
+            return match abilities.deviation_of(self.name) {
+                None => verdict,
+                Some(deviation) => verdict.excused(deviation),
+            };
         }
         let schemes = schemes(&abilities, &self.needs);
         if schemes.is_empty() {
-            let reason = "the stack speaks neither http nor https".to_owned();
+            let reason = if abilities.missing(Ability::Http2).is_none() {
+                "the stack speaks HTTP/2 but not https, which is the only way that the kit offers it"
+            } else {
+                "the stack speaks neither http nor https"
+            };
+            let reason = reason.to_owned();
             return Verdict::broken(self.name, reason, Vec::new());
         }
         let _alone = self.alone.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
         let _beside = (!self.alone).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
         let figures = Mutex::new(Vec::new());
-        let mut verdict = None;
+        let mut broken = None;
         for scheme in schemes {
             let stage =
                 Stage { stack, contract: &self, scheme, authority: Authority::new(), figures: &figures };
-            // A panic anywhere in the transport is a breach, and the next contract is still to be checked.
-            let broken = match catch_unwind(AssertUnwindSafe(|| body(&stage))) {
-                Ok(Ok(())) => continue,
-                Ok(Err(breach)) => breach.to_string(),
-                Err(panic) => {
-                    format!(
-                        "`{}` is broken over {scheme}: something panicked: {}",
-                        self.name,
-                        message(&*panic)
-                    )
-                }
-            };
-            verdict = Some(broken);
-            break;
+            // The next contract is still to be checked.
+            let kept = catch_unwind(AssertUnwindSafe(|| body(&stage))).unwrap_or_else(|panic| {
+                Err(panicked(&*panic)
+                    .told(|breach| stage.story("was not reached", breach, "nothing", "no call was made")))
+            });
+            if let Err(breach) = kept {
+                broken = Some(breach);
+                break;
+            }
         }
         let figures = figures.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let verdict = match verdict {
-            None => Verdict::kept(self.name, figures),
-            Some(story) => Verdict::broken(self.name, story, figures),
-        };
-        match abilities.deviation_of(self.name) {
-            None => verdict,
-            Some(reason) => verdict.excused(reason),
+        let deviation = abilities.deviation_of(self.name);
+        match (broken, deviation) {
+            (None, None) => Verdict::kept(self.name, figures),
+            (None, Some(reason)) => Verdict::kept(self.name, figures).excused(reason),
+            (Some(breach), Some(reason)) if breach.is_owed() => {
+                let story = format!(
+                    "{breach}\n  deviation:      the one that is declared (\"{reason}\") covers what this contract \
+                     demands; this is owed in every situation"
+                );
+                Verdict::broken(self.name, story, figures)
+            }
+            (Some(breach), None) => Verdict::broken(self.name, breach.to_string(), figures),
+            (Some(breach), Some(reason)) => {
+                Verdict::broken(self.name, breach.to_string(), figures).excused(reason)
+            }
         }
+    }
+
+    /// How a stack declares that it cannot do what the contract needs; `None` where that is nothing to be declared.
+    fn declaration(&self) -> Option<String> {
+        // A stack has sockets or has not, and it speaks HTTP/2 only if it says so.
+        let declared = |ability: &&Ability| !matches!(ability, Ability::Sockets | Ability::Http2);
+        let ability = self.needs.iter().find(declared)?;
+        Some(format!(
+            "if the stack cannot do this at all, declare it: \
+             `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
+        ))
     }
 }
 
@@ -118,6 +141,10 @@ fn schemes(abilities: &Abilities, needs: &[Ability]) -> Vec<Scheme> {
         schemes.push(Scheme::Http2);
     }
     schemes
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Breach {
+    Breach::owed(format!("something panicked: {}", message(panic)), PANICS)
 }
 
 fn message(panic: &(dyn std::any::Any + Send)) -> &str {
@@ -310,26 +337,38 @@ impl<S: Stack> Stage<'_, S> {
         body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
     ) -> Result<(), Breach> {
         let journal = trial.journal().clone();
-        let kept = body(&trial);
+        let kept =
+            catch_unwind(AssertUnwindSafe(|| body(&trial))).unwrap_or_else(|panic| Err(panicked(&*panic)));
         let told = trial.told();
-        kept.and_then(|()| trial.finish())
-            .map_err(|breach| breach.told(|found| self.story(situation, found, &journal.to_string(), &told)))
+        let finished =
+            catch_unwind(AssertUnwindSafe(|| trial.finish())).unwrap_or_else(|panic| Err(panicked(&*panic)));
+        let outcome = match (kept, finished) {
+            // What is owed in every situation weighs more than what the contract demands, and no deviation covers it.
+            (Err(breach), Err(owed)) if !breach.is_owed() && owed.is_owed() => Err(owed),
+            (kept, finished) => kept.and(finished),
+        };
+        outcome.map_err(|breach| {
+            breach.told(|breach| {
+                let told = told.about(&breach.to_string(), &journal);
+                self.story(situation, breach, &journal.to_string(), &told)
+            })
+        })
     }
 
-    fn story(&self, situation: &str, found: &str, journal: &str, told: &str) -> String {
-        let indented = |text: &str| text.replace('\n', "\n                  ");
-        format!(
-            "{found}\n\
-             \n  contract:       `{}`, over {}\
-             \n  the server:     {situation}\
-             \n  its journal:    {}\
-             \n  the transport:  {}\
-             \n  why:            {}",
-            self.contract.name,
-            self.scheme,
-            indented(journal),
-            indented(told),
-            self.contract.why,
-        )
+    fn story(&self, situation: &str, breach: &Breach, journal: &str, told: &str) -> String {
+        let over = format!("`{}`, over {}", self.contract.name, self.scheme);
+        let why = breach.why().unwrap_or(self.contract.why);
+        let declaration = self.contract.declaration().filter(|_| !breach.is_owed());
+        let fields = [("contract", over.as_str()), ("the server", situation), ("its journal", journal)];
+        let beside = breach.lines().iter().map(|(name, text)| (*name, text.as_str()));
+        let after = [("the transport", told), ("why", why)];
+        let declared = declaration.iter().map(|text| ("otherwise", text.as_str()));
+        let mut story = format!("{breach}\n");
+        for (name, text) in fields.into_iter().chain(beside).chain(after).chain(declared) {
+            let name = format!("{name}:");
+            story.extend(["\n  ", &name, &" ".repeat(16_usize.saturating_sub(name.len()))]);
+            story.push_str(&text.replace('\n', "\n                  "));
+        }
+        story
     }
 }

@@ -87,6 +87,7 @@ macro_rules! __each_contract {
             connections::five_thousand_payments_arrive_at_most_once,
             environment::the_proxy_of_the_environment_is_ignored,
             environment::no_runtime_is_no_panic,
+            environment::a_call_does_not_block_its_thread,
             secrecy::what_comes_back_shows_no_secret,
             http2::refused_stream_is_not_processed,
             http2::refused_stream_after_the_head_is_answered,
@@ -128,6 +129,17 @@ macro_rules! __check_each {
         )*
     };
 }
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __name_each {
+    ({ $($nothing:tt)* } $($theme:ident :: $contract:ident,)*) => {
+        &[$(stringify!($contract)),*]
+    };
+}
+
+/// Every contract's name.
+pub(crate) const NAMES: &[&str] = __each_contract!(__name_each {});
 
 pub(crate) fn check_each(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Vec<Verdict> {
     let mut verdicts = Vec::new();

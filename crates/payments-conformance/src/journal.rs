@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use crate::charge::ID_HEADER;
 use crate::received::Received;
 
 /// What reached the server: every whole request, and of any other what came of it, connection by connection.
@@ -98,6 +99,18 @@ impl Journal {
         requests.filter(|request| request.has_id(id)).map(|request| request.connection).collect()
     }
 
+    /// On which connections, counted from 1, the whole of a request of this id came or a part of it.
+    pub(crate) fn connections_of(&self, id: &str) -> Vec<usize> {
+        let connections = self.lock();
+        let has_it = |connection: &Connection| {
+            connection.requests.iter().any(|request| request.has_id(id))
+                || connection.begun.iter().any(|begun| begun == id)
+                || id_in(&connection.beginning).is_some_and(|begun| begun == id)
+        };
+        let numbered = connections.iter().enumerate().filter(|(_, connection)| has_it(connection));
+        numbered.map(|(index, _)| index + 1).collect()
+    }
+
     /// What came of requests that did not arrive whole, and on which connection.
     pub(crate) fn unfinished(&self) -> Vec<(usize, Vec<u8>)> {
         let connections = self.lock();
@@ -123,6 +136,19 @@ impl Journal {
         // Each change is whole, so a poisoned journal can still be read.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// So many of these, in the singular where it is one.
+pub(crate) fn counted(count: usize, of: &str) -> String {
+    format!("{count} {of}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The id in the beginning of a request, if it has come.
+pub(crate) fn id_in(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
+    let (_, rest) = text.split_once(&format!("{ID_HEADER}:"))?;
+    let (id, _) = rest.split_once("\r\n")?;
+    Some(id.trim().to_owned())
 }
 
 /// More than this tells a reader nothing: what a breach is about names its connections itself.
@@ -164,7 +190,7 @@ impl fmt::Display for Journal {
             }
         }
         if connections.len() > SHOWN_CONNECTIONS {
-            write!(f, "\nand {} more connections", connections.len() - SHOWN_CONNECTIONS)?;
+            write!(f, "\nand {} more", counted(connections.len() - SHOWN_CONNECTIONS, "connection"))?;
         }
         Ok(())
     }

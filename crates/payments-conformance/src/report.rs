@@ -7,7 +7,9 @@ use crate::{Stack, Verdict};
 /// For a report, or for a test that a transport known to be broken is found out. In a test suite of your own
 /// [`contract_tests!`](crate::contract_tests) is better: it makes a named test of each contract.
 ///
-/// It takes half a minute or so for each of http and https, most of it spent waiting for deadlines.
+/// It takes half a minute or so for each of http and https, most of it spent waiting for deadlines, and
+/// longer where the stack has HTTP/2, which has contracts and deadlines of its own. One contract, that of the proxy, can only be checked on the thread of a
+/// `#[test]`, which it runs again in a process of its own.
 pub fn check(stack: &impl Stack) -> Report {
     check_only(stack, |_contract| true)
 }

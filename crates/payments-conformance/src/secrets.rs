@@ -2,7 +2,7 @@ use std::error::Error as StdError;
 
 use payments_core::{TransportError, TransportResponse};
 
-use crate::breach::Breach;
+use crate::breach::{Breach, SHOWS_A_SECRET};
 use crate::charge::{API_KEY, CARD_NUMBER};
 
 /// Everything that a program may print of a call's result must be free of the key and the card.
@@ -26,7 +26,8 @@ pub(crate) fn must_be_absent(place: &str, text: &str) -> Result<(), Breach> {
     for (name, secret) in [("card number", CARD_NUMBER), ("API key", API_KEY)] {
         let shown = text.contains(secret) || encodings(secret).iter().any(|code| dense.contains(code));
         if shown {
-            return Err(Breach::new(format!("{place} shows the {name}; it should show nothing of it")));
+            let found = format!("{place} shows the {name}; it should show nothing of it");
+            return Err(Breach::owed(found, SHOWS_A_SECRET));
         }
     }
     Ok(())

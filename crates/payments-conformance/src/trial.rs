@@ -1,15 +1,16 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use payments_core::{Delivery, Transport};
 
-use crate::breach::Breach;
-use crate::charge::{AMPLE, Charge, ID_HEADER};
+use crate::breach::{Breach, CALLED_UNSENT, HANGS, SENT_TWICE};
+use crate::charge::{AMPLE, Charge};
 use crate::join_all::join_all;
+use crate::journal::{counted, id_in};
 use crate::secrets;
 use crate::seen::Seen;
 use crate::server::Server;
@@ -33,7 +34,8 @@ pub(crate) struct Trial<'a, S: Stack> {
 struct Call {
     id: String,
     delivery: Option<Delivery>,
-    told: String,
+    /// `None` until it has ended.
+    told: Option<String>,
 }
 
 impl<'a, S: Stack> Trial<'a, S> {
@@ -78,7 +80,11 @@ impl<'a, S: Stack> Trial<'a, S> {
     /// Makes one call and waits for its end.
     pub(crate) fn send(&self, charge: Charge) -> Result<Seen, Breach> {
         let patience = charge.total.min(AMPLE) + GRACE;
-        self.block_on_for(patience, self.call(charge))?
+        let hung = format!(
+            "{} had not ended after {patience:.1?}, and its total deadline was {:.1?}",
+            charge.id, charge.total
+        );
+        self.block_on_for(patience, &hung, self.call(charge))?
     }
 
     /// Makes many calls at once and waits for all of them.
@@ -101,6 +107,7 @@ impl<'a, S: Stack> Trial<'a, S> {
     pub(crate) async fn call(&self, charge: Charge) -> Result<Seen, Breach> {
         let (id, total) = (charge.id.clone(), charge.total);
         let request = charge.into_transport_request();
+        self.calls().push(Call { id: id.clone(), delivery: None, told: None });
         let started = self.stack.now();
         let result = self.transport.send(request).await;
         let seen = Seen { id, result, took: self.stack.now().saturating_duration_since(started), total };
@@ -111,17 +118,19 @@ impl<'a, S: Stack> Trial<'a, S> {
 
     /// Runs a future in the stack's runtime. If it does not end, the server does, and the contract is broken.
     pub(crate) fn block_on<T: Send>(&self, future: impl Future<Output = T> + Send) -> Result<T, Breach> {
-        self.block_on_for(LONGEST, future)
+        let hung = format!("no call had ended for {LONGEST:.1?}, longer than any deadline of this contract");
+        self.block_on_for(LONGEST, &hung, future)
     }
 
     fn block_on_for<T: Send>(
         &self,
         patience: Duration,
+        found: &str,
         future: impl Future<Output = T> + Send,
     ) -> Result<T, Breach> {
         let hung = Switch::default();
         let (ended, wait_for_end) = mpsc::channel::<()>();
-        let ended_calls = || self.calls.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let ended_calls = || self.calls().iter().filter(|call| call.told.is_some()).count();
         let bite = hung.clone();
         let watchdog = move || {
             let mut before = ended_calls();
@@ -143,9 +152,7 @@ impl<'a, S: Stack> Trial<'a, S> {
             let output = self.stack.block_on(unless(&hung, future));
             drop(ended);
             output.ok_or_else(|| {
-                Breach::new(format!(
-                    "a call had not ended after {patience:.1?}, long after its deadline; every call must end"
-                ))
+                Breach::owed(format!("{found}; every call must end, at the latest with its deadline"), HANGS)
             })
         })
     }
@@ -160,8 +167,12 @@ impl<'a, S: Stack> Trial<'a, S> {
 
     /// The call that ended last.
     fn last_id(&self) -> Option<String> {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.last().map(|call| call.id.clone())
+        self.calls().iter().rev().find(|call| call.told.is_some()).map(|call| call.id.clone())
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Vec<Call>> {
+        // Each change is whole, so what was remembered before a panic can still be told.
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A payment after one that ended badly: it gets its own answer, and not on the connection of the other.
@@ -172,13 +183,22 @@ impl<'a, S: Stack> Trial<'a, S> {
         Ok(())
     }
 
-    /// The request reached the server whole, and once.
-    pub(crate) fn must_have_arrived_once(&self, id: &str) -> Result<(), Breach> {
+    /// The request did not reach the server a second time.
+    pub(crate) fn must_have_arrived_at_most_once(&self, id: &str) -> Result<(), Breach> {
         let copies = self.journal.carriers_of(id).len();
-        if copies == 1 {
+        if copies < 2 {
             return Ok(());
         }
-        Err(Breach::new(format!("{id} arrived {copies} times; it should have arrived once")))
+        Err(Breach::owed(format!("{id} arrived {copies} times; it should have arrived once"), SENT_TWICE))
+    }
+
+    /// The request reached the server whole, and once.
+    pub(crate) fn must_have_arrived_once(&self, id: &str) -> Result<(), Breach> {
+        self.must_have_arrived_at_most_once(id)?;
+        if self.journal.carriers_of(id).is_empty() {
+            return Err(Breach::new(format!("{id} did not arrive; it should have arrived once")));
+        }
+        Ok(())
     }
 
     /// So many connections were made.
@@ -187,7 +207,8 @@ impl<'a, S: Stack> Trial<'a, S> {
         if connections == times {
             return Ok(());
         }
-        Err(Breach::new(format!("{connections} connections were made; it should have been {times}: {why}")))
+        let made = counted(connections, "connection");
+        Err(Breach::new(format!("the transport made {made}; it should have been {times}: {why}")))
     }
 
     /// Two calls must not have been carried by the same connection.
@@ -227,13 +248,14 @@ impl<'a, S: Stack> Trial<'a, S> {
             transmissions.entry(id).or_default().push(connection + 1);
         }
         if let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) {
-            return Err(Breach::new(format!(
+            let found = format!(
                 "{id} was sent {} times, on the connections {connections:?}; a transport must send a request once, \
                  whatever happens to it",
                 connections.len()
-            )));
+            );
+            return Err(Breach::owed(found, SENT_TWICE));
         }
-        let calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = calls.into_inner().unwrap_or_else(PoisonError::into_inner);
         let only = only_sender(&calls, &unfinished);
         let lie = calls.iter().find(|call| {
             call.delivery == Some(Delivery::NotProcessed)
@@ -242,33 +264,29 @@ impl<'a, S: Stack> Trial<'a, S> {
         });
         match lie {
             None => Ok(()),
-            Some(call) => Err(Breach::new(format!(
-                "{}; but the server read it. NotProcessed lets the caller charge again, so it may be claimed only \
-                 when not one byte of the request reached a connection",
-                call.told
-            ))),
-        }
-    }
-
-    /// What the transport said, call by call.
-    pub(crate) fn told(&self) -> String {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        match calls.as_slice() {
-            [] => "no call has ended".to_owned(),
-            calls => {
-                let skipped = calls.len().saturating_sub(10);
-                let mut lines: Vec<_> = calls[skipped..].iter().map(|call| call.told.clone()).collect();
-                if skipped > 0 {
-                    lines.insert(0, format!("({skipped} earlier calls)"));
-                }
-                lines.join("\n")
+            Some(call) => {
+                let found = format!(
+                    "{}; but the server read it. NotProcessed may be claimed only when not one byte of the request \
+                     reached a connection",
+                    call.told.as_deref().unwrap_or(&call.id)
+                );
+                Err(Breach::owed(found, CALLED_UNSENT))
             }
         }
     }
 
+    /// What the transport said, call by call.
+    pub(crate) fn told(&self) -> Told {
+        let told = |call: &Call| call.told.clone().unwrap_or_else(|| format!("{} had not ended", call.id));
+        Told(self.calls().iter().map(|call| (call.id.clone(), told(call))).collect())
+    }
+
     fn remember(&self, id: &str, delivery: Option<Delivery>, told: String) {
-        let call = Call { id: id.to_owned(), delivery, told };
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
+        let mut calls = self.calls();
+        // Among the last, where many calls were made.
+        if let Some(call) = calls.iter_mut().rev().find(|call| call.id == id) {
+            (call.delivery, call.told) = (delivery, Some(told));
+        }
     }
 }
 
@@ -281,13 +299,36 @@ fn only_sender<'a>(calls: &'a [Call], unfinished: &[(usize, Vec<u8>)]) -> Option
     unfinished.iter().any(|(_, bytes)| is_request(bytes)).then_some(call.id.as_str())
 }
 
-/// The id in the beginning of a request, if it has come.
-fn id_in(bytes: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
-    let (_, rest) = text.split_once(&format!("{ID_HEADER}:"))?;
-    let (id, _) = rest.split_once("\r\n")?;
-    Some(id.trim().to_owned())
+/// The calls of a trial, each with what it gave.
+pub(crate) struct Told(Vec<(String, String)>);
+
+impl Told {
+    /// The calls that the finding names, with their connections, and then the others as they were made.
+    pub(crate) fn about(&self, found: &str, journal: &Journal) -> String {
+        let (named, others): (Vec<_>, Vec<_>) =
+            self.0.iter().partition(|(id, _)| found.contains(id.as_str()));
+        let mut lines: Vec<_> =
+            named.into_iter().map(|(id, told)| with_connections(id, told, journal)).collect();
+        let skipped = others.len().saturating_sub(SHOWN);
+        if skipped > 0 {
+            lines.push(format!("({skipped} other calls before these)"));
+        }
+        lines.extend(others[skipped..].iter().map(|(_, told)| told.clone()));
+        if lines.is_empty() { "no call was made".to_owned() } else { lines.join("\n") }
+    }
 }
+
+fn with_connections(id: &str, told: &str, journal: &Journal) -> String {
+    let connections: Vec<_> = journal.connections_of(id).iter().map(usize::to_string).collect();
+    match connections.as_slice() {
+        [] => told.to_owned(),
+        [one] => format!("{told} (it came over connection {one})"),
+        many => format!("{told} (it came over the connections {})", many.join(", ")),
+    }
+}
+
+/// How many calls are told of that are not named.
+const SHOWN: usize = 10;
 
 /// What a call may take beyond its deadline before it is given up: far above any noise of the machine.
 const GRACE: Duration = Duration::from_secs(4);
@@ -301,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_single_byte_is_of_the_only_call_that_was_made() {
-        let call = |id: &str| Call { id: id.to_owned(), delivery: None, told: String::new() };
+        let call = |id: &str| Call { id: id.to_owned(), delivery: None, told: None };
         let (one, two) = ([call("charge-00001")], [call("charge-00001"), call("charge-00002")]);
         let beginning = [(0, b"P".to_vec())];
         assert_eq!(only_sender(&one, &beginning), Some("charge-00001"));

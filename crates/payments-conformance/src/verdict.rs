@@ -40,7 +40,14 @@ impl Verdict {
                     self.contract
                 ),
             },
-            other => other,
+            Finding::NotApplicable { reason: missing } => Finding::Broken {
+                story: format!(
+                    "the stack declares a deviation from `{}` (\"{reason}\"), which does not apply to it ({missing}): \
+                     remove one of the two declarations",
+                    self.contract
+                ),
+            },
+            deviates @ Finding::Deviates { .. } => deviates,
         };
         Self { finding, ..self }
     }
@@ -84,7 +91,7 @@ impl Verdict {
         &self.figures
     }
 
-    /// Prints the verdict for whoever asked to see a test's output.
+    /// Prints the verdict for whoever asked to see a test's output, unless it is told in the panic.
     ///
     /// # Panics
     ///
@@ -92,10 +99,10 @@ impl Verdict {
     #[track_caller]
     #[allow(clippy::print_stdout, reason = "the output of a test is where its figures are looked for")]
     pub fn assert_kept(&self) {
-        println!("{self}");
         if let Finding::Broken { story } = &self.finding {
             panic!("\n\n{story}\n");
         }
+        println!("{self}");
     }
 }
 

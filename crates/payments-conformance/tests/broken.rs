@@ -234,6 +234,9 @@ flaws! {
         a_close_that_crosses_a_request_is_told_honestly,
         five_thousand_payments_arrive_at_most_once,
     ],
+    blocks_the_thread: BlocksTheThread breaks [
+        a_call_does_not_block_its_thread,
+    ],
     needs_its_thread: NeedsItsThread breaks [
         no_runtime_is_no_panic,
     ],

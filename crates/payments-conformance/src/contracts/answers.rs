@@ -6,7 +6,8 @@ use std::time::Duration;
 use http::header::{CONTENT_ENCODING, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
-use crate::breach::Breach;
+use crate::breach::{Breach, SENT_TWICE};
+use crate::charge::{API_KEY, CARD_NUMBER};
 use crate::contract::Contract;
 use crate::conversation::Conversation;
 use crate::received::Received;
@@ -54,16 +55,45 @@ pub fn redirects_are_not_followed(stack: &impl Stack) -> Verdict {
             .collect();
         stage.scripted("answers every request with a redirect", acts, |trial| {
             for status in REDIRECTS.iter().chain(&REDIRECTS) {
-                let seen = trial.send(trial.charge())?;
+                let charge = trial.charge();
+                let id = charge.id.clone();
+                let seen = trial.send(charge);
+                // Before anything else, because what the call gave says nothing of where the card is now.
+                must_not_have_reached(&elsewhere, &id)?;
+                let seen = seen?;
+                trial.must_have_arrived_at_most_once(&id)?;
                 seen.must_be_answered(*status)?;
-                trial.must_have_arrived_once(&seen.id)?;
-            }
-            if elsewhere.connections() > 0 {
-                return Err(Breach::new("the transport went to the server that the redirect names"));
+                trial.must_have_arrived_once(&id)?;
             }
             Ok(())
         })
     })
+}
+
+/// Nothing came to the server that a redirect names.
+fn must_not_have_reached(elsewhere: &Journal, id: &str) -> Result<(), Breach> {
+    if elsewhere.connections() == 0 {
+        return Ok(());
+    }
+    let found = match elsewhere.received().first() {
+        None => format!("{id} made the transport connect to the server that the redirect names"),
+        Some(request) => {
+            let key = request.headers.iter().any(|(_, value)| holds(value, API_KEY));
+            let taken = match (holds(&request.body, CARD_NUMBER), key) {
+                (true, true) => ", card and key with it",
+                (true, false) => ", the card with it",
+                (false, true) => ", the key with it",
+                (false, false) => "",
+            };
+            let how = if request.method == "POST" { "posted" } else { "sent" };
+            format!("{id} was {how} again to the server that the redirect names{taken}")
+        }
+    };
+    Err(Breach::owed(found, SENT_TWICE).beside("other server", elsewhere.to_string()))
+}
+
+fn holds(bytes: &[u8], secret: &str) -> bool {
+    bytes.windows(secret.len()).any(|window| window == secret.as_bytes())
 }
 
 /// The server sends bodies in every way that HTTP/1.1 has: by length, in chunks with extensions and trailers, and ended

@@ -40,7 +40,10 @@ pub fn a_chunked_body_without_its_end_is_answered(stack: &impl Stack) -> Verdict
                 connection.write(format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}"));
                 connection.close();
             };
-            let what = format!("sends a chunk, then {end:?}, and closes");
+            let what = match end {
+                "" => "sends a chunk and closes without the last one".to_owned(),
+                end => format!("sends a chunk, then {end:?}, and closes"),
+            };
             stage.first_meets(
                 &what,
                 fate,

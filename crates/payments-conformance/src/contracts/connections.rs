@@ -12,6 +12,7 @@ use crate::charge::Charge;
 use crate::contract::Contract;
 use crate::conversation::Conversation;
 use crate::join_all::join_all;
+use crate::journal::counted;
 use crate::random::Random;
 use crate::seen::Seen;
 use crate::situations::{Counter, first_then_echo, pause};
@@ -304,7 +305,7 @@ pub fn sixty_four_at_once_get_their_own_answers(stack: &impl Stack) -> Verdict {
             if cancels && calls[0].is_some() {
                 return Err(Breach::new("the dropped call ended by itself, though it was never answered"));
             }
-            stage.figure(format!("{} connections", trial.journal().connections()));
+            stage.figure(counted(trial.journal().connections(), "connection"));
             Ok(())
         })
     })
@@ -342,7 +343,8 @@ pub fn five_thousand_payments_arrive_at_most_once(stack: &impl Stack) -> Verdict
                     }
                 }
                 let connections = trial.journal().connections();
-                stage.figure(format!("seed {seed}, {connections} connections, {}", tally(&calls)?));
+                let connections = counted(connections, "connection");
+                stage.figure(format!("seed {seed}, {connections}, {}", tally(&calls)?));
                 Ok(())
             },
         )

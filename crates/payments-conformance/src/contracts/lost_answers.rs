@@ -3,6 +3,7 @@
 use crate::breach::Breach;
 use crate::contract::Contract;
 use crate::conversation::Conversation;
+use crate::journal::counted;
 use crate::received::Received;
 use crate::script::Act;
 use crate::seen::Seen;
@@ -187,7 +188,7 @@ pub fn a_connection_closed_at_once_is_an_error(stack: &impl Stack) -> Verdict {
                     "{connections} connections were tried for one call; it should have given up after the first"
                 )));
             }
-            stage.figure(format!("Delivery::{delivery:?} after {connections} connections"));
+            stage.figure(format!("Delivery::{delivery:?} after {}", counted(connections, "connection")));
             Ok(())
         })
     })

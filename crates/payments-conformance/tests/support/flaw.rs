@@ -26,6 +26,8 @@ pub(crate) enum Flaw {
     ReusesBrokenConnections,
     /// A connection is kept although its server announced to close it.
     IgnoresConnectionClose,
+    /// Makes the call on the thread that polls it.
+    BlocksTheThread,
     /// Never keeps a connection.
     NeverReuses,
     /// Writes into an idle connection without a look at it.

@@ -36,6 +36,9 @@ impl Transport for Plain {
             assert!(name.as_deref() == Some("runtime"), "there is no runtime here");
         }
         let exchange = Exchange::new(Arc::clone(&self.shared), request);
+        if self.shared.has(Flaw::BlocksTheThread) {
+            return exchange.run(&Mutex::default());
+        }
         Call::begin(exchange, self.shared.has(Flaw::GoesOnAfterTheDrop)).await
     }
 }
@@ -90,6 +93,9 @@ impl Stack for PlainStack {
             Some(flaw) if flaw.is_of_tls() => {
                 Abilities::default().without(Ability::PlainHttp, "this flaw is one of TLS")
             }
+            Some(Flaw::BlocksTheThread) => Abilities::default()
+                .without(Ability::Https, "this flaw is not one of TLS")
+                .without(Ability::Cancel, "a blocking call cannot be interrupted"),
             Some(_) => Abilities::default().without(Ability::Https, "this flaw is not one of TLS"),
         }
     }
