@@ -186,7 +186,7 @@ const MANY: usize = 16;
 const NOT_RESET: u32 = u32::MAX;
 
 const SHORT: Duration = Duration::from_millis(300);
-const LONG: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(5);
 
 const MAY_BE_BOOKED: &str = "the server may have booked the payment before the connection ended. \"Not processed\" \
      would let the caller charge again; only \"unknown\" makes it look the payment up";
