@@ -56,6 +56,11 @@
 //! # let _ = declared();
 //! ```
 //!
+//! The contracts that need what is missing do not apply, and their tests pass. So does the test of a contract that is
+//! broken and declared as a [`deviation`](Abilities::deviation), which never covers what is owed in every situation. A
+//! green test run says nothing of either: keep its output with `--nocapture`, or read the [`Report`], where each has a
+//! line of its own.
+//!
 //! HTTP/2 is the one thing that is not asked for unless the stack says that it has it, by
 //! [`with(Ability::Http2)`](Abilities::with). Then [`Setup::wants_http2`] says of each transport whether it is to offer
 //! HTTP/2 in the TLS handshake, beside HTTP/1.1; the contracts of [`contracts::http2`] apply, and those whose server is
@@ -67,10 +72,6 @@
 //! Abilities::default().with(Ability::Http2)
 //! # ;
 //! ```
-//!
-//! The contracts that need what is missing do not apply, and their tests pass. So does the test of a contract that is broken
-//! and declared as a [`deviation`](Abilities::deviation), which never covers what is owed in every situation. A green test run says nothing of either: keep its output with
-//! `--nocapture`, or read the [`Report`], where each has a line of its own.
 //!
 //! # How it works
 //!
