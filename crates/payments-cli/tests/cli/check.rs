@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::thread;
 
+use payments_tests::DeafPort;
 use serde_json::{Value, json};
 
 use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answer, answers, payments, payments_at};
@@ -183,10 +184,11 @@ fn silence_is_no_proof_of_the_key() {
 
 #[test]
 fn nobody_listens_so_the_connection_fails_and_nothing_else_is_tried() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let port = DeafPort::refusing();
+    let nobody = port.address();
     let states = ["failed", "skipped", "skipped"];
-    let sentence = failed(payments_at(&format!("http://{free}/x"), ["check"]), 3, "not_processed", states);
-    assert!(sentence.starts_with(&format!("{free} takes no connection")), "{sentence}");
+    let sentence = failed(payments_at(&format!("http://{nobody}/x"), ["check"]), 3, "not_processed", states);
+    assert!(sentence.starts_with(&format!("{nobody} takes no connection")), "{sentence}");
     assert!(sentence.contains("check the base address (PAYMENTS_BASE_URL)"), "{sentence}");
 
     // Reserved, so that it never resolves, at once or in time.

@@ -2,7 +2,6 @@
 //!
 //! A command makes one call, so no payment ever meets a pooled connection here; the SDK's own tests ask about those.
 
-use std::net::TcpListener;
 use std::thread;
 
 use payments_sandbox::{BlockingSandbox, Sandbox};
@@ -51,9 +50,9 @@ const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service
 
 #[test]
 fn d02_where_nobody_listens_nothing_is_processed() {
-    // Reserved and closed again, so that nothing listens there.
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    every_command_is_not_processed(&format!("http://{free}/api"), &[], "connect", IS_IT_THERE);
+    let port = DeafPort::refusing();
+    let nobody = port.address();
+    every_command_is_not_processed(&format!("http://{nobody}/api"), &[], "connect", IS_IT_THERE);
 }
 
 #[test]
