@@ -141,13 +141,12 @@ impl Cause {
 
     /// Whether it makes the service answer no on top of a charge. No client can know better: the fake documents it of
     /// [`FaultKind::Status`], and a proxy's page under a refusing status is the same lie.
+    ///
+    /// Only where the table of outcomes calls the answer rejected: after any other, such as 408, 409 or 425, a client that
+    /// says so is wrong by itself.
     pub(crate) fn is_a_lie(self) -> bool {
-        match self {
-            Self::Gateway(Symptom::Status(status) | Symptom::Html(status), moment) => {
-                moment != Moment::BeforeCommit && matches!(status, 200 | 400..=499)
-            }
-            _ => false,
-        }
+        let Self::Gateway(Symptom::Status(_) | Symptom::Html(_), moment) = self else { return false };
+        moment != Moment::BeforeCommit && matches!(self.endings_of_a_payment().must, [Ending::Rejected])
     }
 
     /// The endings that a call of this operation can have, the abandoned one aside, which is always possible.

@@ -17,6 +17,8 @@ pub(crate) struct Intent {
     pub(crate) asked: Arc<Asked>,
     /// What kind of request it is, for the story.
     pub(crate) what: &'static str,
+    /// How much is to be paid, if it is a payment.
+    pub(crate) cents: Option<i64>,
     /// Whose key the caller has; the service does not know the last one.
     pub(crate) tenant: usize,
     pub(crate) calls: Vec<usize>,
@@ -67,15 +69,16 @@ impl Intent {
     /// The intent of this number, which stands in its amount or in its reason.
     pub(crate) fn draw(rng: &mut fastrand::Rng, number: usize, known: &Known) -> Self {
         let tenant = if rng.u8(..14) == 0 { STRANGER } else { rng.usize(..STRANGER) };
-        let (asked, what) = match rng.u8(..100) {
+        let ((asked, what), amount) = match rng.u8(..100) {
             0..30 => draw_card(rng, number),
             30..36 => draw_ach(rng, number),
             36..51 => draw_token(rng, number, tenant, known),
-            51..65 => draw_void(rng, number, tenant, known),
-            65..82 => draw_transaction(rng, tenant, known),
-            _ => draw_customer(rng),
+            51..65 => (draw_void(rng, number, tenant, known), None),
+            65..82 => (draw_transaction(rng, tenant, known), None),
+            _ => (draw_customer(rng), None),
         };
-        Self { asked: Arc::new(asked), what, tenant, calls: Vec::new(), live: 0, done: 0, id: None }
+        let cents = amount.and_then(Amount::to_cents);
+        Self { asked: Arc::new(asked), what, cents, tenant, calls: Vec::new(), live: 0, done: 0, id: None }
     }
 
     /// Whether it is a payment.
@@ -151,6 +154,9 @@ fn end<T>(result: Result<Success<T>, Error>, read: impl FnOnce(&T) -> (String, O
     }
 }
 
+/// What a payment asks for, what kind of payment it is, and how much it pays.
+type Payment = ((Asked, &'static str), Option<Amount>);
+
 fn draw_amount(rng: &mut fastrand::Rng, number: usize) -> Amount {
     let number = i64::try_from(number).expect("a world holds few intents");
     Amount::from_cents((number + 1) * STRIDE + rng.i64(0..STRIDE))
@@ -192,7 +198,7 @@ fn draw_postal_code(rng: &mut fastrand::Rng) -> (&'static str, bool) {
     }
 }
 
-fn draw_card(rng: &mut fastrand::Rng, number: usize) -> (Asked, &'static str) {
+fn draw_card(rng: &mut fastrand::Rng, number: usize) -> Payment {
     let is_declined = rng.u8(..6) == 0;
     let cards = TEST_VALUES.iter().filter(|row| row.field == TestField::CardNumber);
     let cards = cards.filter(|row| match row.effect {
@@ -205,8 +211,9 @@ fn draw_card(rng: &mut fastrand::Rng, number: usize) -> (Asked, &'static str) {
     // American Express has four digits there.
     let cvv = if card.starts_with("34") || card.starts_with("37") { "1234" } else { "123" };
     let (postal_code, is_invalid) = draw_postal_code(rng);
+    let amount = draw_amount(rng, number);
     let payment = CardTransaction::builder(
-        draw_amount(rng, number),
+        amount,
         draw_type(rng),
         draw_fee(rng),
         Card { number: card, cvv, expiry: "12/31" },
@@ -218,24 +225,22 @@ fn draw_card(rng: &mut fastrand::Rng, number: usize) -> (Asked, &'static str) {
         (false, true) => "a card with a postal code that is refused",
         (false, false) => "a card that is approved",
     };
-    (Asked::Card(payment), what)
+    ((Asked::Card(payment), what), Some(amount))
 }
 
-fn draw_ach(rng: &mut fastrand::Rng, number: usize) -> (Asked, &'static str) {
+fn draw_ach(rng: &mut fastrand::Rng, number: usize) -> Payment {
     let (postal_code, is_invalid) = draw_postal_code(rng);
-    let payment =
-        AchTransaction::builder(draw_amount(rng, number), draw_type(rng), draw_fee(rng), payer(postal_code))
-            .account_field("RoutingNumber", "021000021")
-            .account_field("AccountNumber", "000123456789")
-            .build()
-            .expect("every part of it is valid");
-    (
-        Asked::Ach(payment),
-        if is_invalid { "an account with a postal code that is refused" } else { "an account" },
-    )
+    let amount = draw_amount(rng, number);
+    let payment = AchTransaction::builder(amount, draw_type(rng), draw_fee(rng), payer(postal_code))
+        .account_field("RoutingNumber", "021000021")
+        .account_field("AccountNumber", "000123456789")
+        .build()
+        .expect("every part of it is valid");
+    let what = if is_invalid { "an account with a postal code that is refused" } else { "an account" };
+    ((Asked::Ach(payment), what), Some(amount))
 }
 
-fn draw_token(rng: &mut fastrand::Rng, number: usize, tenant: usize, known: &Known) -> (Asked, &'static str) {
+fn draw_token(rng: &mut fastrand::Rng, number: usize, tenant: usize, known: &Known) -> Payment {
     let made: Vec<_> = of_tenant(&known.tokens, tenant);
     let (token, what) = match rng.u8(..10) {
         0..5 if !made.is_empty() => (made[rng.usize(..made.len())].as_str(), "a token made by a payment"),
@@ -245,11 +250,12 @@ fn draw_token(rng: &mut fastrand::Rng, number: usize, tenant: usize, known: &Kno
         _ => ("tok_nobody_has", "a token that does not exist"),
     };
     let reference = format!("order-{number}");
-    let payment = TokenTransaction::builder(token, draw_amount(rng, number), draw_fee(rng))
+    let amount = draw_amount(rng, number);
+    let payment = TokenTransaction::builder(token, amount, draw_fee(rng))
         .reference_no(reference)
         .build()
         .expect("every part of it is valid");
-    (Asked::Token(payment), what)
+    ((Asked::Token(payment), what), Some(amount))
 }
 
 fn draw_void(rng: &mut fastrand::Rng, number: usize, tenant: usize, known: &Known) -> (Asked, &'static str) {

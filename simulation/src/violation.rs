@@ -8,7 +8,7 @@ pub enum Invariant {
     /// The service receives at most one copy of a `POST`, over all calls of one intent. A caller sends again only what
     /// was not processed.
     PostedAtMostOnce,
-    /// The ledger shows at most one charge, or one void, of one intent.
+    /// The ledger shows at most one charge, or one void, of one intent, and a charge is of the amount that was asked for.
     ChargedAtMostOnce,
     /// A call that ended not processed was not received by the service and is in no ledger, then or later.
     NotProcessedIsTrue,

@@ -50,6 +50,10 @@ impl World {
         }
         let number = entry.intent.filter(|number| *number < self.intents.len());
         let number = number.expect("every amount in the ledger was sent by an intent");
+        if self.intents[number].cents != Some(entry.cents) {
+            let what = format!("the ledger shows it as {} cents, which were not asked for", entry.cents);
+            self.report(Violation::new(Invariant::ChargedAtMostOnce, number, what));
+        }
         if entry.is_declined {
             self.note_in_ledger(number, Event::Declined);
             return;
