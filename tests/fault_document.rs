@@ -44,7 +44,8 @@ told the same in every phase in which the same bytes come, because nothing that 
 service's ledger says then is for the phase to decide: with `before_commit` nothing, with `after_commit` that it is done,
 with `late` nothing until the test delivers it, and then that it is done. A look-up moves nothing, so it is never
 `Unknown`. The last column is the row of the outcome table that decides about a payment or a void; about look-ups row 12
-does.
+does. What a program should do after each outcome, and what a test of it asserts then, stands in the documentation of
+`Fault`.
 
 | kind | phase | a payment or a void | a look-up | the ledger | row |
 |---|---|---|---|---|---|
@@ -52,10 +53,11 @@ does.
 
 const STATUSES: &str = "
 A server that has accepted a connection cannot refuse it any more, so the sandbox shows `refuse` as a `reset` without an
-effect.
+effect. A `delay` in the phase `late` brings no answer at all: what is delivered late is the effect, not the answer.
 
 Of `status` and `html` the HTTP status decides, in every phase alike. `status` has the service's error body, but for 204,
-205 and 304, which have none; `html` has a foreign one. The ledger is as the phase says.
+205 and 304, which have none; `html` has a foreign one, as a proxy gives it. A body claims success if it says so while the
+HTTP status says no, which no fault does and a broken service may. The ledger is as the phase says.
 
 | HTTP status | body | a payment or a void | a look-up | row |
 |---|---|---|---|---|

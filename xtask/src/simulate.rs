@@ -8,7 +8,7 @@ use crate::workspace::{cargo, shell};
 /// Lets the simulation speak; what it found is an error of this task.
 pub(crate) fn run(asked: &Simulate) -> anyhow::Result<()> {
     let call = call(asked);
-    println!("$ cargo {}", call.join(" "));
+    println!("$ cargo {}    (the first time it builds for minutes)", call.join(" "));
     if cargo(&shell()?, call.iter().map(String::as_str)).run().is_err() {
         bail!("a promise is broken, or the simulation could not run: see above");
     }
