@@ -39,7 +39,17 @@ fn check_shown(shown: &str, secrets: &[&str]) {
     for run in runs.filter(|run| (12..=19).contains(&run.len())) {
         assert!(!has_check_digit(run), "{run} is left in {shown:?}");
     }
-    assert_eq!(scrub(shown, secrets), shown, "what was scrubbed is scrubbed again");
+    // What stands beside a mark may complete a secret that begins or ends like the mark itself; that is taken too.
+    if !secrets.iter().any(|secret| may_meet_a_mark(secret)) {
+        assert_eq!(scrub(shown, secrets), shown, "what was scrubbed is scrubbed again");
+    }
+}
+
+fn may_meet_a_mark(secret: &str) -> bool {
+    const MARK: &str = "redacted";
+    let letters = secret.to_ascii_lowercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "");
+    letters.contains(MARK)
+        || (1..MARK.len()).any(|at| letters.starts_with(&MARK[at..]) || letters.ends_with(&MARK[..at]))
 }
 
 /// Those that are replaced wherever they stand; of ASCII alone, because that is what can be spelled in every way here.
