@@ -92,7 +92,7 @@ pub fn a_close_that_crosses_a_request_is_told_honestly(stack: &impl Stack) -> Ve
         let script = |connection: &mut Conversation| {
             let Some(request) = connection.read_request() else { return };
             connection.echo(&request);
-            if connection.index() % 2 == 0 {
+            if connection.index().is_multiple_of(2) {
                 // The next is on its way for certain.
                 connection.read_at_least(1);
             } else {
