@@ -1,8 +1,7 @@
 //! A customer as JSON: the interface's record. What a person writes is read strictly, what was kept as it is.
 
-use payments_model::{CustomerId, CustomerRecord, Field};
+use payments_model::{CustomerId, CustomerRecord, Field, without_card_numbers};
 
-use crate::card_like::without_card_numbers;
 use crate::document_reader::DocumentReader;
 
 /// The customer that a document holds, or everything that is wrong with it. Only `CustomerId` is required.

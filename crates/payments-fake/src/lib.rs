@@ -79,7 +79,6 @@
 mod answer;
 mod armed_fault;
 mod block_on;
-mod card_like;
 mod change;
 mod choices;
 mod customer_document;

@@ -4,10 +4,10 @@ use http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use payments_model::{MaskedCard, printable_field_name, scrub, shown_field};
+use payments_model::{
+    MaskedCard, has_few_digits, printable_field_name, scrub, shown_field, without_card_numbers,
+};
 use serde_json::value::RawValue;
-
-use crate::card_like::{has_few_digits, without_card_numbers};
 
 /// What is taken out of one request before anything of it is kept.
 pub(crate) struct Redaction<'a> {

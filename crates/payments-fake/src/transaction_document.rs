@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use payments_core::OperationName;
-use payments_model::{Field, OtherFields, TransactionId, TransactionRecord, TransactionTypeCode};
+use payments_model::{
+    Field, OtherFields, TransactionId, TransactionRecord, TransactionTypeCode, without_card_numbers,
+};
 
-use crate::card_like::without_card_numbers;
 use crate::choices::StatusCodes;
 use crate::document_reader::DocumentReader;
 use crate::{EntryKind, EntryState, LedgerEntry, PaymentSource, seeded_customer, timestamp};

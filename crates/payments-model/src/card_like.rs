@@ -2,10 +2,20 @@
 
 use std::borrow::Cow;
 
-use payments_model::scrub;
+use crate::scrub;
 
-/// A free text as it may be kept: a card number that somebody wrote into it is masked.
-pub(crate) fn without_card_numbers(text: &str) -> Cow<'_, str> {
+/// A free text as it may be kept: a card number that somebody wrote into it is masked but for its last four digits.
+///
+/// Stricter than [`scrub`] about what a card number is, because a reference that is masked by mistake is lost to whoever
+/// needs it: it begins as the networks' numbers do, stands in groups as cards have them, and its check digit is right.
+///
+/// ```
+/// use payments_model::without_card_numbers;
+///
+/// assert_eq!(without_card_numbers("card 4242 4242 4242 4242"), "card **** **** **** 4242");
+/// assert_eq!(without_card_numbers("invoice 1793000000000"), "invoice 1793000000000");
+/// ```
+pub fn without_card_numbers(text: &str) -> Cow<'_, str> {
     // Scrubbing costs a microsecond, and it masks whatever could be a card number: in an error, where nobody misses it.
     if has_few_digits(text) || !may_hold_a_card_number(text) {
         Cow::Borrowed(text)
@@ -14,8 +24,8 @@ pub(crate) fn without_card_numbers(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether there are too few digits in the text for a card number.
-pub(crate) fn has_few_digits(text: &str) -> bool {
+/// Whether there are too few digits in the text for a card number: a quick look before a thorough one.
+pub fn has_few_digits(text: &str) -> bool {
     // As many as a byte can count: within a byte the processor counts many at once.
     let pieces = text.as_bytes().chunks(usize::from(u8::MAX));
     let count =
@@ -98,12 +108,13 @@ fn passes_luhn(digits: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_values::{TEST_VALUES, TestEffect, TestField};
 
     #[test]
-    fn every_test_card_is_one_in_whatever_groups_it_is_written() {
-        let cards = TEST_VALUES.iter().filter(|row| row.field == TestField::CardNumber);
-        for card in cards.filter(|row| row.effect != TestEffect::Invalid).map(|row| row.value) {
+    fn a_card_number_is_one_in_whatever_groups_it_is_written() {
+        let cards =
+            ["4007000000027", "4242424242424242", "5555555555554444", "2223000010309703", "378282246310005"];
+        let more = ["6011111111111117", "30569309025904", "3530111333300000"];
+        for card in cards.into_iter().chain(more) {
             for separator in ["", " ", "-", ".", " -"] {
                 let (first, rest) = card.split_at(4);
                 let (second, last) = rest.split_at(rest.len() - 4);
