@@ -13,9 +13,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("payments-fake", &["payments-core", "payments-model"]),
     ("payments-conformance", &["payments-core"]),
     ("payments-sandbox", &["payments-core", "payments-fake", "payments-model"]),
+    ("payments-journal", &["payments-core", "payments-model"]),
     (
         "payments-cli",
-        &["payments-core", "payments-fake", "payments-hyper", "payments-model", "payments-sandbox"],
+        &[
+            "payments-core",
+            "payments-fake",
+            "payments-hyper",
+            "payments-journal",
+            "payments-model",
+            "payments-sandbox",
+        ],
     ),
 ];
 

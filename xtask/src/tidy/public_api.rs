@@ -21,6 +21,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("payments-fake", &["bytes", "http", "payments-core", "payments-model", "serde_json"]),
     ("payments-conformance", &["bytes", "http", "payments-core"]),
     ("payments-sandbox", &["bytes", "http", "payments-core", "payments-fake", "payments-model"]),
+    ("payments-journal", &["payments-core", "payments-model"]),
 ];
 
 /// Modules that promise nothing and so may show anything.

@@ -1,0 +1,160 @@
+use std::time::SystemTime;
+
+use payments_model::TransactionId;
+
+use crate::{
+    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, Subject,
+};
+
+/// One change of one row, and the only way a row ever changes.
+///
+/// All rules of the journal are in [`decide`](Self::decide), a function without time, randomness or I/O. A store reads the
+/// row, asks, writes what it is told and makes it durable, as one whole; it decides nothing.
+#[derive(Clone, Debug)]
+pub struct Change {
+    key: IntentKey,
+    at: SystemTime,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Begin { request: IntentRequest, attempt: AttemptId, owner: OwnerId },
+    End { attempt: AttemptId, ending: Ending },
+    Orphan { attempt: AttemptId },
+    Resolve { resolution: Resolution },
+    Reopen { http_statuses: Vec<u16> },
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug)]
+pub(crate) enum Ending {
+    Processed(TransactionId),
+    Rejected(Failure),
+    NotProcessed(Failure),
+    Unknown(Failure),
+}
+
+impl Change {
+    /// The intent is about to be sent by this attempt of this owner.
+    pub(crate) fn begin(
+        key: IntentKey,
+        request: IntentRequest,
+        attempt: AttemptId,
+        owner: OwnerId,
+        at: SystemTime,
+    ) -> Self {
+        Self { key, at, kind: Kind::Begin { request, attempt, owner } }
+    }
+
+    /// This attempt ended so.
+    pub(crate) fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
+        Self { key, at, kind: Kind::End { attempt, ending } }
+    }
+
+    /// Whoever made this attempt is gone, and has not said how it ended.
+    pub(crate) fn orphan(key: IntentKey, attempt: AttemptId, at: SystemTime) -> Self {
+        Self { key, at, kind: Kind::Orphan { attempt } }
+    }
+
+    /// A person says what happened.
+    pub(crate) fn resolve(key: IntentKey, resolution: Resolution, at: SystemTime) -> Self {
+        Self { key, at, kind: Kind::Resolve { resolution } }
+    }
+
+    /// A person says that it may be sent again, if it was rejected with one of these HTTP statuses.
+    pub(crate) fn reopen(key: IntentKey, http_statuses: Vec<u16>, at: SystemTime) -> Self {
+        Self { key, at, kind: Kind::Reopen { http_statuses } }
+    }
+
+    /// Whose row it changes.
+    pub fn key(&self) -> &IntentKey {
+        &self.key
+    }
+
+    /// The row to write in place of `found`, or `None` if the row stays as it is.
+    ///
+    /// What is written has one [`revision`](Intent::revision) more than what was found.
+    pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
+        let Some(found) = found else {
+            return match &self.kind {
+                Kind::Begin { request, attempt, owner } => Some(Intent {
+                    key: self.key.clone(),
+                    request: request.clone(),
+                    state: IntentState::Sending,
+                    attempt: attempt.clone(),
+                    owner: owner.clone(),
+                    attempts: 1,
+                    created_at: self.at,
+                    begun_at: self.at,
+                    changed_at: self.at,
+                    revision: 1,
+                }),
+                _ => None,
+            };
+        };
+        match &self.kind {
+            Kind::Begin { request, attempt, owner } => {
+                let is_same = found.request.differences(request).is_empty();
+                (is_same && found.may_be_sent()).then(|| Intent {
+                    request: request.clone(),
+                    attempt: attempt.clone(),
+                    owner: owner.clone(),
+                    attempts: found.attempts.saturating_add(1),
+                    begun_at: self.at,
+                    ..self.changed(found, IntentState::Sending)
+                })
+            }
+            // A row that was given up as a crash still learns how the attempt ended, if its sender lives after all.
+            Kind::End { attempt, ending } => {
+                let is_open = found.state == IntentState::Sending || is_given_up(found);
+                (found.attempt == *attempt && is_open).then(|| {
+                    let state = match ending.clone() {
+                        Ending::Processed(transaction_id) => IntentState::Processed { transaction_id },
+                        Ending::Rejected(failure) => IntentState::Rejected(failure),
+                        Ending::NotProcessed(failure) => IntentState::NotProcessed(failure),
+                        Ending::Unknown(failure) => IntentState::Unknown(failure),
+                    };
+                    self.changed(found, state)
+                })
+            }
+            Kind::Orphan { attempt } => {
+                let is_open = found.attempt == *attempt && found.state == IntentState::Sending;
+                is_open.then(|| {
+                    let to_look_up = match &found.request.subject {
+                        Subject::Transaction(id) => Some(id.clone()),
+                        _ => None,
+                    };
+                    let failure = Failure { transaction_id: to_look_up, ..Failure::of_kind(Failure::CRASH) };
+                    self.changed(found, IntentState::Unknown(failure))
+                })
+            }
+            Kind::Resolve { resolution } => match &found.state {
+                IntentState::Unknown(before) | IntentState::Resolved { before, .. } => {
+                    let state =
+                        IntentState::Resolved { resolution: resolution.clone(), before: before.clone() };
+                    Some(self.changed(found, state))
+                }
+                _ => None,
+            },
+            Kind::Reopen { http_statuses } => match &found.state {
+                IntentState::Rejected(failure)
+                    if failure.http_status.is_some_and(|status| http_statuses.contains(&status)) =>
+                {
+                    let reopened = Failure { kind: Failure::REOPENED.into(), ..failure.clone() };
+                    Some(self.changed(found, IntentState::NotProcessed(reopened)))
+                }
+                _ => None,
+            },
+        }
+    }
+
+    fn changed(&self, found: &Intent, state: IntentState) -> Intent {
+        Intent { state, changed_at: self.at, revision: found.revision + 1, ..found.clone() }
+    }
+}
+
+/// Whether somebody took the sender for dead.
+fn is_given_up(intent: &Intent) -> bool {
+    matches!(&intent.state, IntentState::Unknown(failure) if failure.kind == Failure::CRASH)
+}

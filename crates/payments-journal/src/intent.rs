@@ -1,0 +1,158 @@
+use std::time::SystemTime;
+
+use payments_model::TransactionId;
+
+use crate::{AttemptId, Failure, IntentKey, IntentRequest, OwnerId, Resolution, Verdict};
+
+/// One row of the journal: an intent to move money, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Intent {
+    /// The caller's name for it.
+    pub key: IntentKey,
+    /// What it asks for.
+    pub request: IntentRequest,
+    /// What became of it.
+    pub state: IntentState,
+    /// The attempt that the state is about, the newest.
+    pub attempt: AttemptId,
+    /// Who made that attempt.
+    pub owner: OwnerId,
+    /// How many attempts there were. All but the last provably moved nothing, or a person has said so.
+    pub attempts: u32,
+    /// When the intent was first written down.
+    pub created_at: SystemTime,
+    /// When the newest attempt was written down, just before it was sent: the time to look for in the service's books.
+    pub begun_at: SystemTime,
+    /// When the row last changed.
+    pub changed_at: SystemTime,
+    /// Counts the changes of the row, from 1.
+    pub revision: u64,
+}
+
+/// What became of an intent.
+///
+/// ```text
+///            ┌────────────────────────────────┐
+///            ▼                                │
+/// (new) ─► Sending ─► NotProcessed ───────────┤
+///            ├─────► Processed                │
+///            ├─────► Rejected ─(a person)─► NotProcessed
+///            └─────► Unknown ─(a person)──► Resolved, as processed or as not processed
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IntentState {
+    /// Written down before the request was handed to the transport; how it ended is not known yet.
+    Sending,
+    /// The service says that it processed it. Never sent again.
+    Processed {
+        /// The transaction.
+        transaction_id: TransactionId,
+    },
+    /// The answer is no. Never sent again, unless a person [reopens](crate::Journal::reopen) it.
+    Rejected(Failure),
+    /// Provably never acted upon. The same key may be sent again.
+    NotProcessed(Failure),
+    /// It may have been processed. Never sent again, unless a person [resolves](crate::Journal::resolve) it.
+    Unknown(Failure),
+    /// It was unknown, and a person has found out. Sent again only if the person says that it was not processed.
+    Resolved {
+        /// What the person says.
+        resolution: Resolution,
+        /// What was known before.
+        before: Failure,
+    },
+}
+
+impl Intent {
+    /// Whether the money can have moved without anybody knowing: what is being sent, and what is unknown.
+    pub fn is_unresolved(&self) -> bool {
+        matches!(self.state, IntentState::Sending | IntentState::Unknown(_))
+    }
+
+    /// The transaction, as far as one is known: of the answer, or named by a person.
+    pub fn transaction_id(&self) -> Option<&TransactionId> {
+        match &self.state {
+            IntentState::Sending => None,
+            IntentState::Processed { transaction_id } => Some(transaction_id),
+            IntentState::Rejected(failure)
+            | IntentState::NotProcessed(failure)
+            | IntentState::Unknown(failure) => failure.transaction_id.as_ref(),
+            IntentState::Resolved { resolution, before } => match &resolution.verdict {
+                Verdict::Processed(id) => Some(id),
+                Verdict::NotProcessed => before.transaction_id.as_ref(),
+            },
+        }
+    }
+
+    /// Whether the request may be handed to a transport under this key: nothing of it can have been acted upon.
+    pub(crate) fn may_be_sent(&self) -> bool {
+        match &self.state {
+            IntentState::NotProcessed(_) => true,
+            IntentState::Resolved { resolution, before: _ } => resolution.verdict == Verdict::NotProcessed,
+            IntentState::Sending
+            | IntentState::Processed { .. }
+            | IntentState::Rejected(_)
+            | IntentState::Unknown(_) => false,
+        }
+    }
+}
+
+/// The name of a state, for lists and for stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StateName {
+    /// [`IntentState::Sending`]
+    Sending,
+    /// [`IntentState::Processed`]
+    Processed,
+    /// [`IntentState::Rejected`]
+    Rejected,
+    /// [`IntentState::NotProcessed`]
+    NotProcessed,
+    /// [`IntentState::Unknown`]
+    Unknown,
+    /// [`IntentState::Resolved`]
+    Resolved,
+}
+
+impl StateName {
+    /// Every state.
+    pub const ALL: &'static [Self] =
+        &[Self::Sending, Self::Processed, Self::Rejected, Self::NotProcessed, Self::Unknown, Self::Resolved];
+
+    /// The states in which the money can have moved without anybody knowing.
+    pub const UNRESOLVED: &'static [Self] = &[Self::Sending, Self::Unknown];
+
+    /// In lower case with underscores, such as `not_processed`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sending => "sending",
+            Self::Processed => "processed",
+            Self::Rejected => "rejected",
+            Self::NotProcessed => "not_processed",
+            Self::Unknown => "unknown",
+            Self::Resolved => "resolved",
+        }
+    }
+
+    /// The state with this [name](Self::as_str).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|state| state.as_str() == name)
+    }
+}
+
+impl IntentState {
+    /// Its name.
+    pub const fn name(&self) -> StateName {
+        match self {
+            Self::Sending => StateName::Sending,
+            Self::Processed { .. } => StateName::Processed,
+            Self::Rejected(_) => StateName::Rejected,
+            Self::NotProcessed(_) => StateName::NotProcessed,
+            Self::Unknown(_) => StateName::Unknown,
+            Self::Resolved { .. } => StateName::Resolved,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+use payments_core::OperationName;
+use payments_model::{
+    AchTransaction, Amount, CardTransaction, ConvenienceFee, TokenId, TokenTransaction, TransactionId,
+    TransactionType, Void, without_card_numbers,
+};
+
+/// What an intent asks for, as far as it may be kept: enough to tell another request from the same one, and to find the
+/// payment in the service's books.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IntentRequest {
+    /// The operation.
+    pub operation: OperationName,
+    /// What is charged, or voided.
+    pub subject: Subject,
+    /// The amount; a void has none.
+    pub amount: Option<Amount>,
+    /// Sale or authorisation; a token payment and a void do not say.
+    pub transaction_type: Option<TransactionType>,
+    /// Whether a fee applies, which changes what is charged; a void does not say.
+    pub convenience_fee: Option<ConvenienceFee>,
+    /// The caller's own reference. A card number in it is masked.
+    pub reference: Option<String>,
+}
+
+/// What an intent is about, without anything that a card or an account could be charged with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// A card, by the last four digits of its number.
+    Card {
+        /// The last four digits.
+        last_four: String,
+    },
+    /// An account. Nothing is kept of it, so two accounts cannot be told apart.
+    Account,
+    /// A stored token.
+    Token(TokenId),
+    /// A transaction that is to be voided.
+    Transaction(TransactionId),
+}
+
+impl IntentRequest {
+    /// Everything but the operation and what it is about is left out.
+    pub(crate) const fn new(operation: OperationName, subject: Subject) -> Self {
+        Self {
+            operation,
+            subject,
+            amount: None,
+            transaction_type: None,
+            convenience_fee: None,
+            reference: None,
+        }
+    }
+
+    /// The names of what differs from `other` in what moves money: `operation`, `card`, `token`, `amount` and the like.
+    /// The reference moves none.
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let Self { operation, subject, amount, transaction_type, convenience_fee, reference: _ } = self;
+        let subject_name = match subject {
+            Subject::Card { .. } => "card",
+            Subject::Account => "account",
+            Subject::Token(_) => "token",
+            Subject::Transaction(_) => "transaction",
+        };
+        [
+            (*operation == other.operation, "operation"),
+            (*subject == other.subject, subject_name),
+            (*amount == other.amount, "amount"),
+            (*transaction_type == other.transaction_type, "transaction type"),
+            (*convenience_fee == other.convenience_fee, "convenience fee"),
+        ]
+        .into_iter()
+        .filter_map(|(is_equal, name)| (!is_equal).then_some(name))
+        .collect()
+    }
+}
+
+impl From<&CardTransaction> for IntentRequest {
+    fn from(payment: &CardTransaction) -> Self {
+        let last_four = payment.card_number().last_four().to_owned();
+        Self {
+            amount: Some(payment.amount()),
+            transaction_type: Some(payment.transaction_type()),
+            convenience_fee: Some(payment.convenience_fee()),
+            ..Self::new(OperationName::Transaction, Subject::Card { last_four })
+        }
+    }
+}
+
+impl From<&AchTransaction> for IntentRequest {
+    fn from(payment: &AchTransaction) -> Self {
+        Self {
+            amount: Some(payment.amount()),
+            transaction_type: Some(payment.transaction_type()),
+            convenience_fee: Some(payment.convenience_fee()),
+            ..Self::new(OperationName::Transaction, Subject::Account)
+        }
+    }
+}
+
+impl From<&TokenTransaction> for IntentRequest {
+    fn from(payment: &TokenTransaction) -> Self {
+        Self {
+            amount: Some(payment.amount()),
+            convenience_fee: Some(payment.convenience_fee()),
+            reference: payment.reference_no().map(|text| without_card_numbers(text).into_owned()),
+            ..Self::new(OperationName::TokenTransaction, Subject::Token(payment.token_id().clone()))
+        }
+    }
+}
+
+impl From<&Void> for IntentRequest {
+    fn from(void: &Void) -> Self {
+        Self::new(OperationName::Void, Subject::Transaction(void.transaction_id().clone()))
+    }
+}

@@ -1,0 +1,250 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use payments_model::TransactionId;
+
+use crate::change::Ending;
+use crate::row::now;
+use crate::store::ErasedStore;
+use crate::{
+    Applied, AttemptId, Change, Cursor, Failure, Intent, IntentKey, IntentRequest, IntentState, IntentStore,
+    Page, Resolution, ResolveError, StateName, StoreError, Verdict,
+};
+
+/// Every intent, and what became of it: an opened [`IntentStore`].
+///
+/// Cloning is cheap and shares it. It is closed when the last clone is dropped; nothing is lost then, because everything
+/// was durable before it was answered.
+#[derive(Clone)]
+pub struct Journal {
+    store: Arc<dyn ErasedStore>,
+    /// Attempts that may be written down as begun and were not sent. They are taken back before anything new begins.
+    to_withdraw: Arc<Mutex<Vec<(IntentKey, AttemptId)>>>,
+}
+
+/// What became of the wish to begin.
+#[derive(Debug)]
+pub(crate) enum Begun {
+    /// It is written down, and may be handed to the transport.
+    Sending,
+    /// Nothing was changed, and nothing may be sent: the row says why.
+    Kept(Box<Intent>),
+}
+
+impl Journal {
+    /// Opens the journal over a store. What an owner that is dead has left [`Sending`](IntentState::Sending) becomes
+    /// [`Unknown`](IntentState::Unknown) by a crash; nothing is sent again.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read or written.
+    pub async fn open(store: impl IntentStore) -> Result<Self, StoreError> {
+        let this = Self { store: Arc::new(store), to_withdraw: Arc::default() };
+        this.give_up_the_dead().await?;
+        Ok(this)
+    }
+
+    /// The intent with this key.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.store.find(key).await
+    }
+
+    /// At most `limit` intents in these states, in the order in which they were first written down: the first ones, or
+    /// those after an earlier page.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    pub async fn list(
+        &self,
+        states: &[StateName],
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        self.store.list(states, after, limit).await
+    }
+
+    /// Writes down what a person found out about an intent of unknown outcome, whose word is taken:
+    /// [`JournaledClient::resolve_processed`](crate::JournaledClient::resolve_processed) looks the transaction up first. A
+    /// person may also correct what a person said.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such intent, if its outcome is not unknown, if another intent already has that transaction, or if
+    /// the journal cannot be read or written. Nothing was changed.
+    pub async fn resolve(&self, key: &IntentKey, resolution: Resolution) -> Result<Intent, ResolveError> {
+        if let Verdict::Processed(id) = &resolution.verdict
+            && let Some(other) = self.holder_of(id).await?.filter(|other| other.key != *key)
+        {
+            return Err(ResolveError::taken(id, &other));
+        }
+        let Applied { found, written } =
+            self.store.apply(Change::resolve(key.clone(), resolution, now())).await?;
+        match (written, found) {
+            (Some(written), _) => Ok(written),
+            (None, Some(found)) => Err(ResolveError::not_unknown(&found)),
+            (None, None) => Err(ResolveError::no_such_intent(key)),
+        }
+    }
+
+    /// Lets a rejected intent be sent again, by a person's decision: it becomes
+    /// [`NotProcessed`](IntentState::NotProcessed), if it was rejected with one of these HTTP statuses. 401, 403 and 429
+    /// say something about the caller and nothing about the payment. `None` if the intent is not there, or is none of
+    /// these.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read or written.
+    pub async fn reopen(&self, key: &IntentKey, http_statuses: &[u16]) -> Result<Option<Intent>, StoreError> {
+        let change = Change::reopen(key.clone(), http_statuses.to_vec(), now());
+        Ok(self.store.apply(change).await?.written)
+    }
+
+    /// Removes what ended longer ago, and says how many intents that were. What is unresolved is never removed.
+    ///
+    /// **A key that is removed is new again**: whoever uses it once more charges once more.
+    ///
+    /// # Errors
+    ///
+    /// If `age` is under 24 hours, in which a caller may still repeat a key; or if the store cannot be written.
+    pub async fn purge_older_than(&self, age: Duration) -> Result<u64, StoreError> {
+        if age < Self::YOUNGEST_TO_PURGE {
+            return Err(StoreError::refused(
+                "what is younger than 24 hours is not purged: its key may still be repeated; nothing was removed",
+            ));
+        }
+        let ended_before = now().checked_sub(age).unwrap_or(SystemTime::UNIX_EPOCH);
+        self.store.purge(ended_before).await
+    }
+
+    /// 24 hours.
+    pub const YOUNGEST_TO_PURGE: Duration = Duration::from_hours(24);
+
+    /// Gives what owners that are dead have left behind its name, and says how many intents that were.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read or written.
+    pub async fn give_up_the_dead(&self) -> Result<u64, StoreError> {
+        let mut live = HashMap::from([(self.store.owner().clone(), true)]);
+        let (mut after, mut given_up) = (None, 0);
+        loop {
+            let page = self.store.list(&[StateName::Sending], after, PAGE).await?;
+            for intent in page.intents {
+                if !live.contains_key(&intent.owner) {
+                    let is_live = self.store.is_live(&intent.owner).await?;
+                    live.insert(intent.owner.clone(), is_live);
+                }
+                if !live[&intent.owner] {
+                    let change = Change::orphan(intent.key, intent.attempt, now());
+                    given_up += u64::from(self.store.apply(change).await?.written.is_some());
+                }
+            }
+            after = page.next;
+            if after.is_none() {
+                return Ok(given_up);
+            }
+        }
+    }
+
+    /// Writes down that this attempt is about to be sent, if the key allows it.
+    pub(crate) async fn begin(
+        &self,
+        key: &IntentKey,
+        request: IntentRequest,
+        attempt: &AttemptId,
+    ) -> Result<Begun, StoreError> {
+        self.withdraw().await?;
+        let owner = self.store.owner().clone();
+        let change = Change::begin(key.clone(), request, attempt.clone(), owner.clone(), now());
+        let applied = match self.store.apply(change).await {
+            Err(error) if error.is_in_doubt() => {
+                self.to_withdraw
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((key.clone(), attempt.clone()));
+                // Tried at once, so that the key is free again; what fails now is tried before the next charge.
+                let _ = self.withdraw().await;
+                return Err(error);
+            }
+            applied => applied?,
+        };
+        if applied.written.is_some() {
+            return Ok(Begun::Sending);
+        }
+        let Some(found) = applied.found else {
+            return Err(StoreError::damaged("the store has kept nothing of a new intent; nothing was sent"));
+        };
+        let is_abandoned = found.state == IntentState::Sending
+            && found.owner != owner
+            && !self.store.is_live(&found.owner).await?;
+        if !is_abandoned {
+            return Ok(Begun::Kept(Box::new(found)));
+        }
+        let change = Change::orphan(key.clone(), found.attempt.clone(), now());
+        let applied = self.store.apply(change).await?;
+        Ok(Begun::Kept(Box::new(applied.written.or(applied.found).unwrap_or(found))))
+    }
+
+    /// Writes down how the attempt ended.
+    pub(crate) async fn end(
+        &self,
+        key: &IntentKey,
+        attempt: &AttemptId,
+        ending: Ending,
+    ) -> Result<(), StoreError> {
+        let change = Change::end(key.clone(), attempt.clone(), ending, now());
+        match self.store.apply(change).await?.written {
+            Some(_) => Ok(()),
+            None => Err(StoreError::in_doubt(
+                "somebody else has changed the intent while it was being sent, so how it ended is not written down",
+            )),
+        }
+    }
+
+    /// Takes back what may have been written down as begun and was not sent.
+    async fn withdraw(&self) -> Result<(), StoreError> {
+        loop {
+            let next = self.to_withdraw.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some((key, attempt)) = next else { return Ok(()) };
+            let ending = Ending::NotProcessed(Failure::of_kind(Failure::WITHDRAWN));
+            let change = Change::end(key.clone(), attempt.clone(), ending, now());
+            if let Err(error) = self.store.apply(change).await {
+                self.to_withdraw.lock().unwrap_or_else(PoisonError::into_inner).push((key, attempt));
+                return Err(error);
+            }
+        }
+    }
+
+    /// The intent that has this transaction, by the service's word or a person's.
+    async fn holder_of(&self, id: &TransactionId) -> Result<Option<Intent>, StoreError> {
+        let mut after = None;
+        loop {
+            let page = self.store.list(&[StateName::Processed, StateName::Resolved], after, PAGE).await?;
+            let has_it = |intent: &Intent| intent.transaction_id() == Some(id);
+            if let Some(holder) = page.intents.into_iter().find(has_it) {
+                return Ok(Some(holder));
+            }
+            after = page.next;
+            if after.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// Rows that are looked at together.
+const PAGE: usize = 1000;
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { store, to_withdraw: _ } = self;
+        f.debug_struct("Journal").field("store", store).finish_non_exhaustive()
+    }
+}

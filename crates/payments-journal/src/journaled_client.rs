@@ -1,0 +1,251 @@
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+use payments_core::{Client, Outcome, Success, VoidReceipt};
+use payments_model::{
+    AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
+    Void,
+};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use crate::change::Ending;
+use crate::evidence::contradictions;
+use crate::journal::Begun;
+use crate::payment::Payment;
+use crate::{
+    AttemptId, Error, Failure, Intent, IntentKey, IntentState, Journal, Journaled, Resolution, ResolveError,
+    Verdict,
+};
+
+/// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.
+///
+/// Every call writes the intent down before the transport is called, and how it ended before the result is handed back.
+/// With a key that has been used before, nothing is sent unless the journal proves that nothing can have been processed:
+///
+/// | the journal says | the call |
+/// |---|---|
+/// | nothing, or not processed | is sent |
+/// | processed, by the service's word or a person's | `Ok` with the transaction, nothing is sent |
+/// | rejected | the same rejection, nothing is sent |
+/// | unknown | unknown, nothing is sent |
+/// | being sent | [`is_in_progress`](Error::is_in_progress), nothing is sent |
+/// | another request | [`is_key_reused`](Error::is_key_reused), nothing is sent |
+///
+/// Two requests are the same if operation, amount, token or last four digits of the card, sale or authorisation, and
+/// convenience fee are. Of an account nothing is kept, so two accounts cannot be told apart.
+///
+/// # Dropping a call
+///
+/// Each call runs in a task of its own on the tokio runtime that polls it. Dropping the call's future does not end the
+/// task: what was sent is waited for, and how it ended is written down. What was not sent yet when the caller went away is
+/// not sent any more.
+#[derive(Clone, Debug)]
+pub struct JournaledClient {
+    client: Client,
+    journal: Journal,
+}
+
+impl JournaledClient {
+    /// Sends through this client what this journal allows.
+    pub const fn new(client: Client, journal: Journal) -> Self {
+        Self { client, journal }
+    }
+
+    /// The client, for look-ups. What moves money by it is in no journal.
+    pub const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The journal.
+    pub const fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Processes a card payment, sent at most once for this key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the card can have been charged.
+    pub async fn process_card(
+        &self,
+        key: &IntentKey,
+        payment: &CardTransaction,
+    ) -> Result<Journaled<TransactionRecord>, Error> {
+        self.call(key, payment).await
+    }
+
+    /// Processes an ACH payment, sent at most once for this key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the account can have been debited.
+    pub async fn process_ach(
+        &self,
+        key: &IntentKey,
+        payment: &AchTransaction,
+    ) -> Result<Journaled<TransactionRecord>, Error> {
+        self.call(key, payment).await
+    }
+
+    /// Processes a payment with a stored token, sent at most once for this key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the token can have been charged.
+    pub async fn process_token(
+        &self,
+        key: &IntentKey,
+        payment: &TokenTransaction,
+    ) -> Result<Journaled<TransactionReceipt>, Error> {
+        self.call(key, payment).await
+    }
+
+    /// Voids a previously authorised transaction, sent at most once for this key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the authorisation can have been voided.
+    pub async fn void(&self, key: &IntentKey, void: &Void) -> Result<Journaled<VoidReceipt>, Error> {
+        self.call(key, void).await
+    }
+
+    /// Writes down that an intent of unknown outcome was processed as this transaction, after looking it up: its amount
+    /// and the last four digits of its card must not contradict the intent. `by` is who says so.
+    ///
+    /// The look-up proves that there is such a transaction, and not that it is this intent's: only a person can know that.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction cannot be looked up or contradicts the intent, and as [`Journal::resolve`]. Nothing was changed.
+    pub async fn resolve_processed(
+        &self,
+        key: &IntentKey,
+        transaction_id: &TransactionId,
+        by: &str,
+        note: Option<&str>,
+    ) -> Result<Intent, ResolveError> {
+        let intent = self.journal.find(key).await?.ok_or_else(|| ResolveError::no_such_intent(key))?;
+        if !matches!(intent.state, IntentState::Unknown(_) | IntentState::Resolved { .. }) {
+            return Err(ResolveError::not_unknown(&intent));
+        }
+        let record = self.client.transaction(transaction_id).await.map_err(ResolveError::look_up)?;
+        let contradictions = contradictions(&intent.request, &record);
+        if !contradictions.is_empty() {
+            return Err(ResolveError::contradicted(contradictions));
+        }
+        let resolution = Resolution::processed(transaction_id.clone(), by);
+        let resolution = note.into_iter().fold(resolution, Resolution::note);
+        self.journal.resolve(key, resolution).await
+    }
+
+    async fn call<P: Payment>(&self, key: &IntentKey, payment: &P) -> Result<Journaled<P::Data>, Error> {
+        if payment
+            .secrets()
+            .iter()
+            .any(|secret| secret.len() >= SHORTEST_SECRET && key.as_str().contains(secret))
+        {
+            return Err(Error::secret_in_key(key.clone()));
+        }
+        let Ok(runtime) = Handle::try_current() else {
+            return Err(Error::no_runtime(key.clone()));
+        };
+        let (tell, told) = oneshot::channel();
+        let attempt =
+            Attempt { of: self.clone(), key: key.clone(), id: AttemptId::new(), payment: payment.clone() };
+        runtime.spawn(async move {
+            let is_awaited = || !tell.is_closed();
+            let result = attempt.make(is_awaited).await;
+            // Who does not listen any more finds it in the journal.
+            let _ = tell.send(result);
+        });
+        told.await.unwrap_or_else(|_| Err(Error::lost(key.clone())))
+    }
+}
+
+/// Shorter ones, such as a security code, are in many harmless keys by chance.
+const SHORTEST_SECRET: usize = 8;
+
+/// One attempt to send one intent, which outlives its caller.
+struct Attempt<P> {
+    of: JournaledClient,
+    key: IntentKey,
+    id: AttemptId,
+    payment: P,
+}
+
+impl<P: Payment> Attempt<P> {
+    async fn make(self, is_awaited: impl Fn() -> bool) -> Result<Journaled<P::Data>, Error> {
+        let Self { of: JournaledClient { client, journal }, key, id, payment } = self;
+        let request = payment.intent_request();
+        match journal.begin(&key, request, &id).await {
+            Ok(Begun::Sending) => {}
+            Ok(Begun::Kept(intent)) => return from_the_journal(*intent, &payment),
+            Err(error) => return Err(Error::store(key, error)),
+        }
+        if !is_awaited() {
+            let ending = Ending::NotProcessed(Failure::of_kind(Failure::ABANDONED));
+            let not_recorded = journal.end(&key, &id, ending).await.err();
+            return Err(not_recorded
+                .map_or_else(|| Error::lost(key.clone()), |error| Error::store(key.clone(), error)));
+        }
+        let result = contained(payment.send(&client)).await;
+        let not_recorded = journal.end(&key, &id, ending::<P>(result.as_ref())).await.err();
+        match result {
+            Some(Ok(answer)) => Ok(Journaled {
+                transaction_id: P::transaction_id(&answer).clone(),
+                answer: Some(answer),
+                not_recorded,
+            }),
+            Some(Err(error)) => Err(Error::of_call(key, error, not_recorded)),
+            None => Err(Error::panicked(key, not_recorded)),
+        }
+    }
+}
+
+/// How to write it down.
+fn ending<P: Payment>(result: Option<&Result<Success<P::Data>, payments_core::Error>>) -> Ending {
+    match result {
+        Some(Ok(answer)) => Ending::Processed(P::transaction_id(answer).clone()),
+        Some(Err(error)) => match error.outcome() {
+            Outcome::NotProcessed => Ending::NotProcessed(error.into()),
+            Outcome::Rejected => Ending::Rejected(error.into()),
+            Outcome::Unknown => Ending::Unknown(error.into()),
+        },
+        None => Ending::Unknown(Failure::of_kind(Failure::PANIC)),
+    }
+}
+
+/// What a row that keeps a call from being sent says to it.
+fn from_the_journal<P: Payment>(intent: Intent, payment: &P) -> Result<Journaled<P::Data>, Error> {
+    let differences = intent.request.differences(&payment.intent_request());
+    if !differences.is_empty() {
+        return Err(Error::key_reused(intent, differences));
+    }
+    let processed = |transaction_id: &TransactionId| {
+        Ok(Journaled { transaction_id: transaction_id.clone(), answer: None, not_recorded: None })
+    };
+    match &intent.state {
+        IntentState::Processed { transaction_id } => processed(transaction_id),
+        IntentState::Resolved { resolution, before: _ } => match &resolution.verdict {
+            Verdict::Processed(transaction_id) => processed(transaction_id),
+            Verdict::NotProcessed => Err(Error::recorded(intent)),
+        },
+        IntentState::Sending => Err(Error::in_progress(intent)),
+        IntentState::Rejected(_) | IntentState::NotProcessed(_) | IntentState::Unknown(_) => {
+            Err(Error::recorded(intent))
+        }
+    }
+}
+
+/// `None` if the future panics: even then it must be written down that the request may have been sent.
+async fn contained<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Ok(poll) => poll.map(Some),
+        Err(_) => Poll::Ready(None),
+    })
+    .await
+}

@@ -1,0 +1,99 @@
+//! A durable journal of intents to move money, for a service that has no idempotency key and no search.
+//!
+//! A crash in the middle of a billing run leaves a business not knowing whom it charged. [`JournaledClient`] wraps a
+//! [`Client`](payments_core::Client) and takes an [`IntentKey`] with every call that moves money.
+//!
+//! # The guarantee
+//!
+//! **For one intent key at most one transmission whose bytes may have reached the service, over crashes, restarts,
+//! concurrent processes and machines, unless a person resolves or reopens the key; every unresolved key stays listed.**
+//!
+//! It is at most one transmission, and nothing more than that: whether the one took effect is what an
+//! [`Unknown`](IntentState::Unknown) leaves open, and then a person has to find out.
+//!
+//! ```
+//! use payments_core::Outcome;
+//! use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+//! use payments_fake::FakeGateway;
+//! use payments_journal::{IntentKey, Journal, JournaledClient, MemoryStore};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let gateway = FakeGateway::new();
+//! let journal = Journal::open(MemoryStore::new()).await?; // in production a file or a database
+//! let client = JournaledClient::new(gateway.client(), journal);
+//!
+//! let amount = Amount::from_cents(10_50);
+//! let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build()?;
+//! let key = IntentKey::new("invoice-2026-0017")?; // from what is being paid
+//!
+//! for _ in 0..3 {
+//!     match client.process_token(&key, &payment).await {
+//!         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
+//!         Err(error) if error.outcome() == Outcome::NotProcessed => println!("call it again: {error:#}"),
+//!         Err(error) => println!("do not pay it another way before a person has looked: {error:#}"),
+//!     }
+//! }
+//! gateway.ledger().assert_charged_once(amount);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # How it is kept
+//!
+//! - The intent is durable as [`Sending`](IntentState::Sending) before the transport is called. No row, no charge: a
+//!   journal that cannot write makes a call [`NotProcessed`](payments_core::Outcome::NotProcessed).
+//! - How it ended is durable before the result is handed back. If that fails the result is handed back all the same,
+//!   marked, and the key stays in doubt.
+//! - After a write or a sync that failed, nothing more is charged until the journal is opened again.
+//! - A row whose owner is dead becomes [`Unknown`](IntentState::Unknown). Nothing else follows from an owner's death: no
+//!   expiry, clock or process number ever permits a send.
+//!
+//! The rules stand in one pure function, [`Change::decide`]. Stores keep rows and decide nothing.
+//!
+//! # What it keeps
+//!
+//! Amount, operation, token or last four digits, reference, outcome, transaction and times. Never a card number, a
+//! security code, an expiry, an account, the API key, or a hash of one.
+//!
+//! # What it does not do
+//!
+//! It never sends anything by itself, not even what provably was not sent. It cannot see what was charged without it: a
+//! second journal, or a [`Client`](payments_core::Client) beside it, is another world. It keeps no copy of a request, so
+//! it cannot repeat one. A key that was [purged](Journal::purge_older_than) is new again.
+
+mod change;
+mod error;
+mod evidence;
+mod failure;
+mod ids;
+mod intent;
+mod intent_key;
+mod intent_request;
+mod journal;
+mod journaled;
+mod journaled_client;
+mod memory;
+mod payment;
+mod resolution;
+mod resolve_error;
+mod row;
+mod store;
+mod store_error;
+
+pub use change::Change;
+pub use error::Error;
+pub use failure::Failure;
+pub use ids::{AttemptId, OwnerId};
+pub use intent::{Intent, IntentState, StateName};
+pub use intent_key::{IntentKey, InvalidIntentKey};
+pub use intent_request::{IntentRequest, Subject};
+pub use journal::Journal;
+pub use journaled::Journaled;
+pub use journaled_client::JournaledClient;
+pub use memory::MemoryStore;
+pub use resolution::{Resolution, Verdict};
+pub use resolve_error::ResolveError;
+pub use row::IntentRow;
+pub use store::{Applied, Cursor, IntentStore, Page};
+pub use store_error::StoreError;

@@ -1,0 +1,112 @@
+use std::error::Error;
+use std::fmt;
+
+use payments_model::TransactionId;
+
+use crate::{Intent, IntentKey, StateName, StoreError};
+
+/// Why an intent was not resolved. Nothing was changed, and a resolution sends nothing.
+#[derive(Debug)]
+pub struct ResolveError(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Store(StoreError),
+    NoSuchIntent(IntentKey),
+    NotUnknown(IntentKey, StateName),
+    Taken { id: TransactionId, by: IntentKey },
+    LookUp(payments_core::Error),
+    Contradicted(Vec<String>),
+}
+
+impl ResolveError {
+    pub(crate) fn no_such_intent(key: &IntentKey) -> Self {
+        Self(Kind::NoSuchIntent(key.clone()))
+    }
+
+    pub(crate) fn not_unknown(intent: &Intent) -> Self {
+        Self(Kind::NotUnknown(intent.key.clone(), intent.state.name()))
+    }
+
+    pub(crate) fn taken(id: &TransactionId, by: &Intent) -> Self {
+        Self(Kind::Taken { id: id.clone(), by: by.key.clone() })
+    }
+
+    pub(crate) fn look_up(error: payments_core::Error) -> Self {
+        Self(Kind::LookUp(error))
+    }
+
+    pub(crate) fn contradicted(by: Vec<String>) -> Self {
+        Self(Kind::Contradicted(by))
+    }
+
+    /// The journal has no intent with this key.
+    pub fn is_no_such_intent(&self) -> bool {
+        matches!(self.0, Kind::NoSuchIntent(_))
+    }
+
+    /// The intent's outcome is known, or it is still being sent.
+    pub fn is_not_unknown(&self) -> bool {
+        matches!(self.0, Kind::NotUnknown(..))
+    }
+
+    /// The transaction cannot be the intent's: another intent has it, or its amount or card is another one.
+    pub fn is_contradicted(&self) -> bool {
+        matches!(self.0, Kind::Taken { .. } | Kind::Contradicted(_))
+    }
+
+    /// Why the transaction could not be looked up.
+    pub fn look_up_error(&self) -> Option<&payments_core::Error> {
+        match &self.0 {
+            Kind::LookUp(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Why the journal could not be read or written.
+    pub fn store_error(&self) -> Option<&StoreError> {
+        match &self.0 {
+            Kind::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<StoreError> for ResolveError {
+    fn from(error: StoreError) -> Self {
+        Self(Kind::Store(error))
+    }
+}
+
+impl fmt::Display for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Store(error) => write!(f, "{error}")?,
+            Kind::NoSuchIntent(key) => write!(f, "the journal has no intent {key}")?,
+            Kind::NotUnknown(key, StateName::Sending) => {
+                write!(f, "{key} is being sent, and how it ends is not known yet")?;
+            }
+            Kind::NotUnknown(key, state) => {
+                write!(f, "the outcome of {key} is known: it is {}", state.as_str())?;
+            }
+            Kind::Taken { id, by } => {
+                write!(f, "transaction {} already belongs to {by}", id.as_str().escape_debug())?;
+            }
+            Kind::LookUp(error) => write!(f, "the transaction could not be looked up: {error}")?,
+            Kind::Contradicted(by) => {
+                write!(f, "the transaction cannot be this intent's: {}", by.join("; "))?;
+            }
+        }
+        f.write_str("; nothing was changed")
+    }
+}
+
+impl Error for ResolveError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0 {
+            Kind::Store(error) => error.source(),
+            Kind::LookUp(error) => error.source(),
+            _ => None,
+        }
+    }
+}
