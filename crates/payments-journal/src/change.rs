@@ -10,6 +10,8 @@ use crate::{
 ///
 /// All rules of the journal are in [`decide`](Self::decide), a function without time, randomness or I/O. A store reads the
 /// row, asks, writes what it is told and makes it durable, as one whole; it decides nothing.
+///
+/// A [`Journal`](crate::Journal) makes the changes; others need them only to test a store of their own.
 #[derive(Clone, Debug)]
 pub struct Change {
     key: IntentKey,
@@ -27,17 +29,22 @@ enum Kind {
 }
 
 /// How an attempt ended.
-#[derive(Clone, Debug)]
-pub(crate) enum Ending {
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "complete: success, and the three outcomes of a failure")]
+pub enum Ending {
+    /// The service says that it processed it, as this transaction.
     Processed(TransactionId),
+    /// The answer is no.
     Rejected(Failure),
+    /// Provably never acted upon.
     NotProcessed(Failure),
+    /// It may have been processed.
     Unknown(Failure),
 }
 
 impl Change {
     /// The intent is about to be sent by this attempt of this owner.
-    pub(crate) fn begin(
+    pub fn begin(
         key: IntentKey,
         request: IntentRequest,
         attempt: AttemptId,
@@ -48,22 +55,22 @@ impl Change {
     }
 
     /// This attempt ended so.
-    pub(crate) fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
+    pub fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
         Self { key, at, kind: Kind::End { attempt, ending } }
     }
 
     /// Whoever made this attempt is gone, and has not said how it ended.
-    pub(crate) fn orphan(key: IntentKey, attempt: AttemptId, at: SystemTime) -> Self {
+    pub fn orphan(key: IntentKey, attempt: AttemptId, at: SystemTime) -> Self {
         Self { key, at, kind: Kind::Orphan { attempt } }
     }
 
     /// A person says what happened.
-    pub(crate) fn resolve(key: IntentKey, resolution: Resolution, at: SystemTime) -> Self {
+    pub fn resolve(key: IntentKey, resolution: Resolution, at: SystemTime) -> Self {
         Self { key, at, kind: Kind::Resolve { resolution } }
     }
 
     /// A person says that it may be sent again, if it was rejected with one of these HTTP statuses.
-    pub(crate) fn reopen(key: IntentKey, http_statuses: Vec<u16>, at: SystemTime) -> Self {
+    pub fn reopen(key: IntentKey, http_statuses: Vec<u16>, at: SystemTime) -> Self {
         Self { key, at, kind: Kind::Reopen { http_statuses } }
     }
 

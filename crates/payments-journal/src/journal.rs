@@ -5,12 +5,11 @@ use std::time::{Duration, SystemTime};
 
 use payments_model::TransactionId;
 
-use crate::change::Ending;
 use crate::row::now;
 use crate::store::ErasedStore;
 use crate::{
-    Applied, AttemptId, Change, Cursor, Failure, Intent, IntentKey, IntentRequest, IntentState, IntentStore,
-    Page, Resolution, ResolveError, StateName, StoreError, Verdict,
+    Applied, AttemptId, Change, Cursor, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState,
+    IntentStore, Page, Resolution, ResolveError, StateName, StoreError, Verdict,
 };
 
 /// Every intent, and what became of it: an opened [`IntentStore`].

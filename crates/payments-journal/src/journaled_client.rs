@@ -11,13 +11,12 @@ use payments_model::{
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use crate::change::Ending;
 use crate::evidence::contradictions;
 use crate::journal::Begun;
 use crate::payment::Payment;
 use crate::{
-    AttemptId, Error, Failure, Intent, IntentKey, IntentState, Journal, Journaled, Resolution, ResolveError,
-    Verdict,
+    AttemptId, Ending, Error, Failure, Intent, IntentKey, IntentState, Journal, Journaled, Resolution,
+    ResolveError, Verdict,
 };
 
 /// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.

@@ -81,7 +81,7 @@ mod row;
 mod store;
 mod store_error;
 
-pub use change::Change;
+pub use change::{Change, Ending};
 pub use error::Error;
 pub use failure::Failure;
 pub use ids::{AttemptId, OwnerId};

@@ -89,7 +89,8 @@ impl From<&Intent> for IntentRow {
             Some(Verdict::Processed(id)) => (Some("processed"), Some(id)),
             Some(Verdict::NotProcessed) => (Some("not_processed"), None),
         };
-        let owned = str::to_owned;
+        // A NUL that a service puts into an id cannot be kept by every database.
+        let owned = |text: &str| text.replace('\0', "\u{fffd}");
         Self {
             key: owned(key.as_str()),
             operation: owned(operation.as_str()),
@@ -98,19 +99,19 @@ impl From<&Intent> for IntentRow {
             amount: amount.map(|amount| amount.to_string()),
             transaction_type: transaction_type.map(|kind| owned(name_of_type(kind))),
             convenience_fee: convenience_fee.map(|fee| fee == ConvenienceFee::Active),
-            reference: reference.clone(),
+            reference: reference.as_deref().map(owned),
             state: owned(state.name().as_str()),
             attempt: owned(attempt.as_str()),
             owner: owned(owner.as_str()),
             attempts: i64::from(*attempts),
-            kind: failure.map(|failure| failure.kind.clone().into_owned()),
+            kind: failure.map(|failure| owned(&failure.kind)),
             http_status: failure.and_then(|failure| failure.http_status).map(i64::from),
-            reason: failure.and_then(|failure| failure.reason.clone()),
+            reason: failure.and_then(|failure| failure.reason.as_deref()).map(owned),
             transaction_id: transaction_id.map(|id| owned(id.as_str())),
             verdict: verdict.map(owned),
             resolved_id: resolved_id.map(|id| owned(id.as_str())),
-            resolved_by: resolution.map(|resolution| resolution.by.clone()),
-            note: resolution.and_then(|resolution| resolution.note.clone()),
+            resolved_by: resolution.map(|resolution| owned(&resolution.by)),
+            note: resolution.and_then(|resolution| resolution.note.as_deref()).map(owned),
             created_at: milliseconds(*created_at),
             begun_at: milliseconds(*begun_at),
             changed_at: milliseconds(*changed_at),

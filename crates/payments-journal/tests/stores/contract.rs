@@ -1,0 +1,431 @@
+//! What every store must do. A store's own file says where it lives, and [`tests`] makes the tests of it.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use payments_core::OperationName;
+use payments_core::model::{
+    Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionType,
+    Void,
+};
+use payments_fake::FakeGateway;
+use payments_journal::{
+    Applied, AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState, IntentStore,
+    Journal, JournaledClient, Resolution, StateName,
+};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
+use tokio::task::JoinSet;
+
+/// Where a journal lives, so that it can be opened more than once.
+pub(crate) trait Place: Send + Sync {
+    type Store: IntentStore;
+
+    /// Opens it as another process would.
+    fn open(&self) -> impl Future<Output = Self::Store> + Send;
+}
+
+/// Makes a test of each function below, over the place that `$place().await` makes.
+macro_rules! tests {
+    ($place:path) => {
+        $crate::contract::tests!($place:
+            an_intent_comes_back_as_it_was
+            a_text_of_any_characters_is_kept
+            what_one_has_written_another_sees
+            an_intent_outlives_who_wrote_it
+            any_changes_do_what_the_rules_say
+            of_many_who_begin_one_key_one_wins
+            different_keys_do_not_disturb_each_other
+            a_list_has_pages_in_the_order_of_writing
+            a_list_has_the_states_that_were_asked_for
+            purging_spares_what_is_unresolved_or_young
+            an_owner_is_live_until_it_is_closed
+            what_the_dead_have_left_is_unknown
+            who_was_taken_for_dead_may_still_say_how_it_ended
+            many_clients_send_one_key_once
+        );
+    };
+    ($place:path: $($name:ident)*) => {$(
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            $crate::contract::$name($place().await).await;
+        }
+    )*};
+}
+pub(crate) use tests;
+
+pub(crate) fn key(text: &str) -> IntentKey {
+    IntentKey::new(text).unwrap()
+}
+
+pub(crate) fn at(second: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_795_000_000 + second)
+}
+
+pub(crate) fn token_request(cents: i64) -> IntentRequest {
+    let payment =
+        TokenTransaction::builder("tok_approved", Amount::from_cents(cents), ConvenienceFee::Inactive);
+    (&payment.reference_no("invoice 17").build().unwrap()).into()
+}
+
+pub(crate) fn begin(text: &str, store: &impl IntentStore, second: u64) -> (Change, AttemptId) {
+    let attempt = AttemptId::new();
+    let change =
+        Change::begin(key(text), token_request(10_50), attempt.clone(), store.owner().clone(), at(second));
+    (change, attempt)
+}
+
+fn card_request() -> IntentRequest {
+    let payer = Payer {
+        customer_name: "Ada Example",
+        email: "ada@example.com",
+        country_code: "+44",
+        phone_number: "020 7946 0000",
+        country: "GB",
+        postal_code: "SW1A 1AA",
+        ip_address: "203.0.113.7",
+    };
+    let card = Card { number: "4242424242424242", cvv: "123", expiry: "12/30" };
+    let amount = Amount::from_cents(99_99);
+    let payment =
+        CardTransaction::builder(amount, TransactionType::Auth, ConvenienceFee::Active, card, payer);
+    (&payment.build().unwrap()).into()
+}
+
+fn void_request() -> IntentRequest {
+    (&Void::new(TransactionId::new("txn_1").unwrap()).reason("ordered twice")).into()
+}
+
+fn transaction(text: &str) -> TransactionId {
+    TransactionId::from_answer(text).unwrap()
+}
+
+fn failure(kind: &'static str) -> Failure {
+    let mut failure = Failure::of_kind(kind);
+    failure.http_status = Some(502);
+    failure.reason = Some("Bad Gateway".to_owned());
+    failure.transaction_id = Some(transaction("txn_9"));
+    failure
+}
+
+fn endings() -> Vec<Ending> {
+    vec![
+        Ending::Processed(transaction("txn_7")),
+        Ending::Rejected(failure("rejected")),
+        Ending::NotProcessed(Failure::of_kind("connect")),
+        Ending::Unknown(failure("timeout")),
+        Ending::Unknown(Failure::of_kind("closed")),
+    ]
+}
+
+async fn apply(store: &impl IntentStore, change: Change) -> Applied {
+    store.apply(change).await.unwrap()
+}
+
+pub(crate) async fn an_intent_comes_back_as_it_was<P: Place>(place: P) {
+    let store = place.open().await;
+    let mut expected = Vec::new();
+    for (number, request) in [token_request(1), card_request(), void_request()].into_iter().enumerate() {
+        for (ending_number, ending) in endings().into_iter().enumerate() {
+            let key = key(&format!("intent-{number}-{ending_number}"));
+            let attempt = AttemptId::new();
+            let owner = store.owner().clone();
+            let began =
+                apply(&store, Change::begin(key.clone(), request.clone(), attempt.clone(), owner, at(1)))
+                    .await;
+            assert_eq!(began.found, None);
+            assert_eq!(store.find(&key).await.unwrap(), began.written, "as it was being sent");
+            let ended = apply(&store, Change::end(key.clone(), attempt, ending.clone(), at(2))).await;
+            assert_eq!(ended.found, began.written);
+            let mut last = ended.written.unwrap();
+            if matches!(ending, Ending::Unknown(_)) {
+                let resolution =
+                    Resolution::processed(transaction("txn_8"), "ada").note("it is on the statement");
+                let resolved = apply(&store, Change::resolve(key.clone(), resolution, at(3))).await;
+                last = resolved.written.unwrap();
+                assert_eq!(last.transaction_id(), Some(&transaction("txn_8")));
+                assert_eq!((last.created_at, last.changed_at, last.revision), (at(1), at(3), 3));
+            }
+            assert_eq!(store.find(&key).await.unwrap().as_ref(), Some(&last));
+            expected.push(last);
+        }
+    }
+    assert_eq!(store.list(StateName::ALL, None, 1000).await.unwrap().intents, expected);
+    assert_eq!(store.find(&key("intent")).await.unwrap(), None);
+}
+
+pub(crate) async fn a_text_of_any_characters_is_kept<P: Place>(place: P) {
+    let store = place.open().await;
+    let odd = "'); DROP TABLE intent; -- \" \\ \r\n\t ä 😀 \u{202e} %s $1 ?1";
+    let (change, attempt) =
+        begin(&format!("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{{|}}~{}", "k".repeat(90)), &store, 1);
+    let key = change.key().clone();
+    apply(&store, change).await;
+    let mut unknown = failure("timeout");
+    unknown.reason = Some(odd.repeat(20));
+    unknown.transaction_id = Some(transaction(odd));
+    apply(&store, Change::end(key.clone(), attempt, Ending::Unknown(unknown.clone()), at(2))).await;
+    let resolution = Resolution::not_processed(odd).note(odd);
+    apply(&store, Change::resolve(key.clone(), resolution.clone(), at(3))).await;
+    let kept = store.find(&key).await.unwrap().unwrap();
+    assert_eq!(kept.state, IntentState::Resolved { resolution, before: unknown });
+
+    // A NUL cannot be kept everywhere; what matters is that the row is.
+    let (change, attempt) = begin("nul", &store, 1);
+    apply(&store, change).await;
+    let end = Change::end(self::key("nul"), attempt, Ending::Processed(transaction("txn\0_1")), at(2));
+    apply(&store, end).await;
+    let kept = store.find(&self::key("nul")).await.unwrap().unwrap();
+    assert_eq!(kept.state.name(), StateName::Processed);
+}
+
+pub(crate) async fn what_one_has_written_another_sees<P: Place>(place: P) {
+    let (one, other) = (place.open().await, place.open().await);
+    assert_ne!(one.owner(), other.owner());
+    let (change, attempt) = begin("k", &one, 1);
+    let written = apply(&one, change).await.written;
+    assert_eq!(other.find(&key("k")).await.unwrap(), written);
+    let (again, _) = begin("k", &other, 2);
+    assert_eq!(apply(&other, again).await, Applied { found: written, written: None });
+    apply(&one, Change::end(key("k"), attempt, Ending::Processed(transaction("txn_1")), at(3))).await;
+    assert_eq!(other.find(&key("k")).await.unwrap().unwrap().state.name(), StateName::Processed);
+}
+
+pub(crate) async fn an_intent_outlives_who_wrote_it<P: Place>(place: P) {
+    let written = {
+        let store = place.open().await;
+        let (change, attempt) = begin("k", &store, 1);
+        apply(&store, change).await;
+        apply(&store, Change::end(key("k"), attempt, endings().remove(0), at(2))).await.written
+    };
+    assert_eq!(place.open().await.find(&key("k")).await.unwrap(), written);
+}
+
+/// A change of one of a few keys by one of a few attempts, so that they meet.
+fn changes() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
+    proptest::collection::vec((0..3_u8, 0..3_u8, 0..11_u8), 40)
+}
+
+pub(crate) async fn any_changes_do_what_the_rules_say<P: Place>(place: P) {
+    let stores = [place.open().await, place.open().await];
+    let mut runner = TestRunner::default();
+    for round in 0..12 {
+        let attempts: Vec<_> = (0..3).map(|_| AttemptId::new()).collect();
+        let mut model: BTreeMap<IntentKey, Intent> = BTreeMap::new();
+        for (step, (key, attempt, what)) in
+            changes().new_tree(&mut runner).unwrap().current().into_iter().enumerate()
+        {
+            let key = self::key(&format!("{round}-{key}"));
+            let store = &stores[step % 2];
+            let attempt = attempts[usize::from(attempt)].clone();
+            let now = at(step as u64);
+            let end = |ending| Change::end(key.clone(), attempt.clone(), ending, now);
+            let change = match what {
+                0..=3 => {
+                    let request = token_request(i64::from(what % 2 + 1));
+                    Change::begin(key.clone(), request, attempt.clone(), store.owner().clone(), now)
+                }
+                4..=8 => end(endings().remove(usize::from(what - 4))),
+                9 => Change::resolve(key.clone(), Resolution::not_processed("ada"), now),
+                _ => Change::orphan(key.clone(), attempt.clone(), now),
+            };
+            let expected =
+                Applied { found: model.get(&key).cloned(), written: change.decide(model.get(&key)) };
+            assert_eq!(apply(store, change.clone()).await, expected, "{change:?}");
+            if let Some(written) = expected.written {
+                model.insert(key, written);
+            }
+        }
+        for (key, intent) in model {
+            assert_eq!(stores[0].find(&key).await.unwrap(), Some(intent));
+        }
+    }
+}
+
+pub(crate) async fn of_many_who_begin_one_key_one_wins<P: Place>(place: P) {
+    let stores: Vec<_> = [place.open().await, place.open().await, place.open().await].map(Arc::new).into();
+    for round in 0..20 {
+        let mut racing = JoinSet::new();
+        for number in 0..12 {
+            let store = stores[number % stores.len()].clone();
+            racing.spawn(async move {
+                let (change, attempt) = begin(&format!("k{round}"), &*store, 1);
+                (attempt, apply(&*store, change).await)
+            });
+        }
+        let results = racing.join_all().await;
+        let winners: Vec<_> = results.iter().filter(|(_, applied)| applied.written.is_some()).collect();
+        assert_eq!(winners.len(), 1);
+        let kept = stores[0].find(&key(&format!("k{round}"))).await.unwrap().unwrap();
+        assert_eq!((kept.attempt, kept.attempts), (winners[0].0.clone(), 1));
+    }
+}
+
+pub(crate) async fn different_keys_do_not_disturb_each_other<P: Place>(place: P) {
+    let stores = [place.open().await, place.open().await].map(Arc::new);
+    let mut racing = JoinSet::new();
+    for number in 0..64_usize {
+        let store = stores[number % 2].clone();
+        racing.spawn(async move {
+            let (change, attempt) = begin(&format!("k{number}"), &*store, 1);
+            assert!(apply(&*store, change).await.written.is_some());
+            let ending = Ending::Processed(transaction(&format!("txn_{number}")));
+            let end = Change::end(key(&format!("k{number}")), attempt, ending, at(2));
+            assert!(apply(&*store, end).await.written.is_some());
+        });
+    }
+    racing.join_all().await;
+    for number in 0..64 {
+        let intent = stores[0].find(&key(&format!("k{number}"))).await.unwrap().unwrap();
+        assert_eq!(intent.transaction_id(), Some(&transaction(&format!("txn_{number}"))));
+    }
+}
+
+pub(crate) async fn a_list_has_pages_in_the_order_of_writing<P: Place>(place: P) {
+    let store = place.open().await;
+    // Neither the order of the keys nor that of the last change.
+    let names = ["m", "z", "a", "q", "c", "b", "y"];
+    for name in names {
+        apply(&store, begin(name, &store, 1).0).await;
+    }
+    let intent = store.find(&key("m")).await.unwrap().unwrap();
+    apply(&store, Change::end(key("m"), intent.attempt, endings().remove(0), at(2))).await;
+
+    let (mut listed, mut after, mut pages) = (Vec::new(), None, 0);
+    loop {
+        let page = store.list(StateName::ALL, after, 3).await.unwrap();
+        listed.extend(page.intents.into_iter().map(|intent| intent.key.to_string()));
+        pages += 1;
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!((listed, pages), (names.map(str::to_owned).into(), 3));
+    assert_eq!(store.list(StateName::ALL, None, 7).await.unwrap().next, None, "a full last page has no next");
+}
+
+pub(crate) async fn a_list_has_the_states_that_were_asked_for<P: Place>(place: P) {
+    let store = place.open().await;
+    for (number, ending) in endings().into_iter().enumerate() {
+        let (change, attempt) = begin(&format!("k{number}"), &store, 1);
+        apply(&store, change).await;
+        apply(&store, Change::end(key(&format!("k{number}")), attempt, ending, at(2))).await;
+    }
+    apply(&store, begin("k5", &store, 3).0).await;
+    let resolution = Resolution::not_processed("ada");
+    apply(&store, Change::resolve(key("k4"), resolution, at(4))).await;
+    let keys = async |states: &[StateName]| -> Vec<String> {
+        let page = store.list(states, None, 100).await.unwrap();
+        page.intents.into_iter().map(|intent| intent.key.to_string()).collect()
+    };
+    assert_eq!(keys(StateName::UNRESOLVED).await, ["k3", "k5"]);
+    for (state, expected) in [
+        (StateName::Processed, "k0"),
+        (StateName::Rejected, "k1"),
+        (StateName::NotProcessed, "k2"),
+        (StateName::Unknown, "k3"),
+        (StateName::Resolved, "k4"),
+        (StateName::Sending, "k5"),
+    ] {
+        assert_eq!(keys(&[state]).await, [expected], "{state:?}");
+    }
+    assert_eq!(keys(&[]).await, [""; 0]);
+}
+
+pub(crate) async fn purging_spares_what_is_unresolved_or_young<P: Place>(place: P) {
+    let store = place.open().await;
+    for (name, second) in [("old", 10), ("young", 30)] {
+        for (number, ending) in endings().into_iter().enumerate() {
+            let key = format!("{name}-{number}");
+            let (change, attempt) = begin(&key, &store, 1);
+            apply(&store, change).await;
+            apply(&store, Change::end(self::key(&key), attempt, ending, at(second))).await;
+        }
+        apply(
+            &store,
+            Change::resolve(key(&format!("{name}-4")), Resolution::not_processed("ada"), at(second)),
+        )
+        .await;
+    }
+    apply(&store, begin("old-sending", &store, 1).0).await;
+    assert_eq!(store.purge(at(10)).await.unwrap(), 0, "ended before, not then");
+    assert_eq!(store.purge(at(20)).await.unwrap(), 4);
+    let left = store.list(StateName::ALL, None, 100).await.unwrap().intents;
+    let left: Vec<_> = left.iter().map(|intent| intent.key.as_str()).collect();
+    assert_eq!(left, ["old-3", "young-0", "young-1", "young-2", "young-3", "young-4", "old-sending"]);
+    assert!(apply(&store, begin("old-0", &store, 40).0).await.written.is_some(), "a purged key is new again");
+}
+
+pub(crate) async fn an_owner_is_live_until_it_is_closed<P: Place>(place: P) {
+    let one = place.open().await;
+    let other = place.open().await;
+    apply(&other, begin("k", &other, 1).0).await;
+    let owner = other.owner().clone();
+    assert!(one.is_live(one.owner()).await.unwrap());
+    assert!(one.is_live(&owner).await.unwrap());
+    assert!(one.is_live(&owner).await.unwrap(), "looking does not change it");
+    drop(other);
+    assert!(!one.is_live(&owner).await.unwrap());
+    assert!(!one.is_live(&payments_journal::OwnerId::new()).await.unwrap(), "nobody has ever heard of it");
+}
+
+pub(crate) async fn what_the_dead_have_left_is_unknown<P: Place>(place: P) {
+    let dead = place.open().await;
+    apply(&dead, begin("dead", &dead, 1).0).await;
+    let (void, attempt) = (key("void"), AttemptId::new());
+    apply(&dead, Change::begin(void.clone(), void_request(), attempt, dead.owner().clone(), at(1))).await;
+    let live = place.open().await;
+    apply(&live, begin("live", &live, 1).0).await;
+    drop(dead);
+
+    let journal = Journal::open(place.open().await).await.unwrap();
+    let intent = journal.find(&key("dead")).await.unwrap().unwrap();
+    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
+    let intent = journal.find(&void).await.unwrap().unwrap();
+    assert_eq!(intent.transaction_id(), Some(&transaction("txn_1")), "a void says what to look up");
+    let intent = journal.find(&key("live")).await.unwrap().unwrap();
+    assert_eq!(intent.state, IntentState::Sending);
+    assert_eq!(journal.give_up_the_dead().await.unwrap(), 0);
+}
+
+pub(crate) async fn who_was_taken_for_dead_may_still_say_how_it_ended<P: Place>(place: P) {
+    let store = place.open().await;
+    let (change, attempt) = begin("k", &store, 1);
+    apply(&store, change).await;
+    apply(&store, Change::orphan(key("k"), attempt.clone(), at(2))).await;
+    let end = Change::end(key("k"), attempt.clone(), Ending::Processed(transaction("txn_1")), at(3));
+    let ended = apply(&store, end.clone()).await.written.unwrap();
+    assert_eq!(ended.state, IntentState::Processed { transaction_id: transaction("txn_1") });
+    assert_eq!(apply(&store, end).await, Applied { found: Some(ended), written: None }, "said again");
+}
+
+pub(crate) async fn many_clients_send_one_key_once<P: Place>(place: P) {
+    let gateway = FakeGateway::new();
+    let mut clients = Vec::new();
+    for _ in 0..4 {
+        let journal = Journal::open(place.open().await).await.unwrap();
+        clients.push(JournaledClient::new(gateway.client(), journal));
+    }
+    let amount = Amount::from_cents(10_50);
+    let payment =
+        TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build().unwrap();
+    for round in 1..=10 {
+        let mut racing = JoinSet::new();
+        for number in 0..16 {
+            let (client, payment) = (clients[number % clients.len()].clone(), payment.clone());
+            racing.spawn(async move { client.process_token(&key(&format!("k{round}")), &payment).await });
+        }
+        for result in racing.join_all().await {
+            assert!(result.as_ref().is_err_and(payments_journal::Error::is_in_progress) || result.is_ok());
+        }
+        let sent = gateway.requests();
+        let sent = sent.iter().filter(|request| request.operation() == Some(OperationName::TokenTransaction));
+        assert_eq!(sent.count(), round);
+        let intent = clients[0].journal().find(&key(&format!("k{round}"))).await.unwrap().unwrap();
+        assert_eq!(intent.state.name(), StateName::Processed);
+    }
+}

@@ -1,0 +1,6 @@
+//! One contract, put to every store.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod contract;
+mod memory;
