@@ -1,0 +1,136 @@
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+use payments_core::{
+    Client, OperationName, Outcome, Transport, TransportError, TransportRequest, TransportResponse,
+};
+use payments_journal::{Failure, IntentState, Journal, JournaledClient, MemoryStore, StateName};
+
+use crate::support::{TEN_FIFTY, World, key, noop_waker, payment_of};
+
+/// Polls until the row has this state: other tasks get their turn in between.
+async fn until(world: &World, state: StateName) {
+    for _ in 0..10_000 {
+        if world
+            .client
+            .journal()
+            .find(&key())
+            .await
+            .unwrap()
+            .is_some_and(|intent| intent.state.name() == state)
+        {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("it never became {state:?}");
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_waits_for_is_written_down() {
+    let world = World::new().await;
+    let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
+    {
+        let mut call = pin!(world.pay());
+        assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+        while gate.held() == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(world.intent().await.state.name(), StateName::Sending);
+    assert!(world.pay().await.unwrap_err().is_in_progress());
+    gate.release();
+    until(&world, StateName::Processed).await;
+    let charged = world.pay().await.unwrap();
+    assert_eq!(Some(&charged.transaction_id), world.intent().await.transaction_id());
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+#[tokio::test]
+async fn a_caller_who_left_before_anything_was_sent_has_nothing_sent() {
+    let world = World::new().await;
+    {
+        let mut call = pin!(world.pay());
+        // The task is spawned, and has not run yet: there is one thread.
+        assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+    }
+    until(&world, StateName::NotProcessed).await;
+    let state = world.intent().await.state;
+    assert_eq!(state, IntentState::NotProcessed(Failure::of_kind(Failure::ABANDONED)));
+    assert_eq!(world.sent(), 0);
+    world.pay().await.unwrap();
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+#[tokio::test]
+async fn a_call_that_was_never_polled_has_done_nothing() {
+    let world = World::new().await;
+    drop(world.pay());
+    tokio::task::yield_now().await;
+    assert_eq!(world.client.journal().find(&key()).await.unwrap(), None);
+}
+
+struct Panicking;
+
+impl Transport for Panicking {
+    async fn send(&self, _request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        panic!("a defect of the transport")
+    }
+}
+
+#[tokio::test]
+async fn a_panic_of_the_transport_is_unknown() {
+    let gateway = payments_fake::FakeGateway::new();
+    let clock = gateway.clock().clone();
+    let client = Client::builder(gateway.endpoint(), Panicking, clock).build();
+    let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
+    let error = client.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "panic"));
+    let intent = client.journal().find(&key()).await.unwrap().unwrap();
+    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(Failure::PANIC)));
+    let again = client.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err();
+    assert!(again.is_recorded());
+}
+
+#[test]
+fn without_a_runtime_nothing_is_sent() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let world = runtime.block_on(World::new());
+    let Poll::Ready(result) = pin!(world.pay()).poll(&mut Context::from_waker(&noop_waker())) else {
+        panic!("there is nothing to wait for");
+    };
+    let error = result.unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "no_runtime"));
+    assert_eq!(world.sent(), 0);
+}
+
+#[test]
+fn a_runtime_that_ends_leaves_an_unknown_and_the_row_says_so() {
+    let store = MemoryStore::new();
+    let reopened = store.another_owner();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let world = runtime.block_on(World::over(store));
+    let gate = world.gateway.gate(OperationName::TokenTransaction);
+    let mut call = Box::pin(world.pay());
+    {
+        let _inside = runtime.enter();
+        assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+    }
+    while gate.held() == 0 {
+        std::thread::yield_now();
+    }
+    runtime.shutdown_timeout(std::time::Duration::from_secs(10));
+    let Poll::Ready(result) = call.as_mut().poll(&mut Context::from_waker(&noop_waker())) else {
+        panic!("its task is gone");
+    };
+    drop(call);
+    assert_eq!(result.unwrap_err().outcome(), Outcome::Unknown);
+    drop(world);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let intent = runtime.block_on(async {
+        let journal = Journal::open(reopened).await.unwrap();
+        journal.find(&key()).await.unwrap().unwrap()
+    });
+    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
+}

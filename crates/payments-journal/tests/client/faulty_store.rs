@@ -1,0 +1,78 @@
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use payments_journal::{
+    Applied, Change, Cursor, Intent, IntentKey, IntentStore, MemoryStore, OwnerId, Page, StateName,
+    StoreError,
+};
+
+/// What goes wrong with a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoreFault {
+    /// Nothing is written, and that is known.
+    Refused,
+    /// It is written, and nobody is told.
+    ReplyLost,
+    /// It is not written, and nobody is told.
+    RequestLost,
+}
+
+/// A store whose next changes go wrong as the list says, first come first served; `None` goes well.
+#[derive(Clone)]
+pub(crate) struct FaultyStore {
+    below: Arc<MemoryStore>,
+    script: Arc<Mutex<Vec<Option<StoreFault>>>>,
+}
+
+impl FaultyStore {
+    pub(crate) fn new(below: MemoryStore, script: impl IntoIterator<Item = Option<StoreFault>>) -> Self {
+        let mut script: Vec<_> = script.into_iter().collect();
+        script.reverse();
+        Self { below: Arc::new(below), script: Arc::new(Mutex::new(script)) }
+    }
+
+    pub(crate) fn then(&self, fault: Option<StoreFault>) {
+        self.script.lock().unwrap().insert(0, fault);
+    }
+}
+
+impl IntentStore for FaultyStore {
+    fn owner(&self) -> &OwnerId {
+        self.below.owner()
+    }
+
+    async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        let fault = self.script.lock().unwrap().pop().flatten();
+        match fault {
+            None => self.below.apply(change).await,
+            Some(StoreFault::Refused) => Err(StoreError::unavailable("the disk is full")),
+            Some(StoreFault::ReplyLost) => {
+                self.below.apply(change).await.unwrap();
+                Err(StoreError::in_doubt("the connection broke"))
+            }
+            Some(StoreFault::RequestLost) => Err(StoreError::in_doubt("the connection broke")),
+        }
+    }
+
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.below.find(key).await
+    }
+
+    async fn list(
+        &self,
+        states: &[StateName],
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        self.below.list(states, after, limit).await
+    }
+
+    async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+        self.below.is_live(owner).await
+    }
+
+    async fn purge(&self, ended_before: SystemTime) -> Result<u64, StoreError> {
+        self.below.purge(ended_before).await
+    }
+}

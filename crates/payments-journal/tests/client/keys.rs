@@ -1,0 +1,193 @@
+use payments_core::model::{
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
+    TransactionType, Void,
+};
+use payments_core::{OperationName, Outcome};
+use payments_fake::{FakeGateway, Fault, test_values};
+use payments_journal::{IntentKey, Journal, JournaledClient, MemoryStore, StateName};
+
+use crate::support::{TEN_FIFTY, World, key, payment_of};
+
+const PAYER: Payer<'static> = Payer {
+    customer_name: "Ada Example",
+    email: "ada@example.com",
+    country_code: "+44",
+    phone_number: "020 7946 0000",
+    country: "GB",
+    postal_code: "SW1A 1AA",
+    ip_address: "203.0.113.7",
+};
+
+fn card(number: &str, kind: TransactionType, fee: ConvenienceFee) -> CardTransaction {
+    let card = Card { number, cvv: "123", expiry: "12/30" };
+    CardTransaction::builder(TEN_FIFTY, kind, fee, card, PAYER).build().unwrap()
+}
+
+#[tokio::test]
+async fn a_processed_key_gives_its_transaction_and_sends_nothing() {
+    let world = World::new().await;
+    let first = world.pay().await.unwrap();
+    let second = world.pay().await.unwrap();
+    assert!(!first.is_from_the_journal() && second.is_from_the_journal());
+    assert_eq!(first.transaction_id, second.transaction_id);
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+    assert_eq!(world.sent(), 1);
+}
+
+#[tokio::test]
+async fn a_rejected_key_stays_rejected_and_sends_nothing_until_a_person_reopens_it() {
+    let world = World::new().await;
+    world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().status(http::StatusCode::TOO_MANY_REQUESTS));
+    let first = world.pay().await.unwrap_err();
+    assert_eq!(first.outcome(), Outcome::Rejected);
+    let second = world.pay().await.unwrap_err();
+    assert!(second.is_recorded() && !first.is_recorded());
+    assert_eq!((second.outcome(), second.kind()), (Outcome::Rejected, first.kind()));
+    assert_eq!(world.gateway.ledger().entries().len(), 0);
+
+    assert_eq!(world.client.journal().reopen(&key(), &[401, 403]).await.unwrap(), None, "it was 429");
+    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Rejected);
+    let reopened = world.client.journal().reopen(&key(), &[429]).await.unwrap().unwrap();
+    assert_eq!(reopened.state.name(), StateName::NotProcessed);
+    world.pay().await.unwrap();
+    assert_eq!(world.intent().await.attempts, 2);
+}
+
+#[tokio::test]
+async fn an_unknown_key_stays_unknown_and_sends_nothing() {
+    let world = World::new().await;
+    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Unknown);
+    let again = world.pay().await.unwrap_err();
+    assert!(again.is_recorded());
+    assert_eq!(again.outcome(), Outcome::Unknown);
+    assert_eq!(
+        again.to_string(),
+        "the outcome of invoice-17 is unknown since an earlier call (closed); nothing was sent now, \
+         it may have been processed: reconcile it with the service, then resolve the key"
+    );
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+    let unresolved = world.client.journal().list(StateName::UNRESOLVED, None, 10).await.unwrap().intents;
+    assert_eq!(unresolved.len(), 1);
+}
+
+#[tokio::test]
+async fn a_key_whose_request_was_not_processed_is_sent_again() {
+    let world = World::new().await;
+    world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
+    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::NotProcessed);
+    world.pay().await.unwrap();
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+    assert_eq!(world.intent().await.attempts, 2);
+}
+
+#[tokio::test]
+async fn a_key_stands_for_one_request() {
+    let token = |token: &str, cents, fee| {
+        TokenTransaction::builder(token, Amount::from_cents(cents), fee).build().unwrap()
+    };
+    let (off, on) = (ConvenienceFee::Inactive, ConvenienceFee::Active);
+    for (other, difference) in [
+        (token("tok_approved", 10_51, off), "amount"),
+        (token("tok_declined", 10_50, off), "token"),
+        (token("tok_approved", 10_50, on), "convenience fee"),
+    ] {
+        let world = World::new().await;
+        world.pay().await.unwrap();
+        let error = world.client.process_token(&key(), &other).await.unwrap_err();
+        assert!(error.is_key_reused());
+        assert_eq!(error.outcome(), Outcome::NotProcessed, "this request was never sent");
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "invoice-17 already stands for another request, with another {difference}; nothing was sent: \
+                 use a key of its own for each intent (that one is processed)"
+            )
+        );
+        assert_eq!(error.intent().unwrap(), &world.intent().await);
+        assert_eq!(world.sent(), 1);
+    }
+
+    let world = World::new().await;
+    let sale = card(test_values::VISA, TransactionType::Sale, off);
+    world.client.process_card(&key(), &sale).await.unwrap();
+    for other in [
+        card("5555555555554444", TransactionType::Sale, off),
+        card(test_values::VISA, TransactionType::Auth, off),
+        card(test_values::VISA, TransactionType::Sale, on),
+    ] {
+        assert!(world.client.process_card(&key(), &other).await.unwrap_err().is_key_reused());
+    }
+    assert!(world.pay().await.unwrap_err().is_key_reused(), "another operation");
+    let void = Void::new(TransactionId::new("txn_1").unwrap());
+    assert!(world.client.void(&key(), &void).await.unwrap_err().is_key_reused());
+    assert!(world.client.process_card(&key(), &sale).await.unwrap().is_from_the_journal());
+    assert_eq!(world.sent(), 1);
+}
+
+#[tokio::test]
+async fn a_reference_may_change_because_it_moves_no_money() {
+    let world = World::new().await;
+    world.pay().await.unwrap();
+    let payment = TokenTransaction::builder("tok_approved", TEN_FIFTY, ConvenienceFee::Inactive);
+    let payment = payment.reference_no("corrected").build().unwrap();
+    assert!(world.client.process_token(&key(), &payment).await.unwrap().is_from_the_journal());
+}
+
+#[tokio::test]
+async fn every_operation_is_journaled() {
+    let world = World::new().await;
+    let key = |text: &str| IntentKey::new(text).unwrap();
+    let auth = card(test_values::VISA, TransactionType::Auth, ConvenienceFee::Inactive);
+    let authorised = world.client.process_card(&key("card"), &auth).await.unwrap();
+    let ach = AchTransaction::builder(TEN_FIFTY, TransactionType::Sale, ConvenienceFee::Inactive, PAYER);
+    let ach = ach.account_field("AccountNumber", "000123456789").build().unwrap();
+    world.client.process_ach(&key("ach"), &ach).await.unwrap();
+    world.client.process_token(&key("token"), &payment_of(TEN_FIFTY)).await.unwrap();
+    let void = Void::new(authorised.transaction_id.clone());
+    world.client.void(&key("void"), &void).await.unwrap();
+    for _ in 0..2 {
+        let (client, journal) = (&world.client, |key| world.client.journal().find(key));
+        assert!(client.process_card(&key("card"), &auth).await.unwrap().is_from_the_journal());
+        assert!(client.process_ach(&key("ach"), &ach).await.unwrap().is_from_the_journal());
+        assert!(client.void(&key("void"), &void).await.unwrap().is_from_the_journal());
+        assert_eq!(journal(&key("ach")).await.unwrap().unwrap().attempts, 1);
+    }
+    assert_eq!(world.sent(), 4);
+    world.gateway.ledger().assert_voided(&authorised.transaction_id);
+}
+
+#[tokio::test]
+async fn a_key_with_the_requests_own_card_or_account_is_refused_and_not_shown() {
+    let world = World::new().await;
+    let ach = AchTransaction::builder(TEN_FIFTY, TransactionType::Sale, ConvenienceFee::Inactive, PAYER);
+    let ach = ach.account_field("AccountNumber", "000123456789").build().unwrap();
+    let key = IntentKey::new("debit-000123456789").unwrap();
+    let error = world.client.process_ach(&key, &ach).await.unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "secret_in_key"));
+    for text in [format!("{error}"), format!("{error:?}"), format!("{error:#}")] {
+        assert!(!text.contains("000123456789"), "{text}");
+    }
+    assert_eq!(world.client.journal().find(&key).await.unwrap(), None);
+    assert_eq!(world.sent(), 0);
+}
+
+#[tokio::test]
+async fn nothing_secret_is_shown_of_a_row_or_an_error() {
+    let gateway = FakeGateway::new();
+    let journal = Journal::open(MemoryStore::new()).await.unwrap();
+    let client = JournaledClient::new(gateway.client(), journal);
+    gateway.arm(Fault::response_lost(OperationName::Transaction));
+    let payment = card(test_values::VISA, TransactionType::Sale, ConvenienceFee::Inactive);
+    let error = client.process_card(&key(), &payment).await.unwrap_err();
+    let again = client.process_card(&key(), &payment).await.unwrap_err();
+    let intent = client.journal().find(&key()).await.unwrap();
+    for text in
+        [format!("{error:?} {error:#}"), format!("{again:?} {again:#}"), format!("{intent:?} {client:?}")]
+    {
+        assert!(
+            !text.contains("424242") && !text.contains("1230") && !text.contains(&gateway.api_key()),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,11 @@
+//! What a caller of `JournaledClient` can count on, whatever the store, the network or the caller does.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod cancelled;
+mod faulty_store;
+mod keys;
+mod never_twice;
+mod resolving;
+mod store_faults;
+mod support;

@@ -1,0 +1,214 @@
+//! The guarantee itself, against anything that can happen in any order.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes_of::answer;
+use payments_core::{
+    Client, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+};
+use payments_fake::FakeGateway;
+use payments_journal::{Journal, JournaledClient, MemoryStore, Resolution, StateName};
+use proptest::prelude::*;
+
+use crate::faulty_store::{FaultyStore, StoreFault};
+use crate::support::{TEN_FIFTY, key, payment_of};
+
+/// What the network does with a request.
+#[derive(Clone, Copy, Debug)]
+enum Network {
+    Processes,
+    Declines,
+    NeverConnects,
+    LosesTheAnswer,
+    Panics,
+}
+
+/// Counts what may have reached the service.
+struct Counting {
+    next: Arc<Mutex<Network>>,
+    transmitted: Arc<AtomicUsize>,
+}
+
+impl Transport for Counting {
+    async fn send(&self, _request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        tokio::task::yield_now().await;
+        let next = *self.next.lock().unwrap();
+        if !matches!(next, Network::NeverConnects) {
+            self.transmitted.fetch_add(1, Ordering::SeqCst);
+        }
+        match next {
+            Network::Processes => Ok(answer("success", 100)),
+            Network::Declines => Ok(answer("failed", 200)),
+            Network::NeverConnects => Err(TransportError::not_processed(TransportErrorKind::Connect)),
+            Network::LosesTheAnswer => Err(TransportError::unknown(TransportErrorKind::Closed)),
+            Network::Panics => panic!("a defect"),
+        }
+    }
+}
+
+mod bytes_of {
+    use payments_core::TransportResponse;
+
+    pub(super) fn answer(status: &str, code: u16) -> TransportResponse {
+        let body = format!(
+            r#"{{"status":"{status}","status_code":{code},"message":"it","data":{{"TransactionId":"txn_1"}}}}"#
+        );
+        TransportResponse::new(http::Response::new(body.into()))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// Several call at once, from several processes.
+    Pay {
+        by: usize,
+        at_once: usize,
+        network: Network,
+        store: [Option<StoreFault>; 3],
+    },
+    /// A caller goes away after being polled this often.
+    PayAndLeave {
+        by: usize,
+        polls: usize,
+        network: Network,
+    },
+    /// The process dies and starts anew.
+    Restart {
+        of: usize,
+    },
+    ResolveAsNotProcessed,
+    Reopen,
+}
+
+fn network() -> impl Strategy<Value = Network> {
+    prop_oneof![
+        1 => Just(Network::Processes),
+        1 => Just(Network::Declines),
+        3 => Just(Network::NeverConnects),
+        2 => Just(Network::LosesTheAnswer),
+        1 => Just(Network::Panics),
+    ]
+}
+
+fn store_fault() -> impl Strategy<Value = Option<StoreFault>> {
+    prop_oneof![
+        4 => Just(None),
+        1 => Just(Some(StoreFault::Refused)),
+        1 => Just(Some(StoreFault::ReplyLost)),
+        1 => Just(Some(StoreFault::RequestLost)),
+    ]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        5 => (0..2_usize, 1..4_usize, network(), [store_fault(), store_fault(), store_fault()])
+            .prop_map(|(by, at_once, network, store)| Event::Pay { by, at_once, network, store }),
+        2 => (0..2_usize, 0..4_usize, network())
+            .prop_map(|(by, polls, network)| Event::PayAndLeave { by, polls, network }),
+        2 => (0..2_usize).prop_map(|of| Event::Restart { of }),
+        1 => Just(Event::ResolveAsNotProcessed),
+        1 => Just(Event::Reopen),
+    ]
+}
+
+struct Process {
+    client: JournaledClient,
+    store: FaultyStore,
+}
+
+async fn start(shared: &MemoryStore, next: &Arc<Mutex<Network>>, transmitted: &Arc<AtomicUsize>) -> Process {
+    let gateway = FakeGateway::new();
+    let transport = Counting { next: next.clone(), transmitted: transmitted.clone() };
+    let client = Client::builder(gateway.endpoint(), transport, gateway.clock().clone()).build();
+    let store = FaultyStore::new(shared.another_owner(), []);
+    let journal = Journal::open(store.clone()).await.unwrap();
+    Process { client: JournaledClient::new(client, journal), store }
+}
+
+/// Lets every task of this runtime get as far as it can.
+async fn settle() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn play(events: Vec<Event>) {
+    let shared = MemoryStore::new();
+    let next = Arc::new(Mutex::new(Network::Processes));
+    let transmitted = Arc::new(AtomicUsize::new(0));
+    let mut processes =
+        [start(&shared, &next, &transmitted).await, start(&shared, &next, &transmitted).await];
+    let observer = Journal::open(shared.another_owner()).await.unwrap();
+    // How many transmissions a person has allowed.
+    let mut allowed = 1;
+    for event in events {
+        match event {
+            Event::Pay { by, at_once, network, store } => {
+                *next.lock().unwrap() = network;
+                for fault in store {
+                    processes[by].store.then(fault);
+                }
+                let mut calls = tokio::task::JoinSet::new();
+                for number in 0..at_once {
+                    let client = processes[(by + number) % 2].client.clone();
+                    calls.spawn(async move { client.process_token(&key(), &payment_of(TEN_FIFTY)).await });
+                }
+                let before = transmitted.load(Ordering::SeqCst);
+                let results = calls.join_all().await;
+                let sent_now = transmitted.load(Ordering::SeqCst) - before;
+                let provably_not = |error: &payments_journal::Error| error.outcome() == Outcome::NotProcessed;
+                if results.iter().all(|result| result.as_ref().is_err_and(provably_not)) {
+                    assert_eq!(sent_now, 0, "a call that was transmitted is never called not processed");
+                }
+            }
+            Event::PayAndLeave { by, polls, network } => {
+                *next.lock().unwrap() = network;
+                let client = processes[by].client.clone();
+                let mut call =
+                    Box::pin(async move { client.process_token(&key(), &payment_of(TEN_FIFTY)).await });
+                for _ in 0..polls {
+                    let once = std::future::poll_fn(|context| {
+                        std::task::Poll::Ready(call.as_mut().poll(context).is_ready())
+                    });
+                    if once.await {
+                        break;
+                    }
+                    tokio::task::yield_now().await;
+                }
+                drop(call);
+                settle().await;
+            }
+            Event::Restart { of } => processes[of] = start(&shared, &next, &transmitted).await,
+            Event::ResolveAsNotProcessed => {
+                if observer.resolve(&key(), Resolution::not_processed("ada")).await.is_ok() {
+                    allowed = transmitted.load(Ordering::SeqCst) + 1;
+                }
+            }
+            Event::Reopen => {
+                if observer.reopen(&key(), &[200]).await.unwrap().is_some() {
+                    allowed = transmitted.load(Ordering::SeqCst) + 1;
+                }
+            }
+        }
+        let transmitted = transmitted.load(Ordering::SeqCst);
+        assert!(transmitted <= allowed, "{transmitted} transmissions, {allowed} allowed");
+        let is_written_down = observer.find(&key()).await.unwrap().is_some();
+        assert!(transmitted == 0 || is_written_down, "no row, no charge");
+        if let Some(intent) = observer.find(&key()).await.unwrap()
+            && intent.state.name() == StateName::NotProcessed
+        {
+            assert!(transmitted < allowed, "what may be sent again has not been sent");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_a_key_is_transmitted_once(events in proptest::collection::vec(event(), 1..14)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(play(events));
+    }
+}

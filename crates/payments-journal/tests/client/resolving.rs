@@ -1,0 +1,129 @@
+use payments_core::OperationName;
+use payments_core::model::{
+    Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType,
+};
+use payments_fake::Fault;
+use payments_journal::{IntentKey, IntentState, Resolution, StateName, Verdict};
+
+use crate::support::{TEN_FIFTY, World, key, payment_of};
+
+/// A world in which the payment was made and its answer lost, and the id of the payment.
+async fn charged_and_unknown() -> (World, TransactionId) {
+    let world = World::new().await;
+    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    let id = world.gateway.ledger().assert_charged_once(TEN_FIFTY).transaction_id().clone();
+    (world, id)
+}
+
+#[tokio::test]
+async fn what_a_person_finds_is_looked_up_before_it_is_believed() {
+    let (world, id) = charged_and_unknown().await;
+    let intent = world.client.resolve_processed(&key(), &id, "ada", Some("on the statement")).await.unwrap();
+    let IntentState::Resolved { resolution, before } = intent.state else { panic!("{:?}", intent.state) };
+    assert_eq!(resolution, Resolution::processed(id.clone(), "ada").note("on the statement"));
+    assert_eq!(before.kind, "closed");
+    let charged = world.pay().await.unwrap();
+    assert!(charged.is_from_the_journal());
+    assert_eq!(charged.transaction_id, id);
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+#[tokio::test]
+async fn a_transaction_of_another_amount_is_not_believed() {
+    let (world, _) = charged_and_unknown().await;
+    let other = IntentKey::new("other").unwrap();
+    let other = world.client.client().process_token(&payment_of(Amount::from_cents(99))).await.map(|it| {
+        let _ = other;
+        it.transaction_id.clone()
+    });
+    let error = world.client.resolve_processed(&key(), &other.unwrap(), "ada", None).await.unwrap_err();
+    assert!(error.is_contradicted());
+    assert_eq!(
+        error.to_string(),
+        "the transaction cannot be this intent's: its amount is 0.99 or 0.99, and 10.50 was to be charged; \
+         nothing was changed"
+    );
+    assert_eq!(world.intent().await.state.name(), StateName::Unknown);
+}
+
+#[tokio::test]
+async fn a_transaction_with_another_card_is_not_believed() {
+    let world = World::new().await;
+    let payer = Payer {
+        customer_name: "Ada Example",
+        email: "ada@example.com",
+        country_code: "+44",
+        phone_number: "020 7946 0000",
+        country: "GB",
+        postal_code: "SW1A 1AA",
+        ip_address: "203.0.113.7",
+    };
+    let sale = |number| {
+        let card = Card { number, cvv: "123", expiry: "12/30" };
+        let fee = ConvenienceFee::Inactive;
+        CardTransaction::builder(TEN_FIFTY, TransactionType::Sale, fee, card, payer).build().unwrap()
+    };
+    let other = world.client.client().process_card(&sale("5555555555554444")).await.unwrap();
+    world.gateway.arm(Fault::request_lost(OperationName::Transaction));
+    world.client.process_card(&key(), &sale("4242424242424242")).await.unwrap_err();
+    let error = world.client.resolve_processed(&key(), &other.transaction_id, "ada", None).await.unwrap_err();
+    assert!(error.is_contradicted());
+    assert!(error.to_string().contains("its card ends in 4444, and one that ends in 4242 was to be charged"));
+}
+
+#[tokio::test]
+async fn a_transaction_that_another_intent_has_is_not_believed() {
+    let (world, _) = charged_and_unknown().await;
+    let other = IntentKey::new("other").unwrap();
+    let taken = world.client.process_token(&other, &payment_of(TEN_FIFTY)).await.unwrap().transaction_id;
+    let error = world.client.resolve_processed(&key(), &taken, "ada", None).await.unwrap_err();
+    assert!(error.is_contradicted());
+    assert_eq!(
+        error.to_string(),
+        format!("transaction {taken} already belongs to other; nothing was changed")
+    );
+}
+
+#[tokio::test]
+async fn a_transaction_that_cannot_be_looked_up_is_not_believed() {
+    let (world, _) = charged_and_unknown().await;
+    let nothing = TransactionId::new("txn_nothing").unwrap();
+    let error = world.client.resolve_processed(&key(), &nothing, "ada", None).await.unwrap_err();
+    assert!(error.look_up_error().is_some_and(payments_core::Error::is_not_found));
+    assert_eq!(world.intent().await.state.name(), StateName::Unknown);
+}
+
+#[tokio::test]
+async fn what_a_person_says_was_not_processed_may_be_sent_again() {
+    let world = World::new().await;
+    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    world.gateway.ledger().assert_nothing_charged();
+    let resolution = Resolution::not_processed("ada").note("not in the report of 21 November");
+    world.client.journal().resolve(&key(), resolution).await.unwrap();
+    assert!(!world.pay().await.unwrap().is_from_the_journal());
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+    assert_eq!(world.intent().await.attempts, 2);
+}
+
+#[tokio::test]
+async fn only_what_is_unknown_can_be_resolved_and_a_person_may_correct_a_person() {
+    let world = World::new().await;
+    let journal = world.client.journal();
+    let resolution = || Resolution::not_processed("ada");
+    let error = journal.resolve(&key(), resolution()).await.unwrap_err();
+    assert!(error.is_no_such_intent());
+    world.pay().await.unwrap();
+    let error = journal.resolve(&key(), resolution()).await.unwrap_err();
+    assert!(error.is_not_unknown());
+    assert_eq!(error.to_string(), "the outcome of invoice-17 is known: it is processed; nothing was changed");
+
+    let (world, id) = charged_and_unknown().await;
+    let journal = world.client.journal();
+    journal.resolve(&key(), resolution()).await.unwrap();
+    let corrected = journal.resolve(&key(), Resolution::processed(id.clone(), "grace")).await.unwrap();
+    let IntentState::Resolved { resolution, .. } = corrected.state else { panic!("{:?}", corrected.state) };
+    assert_eq!(resolution.verdict, Verdict::Processed(id));
+    assert!(world.pay().await.unwrap().is_from_the_journal());
+}

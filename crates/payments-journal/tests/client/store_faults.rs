@@ -1,0 +1,92 @@
+use payments_core::OperationName;
+use payments_core::Outcome;
+use payments_fake::Fault;
+use payments_journal::{Failure, IntentState, MemoryStore, StateName};
+
+use crate::faulty_store::{FaultyStore, StoreFault};
+use crate::support::{TEN_FIFTY, World};
+
+#[tokio::test]
+async fn no_row_no_charge() {
+    let world = World::over(FaultyStore::new(MemoryStore::new(), [Some(StoreFault::Refused)])).await;
+    let error = world.pay().await.unwrap_err();
+    assert!(error.is_journal());
+    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "journal"));
+    assert_eq!(error.to_string(), "invoice-17: the disk is full; nothing was sent");
+    assert_eq!(world.sent(), 0);
+    world.pay().await.unwrap();
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+#[tokio::test]
+async fn an_intent_whose_writing_is_in_doubt_is_not_sent_and_its_key_is_free_again() {
+    for fault in [StoreFault::ReplyLost, StoreFault::RequestLost] {
+        let world = World::over(FaultyStore::new(MemoryStore::new(), [Some(fault)])).await;
+        let error = world.pay().await.unwrap_err();
+        assert_eq!(error.outcome(), Outcome::NotProcessed);
+        assert_eq!(world.sent(), 0);
+        if fault == StoreFault::ReplyLost {
+            let state = world.intent().await.state;
+            assert_eq!(state, IntentState::NotProcessed(Failure::of_kind(Failure::WITHDRAWN)));
+        }
+        world.pay().await.unwrap();
+        world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_taken_back_at_once_is_taken_back_before_the_next_charge() {
+    let lost_for_a_while =
+        [Some(StoreFault::ReplyLost), Some(StoreFault::RequestLost), Some(StoreFault::Refused)];
+    let world = World::over(FaultyStore::new(MemoryStore::new(), lost_for_a_while)).await;
+    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::NotProcessed);
+    assert_eq!(world.intent().await.state, IntentState::Sending);
+    // The journal is still not there: nothing new begins before what is in doubt is settled.
+    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::NotProcessed);
+    assert_eq!(world.sent(), 0);
+    world.pay().await.unwrap();
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+#[tokio::test]
+async fn an_end_that_cannot_be_written_is_told_and_marked_and_the_key_stays_in_doubt() {
+    for fault in [StoreFault::Refused, StoreFault::RequestLost] {
+        let world = World::over(FaultyStore::new(MemoryStore::new(), [None, Some(fault)])).await;
+        let charged = world.pay().await.unwrap();
+        assert!(charged.not_recorded.is_some() && charged.answer.is_some());
+        assert_eq!(world.intent().await.state, IntentState::Sending);
+        let error = world.pay().await.unwrap_err();
+        assert!(error.is_in_progress());
+        assert_eq!(error.outcome(), Outcome::Unknown);
+        world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+    }
+}
+
+#[tokio::test]
+async fn a_failure_that_cannot_be_written_keeps_its_outcome_and_is_marked() {
+    let faults =
+        [(Fault::on(OperationName::TokenTransaction).before_commit().refuse(), Outcome::NotProcessed)];
+    for (fault, outcome) in faults {
+        let world =
+            World::over(FaultyStore::new(MemoryStore::new(), [None, Some(StoreFault::Refused)])).await;
+        world.gateway.arm(fault);
+        let error = world.pay().await.unwrap_err();
+        assert_eq!(error.outcome(), outcome);
+        assert!(error.not_recorded().is_some());
+        assert!(error.to_string().ends_with(
+            " (this could not be written to the journal, where the key stays in doubt: the disk is full)"
+        ));
+        assert_eq!(world.intent().await.state.name(), StateName::Sending);
+    }
+}
+
+#[tokio::test]
+async fn an_end_whose_reply_is_lost_is_there_all_the_same() {
+    let store = FaultyStore::new(MemoryStore::new(), [None, Some(StoreFault::ReplyLost)]);
+    let world = World::over(store.clone()).await;
+    assert!(world.pay().await.unwrap().not_recorded.is_some());
+    let again = world.pay().await.unwrap();
+    assert!(again.is_from_the_journal());
+    store.then(None);
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}

@@ -1,0 +1,61 @@
+use std::sync::Arc;
+
+use payments_core::OperationName;
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionReceipt};
+use payments_fake::FakeGateway;
+use payments_journal::{
+    Error, Intent, IntentKey, IntentStore, Journal, Journaled, JournaledClient, MemoryStore,
+};
+
+pub(crate) const TEN_FIFTY: Amount = Amount::from_cents(10_50);
+
+pub(crate) fn key() -> IntentKey {
+    IntentKey::new("invoice-17").unwrap()
+}
+
+pub(crate) fn payment_of(amount: Amount) -> TokenTransaction {
+    TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build().unwrap()
+}
+
+pub(crate) type Result = std::result::Result<Journaled<TransactionReceipt>, Error>;
+
+/// A service, a journal and a client between them.
+pub(crate) struct World {
+    pub(crate) gateway: FakeGateway,
+    pub(crate) client: JournaledClient,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::over(MemoryStore::new()).await
+    }
+
+    pub(crate) async fn over(store: impl IntentStore) -> Self {
+        let gateway = FakeGateway::new();
+        let client = JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap());
+        Self { gateway, client }
+    }
+
+    pub(crate) async fn pay(&self) -> Result {
+        self.client.process_token(&key(), &payment_of(TEN_FIFTY)).await
+    }
+
+    pub(crate) async fn intent(&self) -> Intent {
+        self.client.journal().find(&key()).await.unwrap().unwrap()
+    }
+
+    /// How many payments the service has been sent.
+    pub(crate) fn sent(&self) -> usize {
+        let moves_money = |operation: OperationName| operation.moves_money();
+        self.gateway.requests().iter().filter(|request| request.operation().is_some_and(moves_money)).count()
+    }
+}
+
+/// For futures that are polled by hand.
+pub(crate) fn noop_waker() -> std::task::Waker {
+    struct Noop;
+    impl std::task::Wake for Noop {
+        fn wake(self: Arc<Self>) {}
+    }
+    Arc::new(Noop).into()
+}
