@@ -1,10 +1,14 @@
+use std::time::SystemTime;
+
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
     TransactionType, Void,
 };
 use payments_core::{OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, test_values};
-use payments_journal::{IntentKey, Journal, JournaledClient, MemoryStore, StateName};
+use payments_journal::{
+    AttemptId, Change, Failure, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, StateName,
+};
 
 use crate::support::{TEN_FIFTY, World, key, payment_of};
 
@@ -37,7 +41,11 @@ async fn a_processed_key_gives_its_transaction_and_sends_nothing() {
 #[tokio::test]
 async fn a_rejected_key_stays_rejected_and_sends_nothing_until_a_person_reopens_it() {
     let world = World::new().await;
-    world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().status(http::StatusCode::TOO_MANY_REQUESTS));
+    world.gateway.arm(
+        Fault::on(OperationName::TokenTransaction)
+            .before_commit()
+            .status(http::StatusCode::TOO_MANY_REQUESTS),
+    );
     let first = world.pay().await.unwrap_err();
     assert_eq!(first.outcome(), Outcome::Rejected);
     let second = world.pay().await.unwrap_err();
@@ -132,6 +140,27 @@ async fn a_reference_may_change_because_it_moves_no_money() {
     let payment = TokenTransaction::builder("tok_approved", TEN_FIFTY, ConvenienceFee::Inactive);
     let payment = payment.reference_no("corrected").build().unwrap();
     assert!(world.client.process_token(&key(), &payment).await.unwrap().is_from_the_journal());
+}
+
+#[tokio::test]
+async fn what_a_process_that_died_meanwhile_was_sending_is_unknown_at_once() {
+    let store = MemoryStore::new();
+    let other = store.another_owner();
+    let world = World::over(store).await;
+    let begin = Change::begin(
+        key(),
+        (&payment_of(TEN_FIFTY)).into(),
+        AttemptId::new(),
+        other.owner().clone(),
+        SystemTime::now(),
+    );
+    other.apply(begin).await.unwrap();
+    assert!(world.pay().await.unwrap_err().is_in_progress());
+    drop(other);
+    let error = world.pay().await.unwrap_err();
+    assert!(error.is_recorded());
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, Failure::CRASH));
+    assert_eq!(world.sent(), 0);
 }
 
 #[tokio::test]

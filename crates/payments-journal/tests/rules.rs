@@ -1,0 +1,153 @@
+//! `Change::decide`: every state against every change.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
+use payments_journal::{
+    AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution,
+    StateName,
+};
+
+fn at(second: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(second)
+}
+
+fn key() -> IntentKey {
+    IntentKey::new("k").unwrap()
+}
+
+fn attempt(name: &str) -> AttemptId {
+    AttemptId::from_kept(name)
+}
+
+fn request(cents: i64) -> IntentRequest {
+    let amount = Amount::from_cents(cents);
+    (&TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build().unwrap()).into()
+}
+
+fn id(text: &str) -> TransactionId {
+    TransactionId::new(text).unwrap()
+}
+
+fn begin(name: &str, cents: i64) -> Change {
+    Change::begin(key(), request(cents), attempt(name), OwnerId::from_kept("owner"), at(9))
+}
+
+fn rejected(status: u16) -> Failure {
+    let mut failure = Failure::of_kind("rejected");
+    failure.http_status = Some(status);
+    failure
+}
+
+fn end(name: &str, ending: Ending) -> Change {
+    Change::end(key(), attempt(name), ending, at(9))
+}
+
+fn sending() -> Intent {
+    Change::begin(key(), request(10), attempt("first"), OwnerId::from_kept("owner"), at(1))
+        .decide(None)
+        .unwrap()
+}
+
+/// A row in each state, and by what name the table below knows it.
+fn rows() -> Vec<(&'static str, Intent)> {
+    let after = |change: Change| change.decide(Some(&sending())).unwrap();
+    let unknown = || after(end("first", Ending::Unknown(Failure::of_kind("timeout"))));
+    let resolved = |resolution| Change::resolve(key(), resolution, at(2)).decide(Some(&unknown())).unwrap();
+    vec![
+        ("sending", sending()),
+        ("processed", after(end("first", Ending::Processed(id("txn_1"))))),
+        ("rejected 400", after(end("first", Ending::Rejected(rejected(400))))),
+        ("rejected 429", after(end("first", Ending::Rejected(rejected(429))))),
+        ("not processed", after(end("first", Ending::NotProcessed(Failure::of_kind("connect"))))),
+        ("unknown", unknown()),
+        ("given up", after(Change::orphan(key(), attempt("first"), at(2)))),
+        ("resolved: processed", resolved(Resolution::processed(id("txn_2"), "ada"))),
+        ("resolved: not processed", resolved(Resolution::not_processed("ada"))),
+    ]
+}
+
+/// Which rows a change may change, and to what.
+fn assert_changes(change: &Change, expected: &[(&str, StateName)]) {
+    for (name, row) in rows() {
+        let written = change.decide(Some(&row));
+        let expected = expected.iter().find(|(row, _)| *row == name).map(|(_, state)| *state);
+        assert_eq!(written.as_ref().map(|intent| intent.state.name()), expected, "{name}: {change:?}");
+        if let Some(written) = written {
+            assert_eq!(written.revision, row.revision + 1);
+            assert_eq!((written.created_at, written.changed_at), (row.created_at, at(9)));
+            assert_eq!(written.key, row.key);
+        }
+    }
+}
+
+#[test]
+fn only_what_provably_moved_nothing_is_sent_again() {
+    let again = [("not processed", StateName::Sending), ("resolved: not processed", StateName::Sending)];
+    assert_changes(&begin("second", 10), &again);
+    for (_, row) in rows() {
+        if let Some(written) = begin("second", 10).decide(Some(&row)) {
+            assert_eq!((written.attempt, written.attempts), (attempt("second"), 2));
+            assert_eq!((written.begun_at, written.owner), (at(9), OwnerId::from_kept("owner")));
+        }
+    }
+}
+
+#[test]
+fn another_request_never_begins_under_a_key_that_is_taken() {
+    assert_changes(&begin("second", 11), &[]);
+}
+
+#[test]
+fn only_the_attempt_itself_says_how_it_ended_and_only_while_that_is_open() {
+    for (ending, state) in [
+        (Ending::Processed(id("txn_3")), StateName::Processed),
+        (Ending::Rejected(rejected(400)), StateName::Rejected),
+        (Ending::NotProcessed(Failure::of_kind("connect")), StateName::NotProcessed),
+        (Ending::Unknown(Failure::of_kind("closed")), StateName::Unknown),
+    ] {
+        assert_changes(&end("first", ending.clone()), &[("sending", state), ("given up", state)]);
+        assert_changes(&end("second", ending), &[]);
+    }
+}
+
+#[test]
+fn an_orphan_is_what_is_being_sent_by_that_very_attempt() {
+    assert_changes(&Change::orphan(key(), attempt("first"), at(9)), &[("sending", StateName::Unknown)]);
+    assert_changes(&Change::orphan(key(), attempt("second"), at(9)), &[]);
+}
+
+#[test]
+fn a_person_resolves_what_is_unknown_and_corrects_what_a_person_said() {
+    let rows = ["unknown", "given up", "resolved: processed", "resolved: not processed"];
+    let expected = rows.map(|row| (row, StateName::Resolved));
+    assert_changes(&Change::resolve(key(), Resolution::not_processed("grace"), at(9)), &expected);
+    assert_changes(&Change::resolve(key(), Resolution::processed(id("txn_4"), "grace"), at(9)), &expected);
+}
+
+#[test]
+fn a_person_reopens_what_was_rejected_with_that_status() {
+    let change = |statuses: &[u16]| Change::reopen(key(), statuses.to_vec(), at(9));
+    assert_changes(&change(&[401, 403, 429]), &[("rejected 429", StateName::NotProcessed)]);
+    assert_changes(&change(&[]), &[]);
+    let (_, row) = rows().into_iter().find(|(name, _)| *name == "rejected 429").unwrap();
+    let reopened = change(&[429]).decide(Some(&row)).unwrap();
+    let mut expected = rejected(429);
+    expected.kind = Failure::REOPENED.into();
+    assert_eq!(reopened.state, IntentState::NotProcessed(expected));
+}
+
+#[test]
+fn a_row_that_is_not_there_is_only_ever_begun() {
+    assert!(begin("first", 10).decide(None).is_some());
+    for change in [
+        end("first", Ending::Processed(id("txn_1"))),
+        Change::orphan(key(), attempt("first"), at(9)),
+        Change::resolve(key(), Resolution::not_processed("ada"), at(9)),
+        Change::reopen(key(), vec![429], at(9)),
+    ] {
+        assert!(change.decide(None).is_none(), "{change:?}");
+    }
+}
