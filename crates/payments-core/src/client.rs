@@ -10,6 +10,7 @@ use payments_model::{
 use crate::client_builder::{ClientBuilder, Settings};
 use crate::operation::{GetCustomer, GetTransaction, Operation, VoidReceipt};
 use crate::race::race;
+use crate::secrets::Secrets;
 use crate::transport::BoxedTransport;
 use crate::watch::Watch;
 use crate::{
@@ -127,6 +128,12 @@ impl Client {
         let mut client = self.clone();
         client.settings.retry.retries = retries;
         client
+    }
+
+    /// Whether the API key stands in this text, which must then be neither kept nor shown: a reference or a name that came
+    /// out of the wrong field. A key shorter than eight characters is in too much else by chance and is not looked for.
+    pub fn is_api_key_in(&self, text: &str) -> bool {
+        Secrets::new(Vec::new(), self.shared.endpoint.api_key()).are_in(text)
     }
 
     /// One call: a payment is one attempt, a look-up may be several under one total deadline.

@@ -114,7 +114,10 @@ impl Error {
         matches!(self.0.cause, Cause::Recorded(_))
     }
 
-    /// Nothing was sent: the journal could not write the intent down. No row, no charge.
+    /// Nothing was sent by this call: the journal could not write the intent down. No row, no charge.
+    ///
+    /// If the same key was called before, what became of that only the journal knows, once it can be read again: call again
+    /// with the same key, never with another.
     pub fn is_journal(&self) -> bool {
         matches!(self.0.cause, Cause::Store(_))
     }
@@ -217,10 +220,13 @@ impl fmt::Display for Error {
                 differences.join(" and another "),
                 intent.state.name().as_str()
             )?,
-            Cause::Store(error) if f.alternate() => write!(f, "{key}: {error:#}; nothing was sent")?,
-            Cause::Store(error) => write!(f, "{key}: {error}; nothing was sent")?,
+            Cause::Store(error) => {
+                write!(f, "{key}: ")?;
+                fmt::Display::fmt(error, f)?;
+                f.write_str("; nothing was sent now: mend the journal, then call again with the same key")?;
+            }
             Cause::SecretInKey => {
-                f.write_str("the intent key holds card or account data of the request; nothing was sent")?;
+                f.write_str("the intent key holds the API key or card or account data of the request; nothing was sent")?;
             }
             Cause::NoRuntime => write!(
                 f,

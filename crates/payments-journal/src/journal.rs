@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use payments_model::TransactionId;
@@ -19,8 +19,8 @@ use crate::{
 #[derive(Clone)]
 pub struct Journal {
     store: Arc<dyn ErasedStore>,
-    /// Attempts that may be written down as begun and were not sent. They are taken back before anything new begins.
-    to_withdraw: Arc<Mutex<Vec<(IntentKey, AttemptId)>>>,
+    /// How attempts ended whose end could not be written: it is, before anything new begins.
+    unwritten: Arc<Mutex<Vec<Change>>>,
 }
 
 /// What became of the wish to begin.
@@ -40,7 +40,7 @@ impl Journal {
     ///
     /// If the store cannot be read or written.
     pub async fn open(store: impl IntentStore) -> Result<Self, StoreError> {
-        let this = Self { store: Arc::new(store), to_withdraw: Arc::default() };
+        let this = Self { store: Arc::new(store), unwritten: Arc::default() };
         this.give_up_the_dead().await?;
         Ok(this)
     }
@@ -159,17 +159,14 @@ impl Journal {
         request: IntentRequest,
         attempt: &AttemptId,
     ) -> Result<Begun, StoreError> {
-        self.withdraw().await?;
+        self.write_what_is_left().await?;
         let owner = self.store.owner().clone();
         let change = Change::begin(key.clone(), request, attempt.clone(), owner.clone(), now());
         let applied = match self.store.apply(change).await {
             Err(error) if error.is_in_doubt() => {
-                self.to_withdraw
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push((key.clone(), attempt.clone()));
-                // Tried at once, so that the key is free again; what fails now is tried before the next charge.
-                let _ = self.withdraw().await;
+                // It may be written down as begun, and is not sent. Taken back at once, so that the key is free again.
+                let withdrawn = Ending::NotProcessed(Failure::of_kind(Failure::WITHDRAWN));
+                let _ = self.end(key, attempt, withdrawn).await;
                 return Err(error);
             }
             applied => applied?,
@@ -182,16 +179,18 @@ impl Journal {
         };
         let is_abandoned = found.state == IntentState::Sending
             && found.owner != owner
-            && !self.store.is_live(&found.owner).await?;
+            // Who cannot be asked counts as live.
+            && !self.store.is_live(&found.owner).await.unwrap_or(true);
         if !is_abandoned {
             return Ok(Begun::Kept(Box::new(found)));
         }
         let change = Change::orphan(key.clone(), found.attempt.clone(), now());
-        let applied = self.store.apply(change).await?;
-        Ok(Begun::Kept(Box::new(applied.written.or(applied.found).unwrap_or(found))))
+        let given_up =
+            self.store.apply(change).await.ok().and_then(|applied| applied.written.or(applied.found));
+        Ok(Begun::Kept(Box::new(given_up.unwrap_or(found))))
     }
 
-    /// Writes down how the attempt ended.
+    /// Writes down how the attempt ended. What cannot be written now is written before anything new begins.
     pub(crate) async fn end(
         &self,
         key: &IntentKey,
@@ -199,26 +198,31 @@ impl Journal {
         ending: Ending,
     ) -> Result<(), StoreError> {
         let change = Change::end(key.clone(), attempt.clone(), ending, now());
-        match self.store.apply(change).await?.written {
-            Some(_) => Ok(()),
-            None => Err(StoreError::in_doubt(
+        match self.store.apply(change.clone()).await {
+            Ok(Applied { written: Some(_), found: _ }) => Ok(()),
+            Ok(Applied { written: None, found: _ }) => Err(StoreError::in_doubt(
                 "somebody else has changed the intent while it was being sent, so how it ended is not written down",
             )),
+            Err(error) => {
+                self.unwritten().push(change);
+                Err(error)
+            }
         }
     }
 
-    /// Takes back what may have been written down as begun and was not sent.
-    async fn withdraw(&self) -> Result<(), StoreError> {
+    async fn write_what_is_left(&self) -> Result<(), StoreError> {
         loop {
-            let next = self.to_withdraw.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let Some((key, attempt)) = next else { return Ok(()) };
-            let ending = Ending::NotProcessed(Failure::of_kind(Failure::WITHDRAWN));
-            let change = Change::end(key.clone(), attempt.clone(), ending, now());
-            if let Err(error) = self.store.apply(change).await {
-                self.to_withdraw.lock().unwrap_or_else(PoisonError::into_inner).push((key, attempt));
+            let Some(change) = self.unwritten().pop() else { return Ok(()) };
+            // Of an attempt whose row says something else by now, nothing more is to be said.
+            if let Err(error) = self.store.apply(change.clone()).await {
+                self.unwritten().push(change);
                 return Err(error);
             }
         }
+    }
+
+    fn unwritten(&self) -> MutexGuard<'_, Vec<Change>> {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The intent that has this transaction, by the service's word or a person's.
@@ -243,7 +247,7 @@ const PAGE: usize = 1000;
 
 impl fmt::Debug for Journal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { store, to_withdraw: _ } = self;
+        let Self { store, unwritten: _ } = self;
         f.debug_struct("Journal").field("store", store).finish_non_exhaustive()
     }
 }

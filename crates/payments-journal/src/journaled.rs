@@ -12,8 +12,9 @@ pub struct Journaled<T> {
     /// The service's answer, if this call got it. `None` if an earlier call did, or if a person said so: then nothing was
     /// sent now, and the journal holds the id alone.
     pub answer: Option<Success<T>>,
-    /// Why it could not be written down, if so: the payment **was** processed, and its key stays in doubt. A later call
-    /// with the same key sends nothing and is told that the outcome is unknown, until a person
+    /// Why it could not be written down, if so: the payment **was** processed, and its key stays in doubt. The journal writes
+    /// it down before it lets anything new begin, if it can do so again in this process. If it cannot, a later call with the
+    /// same key sends nothing and is told that the outcome is unknown, until a person
     /// [resolves](crate::Journal::resolve) it with this transaction's id. Keep the id.
     pub not_recorded: Option<StoreError>,
 }

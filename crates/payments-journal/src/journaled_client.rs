@@ -141,11 +141,8 @@ impl JournaledClient {
     }
 
     async fn call<P: Payment>(&self, key: &IntentKey, payment: &P) -> Result<Journaled<P::Data>, Error> {
-        if payment
-            .secrets()
-            .iter()
-            .any(|secret| secret.len() >= SHORTEST_SECRET && key.as_str().contains(secret))
-        {
+        let is_in_key = |secret: &&str| secret.len() >= SHORTEST_SECRET && key.as_str().contains(*secret);
+        if self.client.is_api_key_in(key.as_str()) || payment.secrets().iter().any(is_in_key) {
             return Err(Error::secret_in_key(key.clone()));
         }
         let Ok(runtime) = Handle::try_current() else {
@@ -178,7 +175,9 @@ struct Attempt<P> {
 impl<P: Payment> Attempt<P> {
     async fn make(self, is_awaited: impl Fn() -> bool) -> Result<Journaled<P::Data>, Error> {
         let Self { of: JournaledClient { client, journal }, key, id, payment } = self;
-        let request = payment.intent_request();
+        let mut request = payment.intent_request();
+        // A reference that came out of the wrong field.
+        request.reference.take_if(|reference| client.is_api_key_in(reference));
         match journal.begin(&key, request, &id).await {
             Ok(Begun::Sending) => {}
             Ok(Begun::Kept(intent)) => return from_the_journal(*intent, &payment),

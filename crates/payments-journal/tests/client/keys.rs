@@ -202,6 +202,22 @@ async fn a_key_with_the_requests_own_card_or_account_is_refused_and_not_shown() 
 }
 
 #[tokio::test]
+async fn the_api_key_is_no_intent_key_and_no_reference_that_is_kept() {
+    let world = World::new().await;
+    let api_key = world.gateway.api_key();
+    let mistaken = IntentKey::new(api_key.as_str()).unwrap();
+    let error = world.client.process_token(&mistaken, &payment_of(TEN_FIFTY)).await.unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "secret_in_key"));
+    assert!(!format!("{error} {error:?}").contains(&api_key));
+    assert_eq!(world.client.journal().find(&mistaken).await.unwrap(), None);
+
+    let payment = TokenTransaction::builder("tok_approved", TEN_FIFTY, ConvenienceFee::Inactive);
+    let payment = payment.reference_no(format!("for {api_key}")).build().unwrap();
+    world.client.process_token(&key(), &payment).await.unwrap();
+    assert_eq!(world.intent().await.request.reference, None);
+}
+
+#[tokio::test]
 async fn nothing_secret_is_shown_of_a_row_or_an_error() {
     let gateway = FakeGateway::new();
     let journal = Journal::open(MemoryStore::new()).await.unwrap();

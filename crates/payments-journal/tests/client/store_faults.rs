@@ -1,7 +1,7 @@
 use payments_core::OperationName;
 use payments_core::Outcome;
 use payments_fake::Fault;
-use payments_journal::{Failure, IntentState, MemoryStore, StateName};
+use payments_journal::{Failure, IntentState, Journal, JournaledClient, MemoryStore, StateName};
 
 use crate::faulty_store::{FaultyStore, StoreFault};
 use crate::support::{TEN_FIFTY, World};
@@ -12,7 +12,10 @@ async fn no_row_no_charge() {
     let error = world.pay().await.unwrap_err();
     assert!(error.is_journal());
     assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "journal"));
-    assert_eq!(error.to_string(), "invoice-17: the disk is full; nothing was sent");
+    assert_eq!(
+        error.to_string(),
+        "invoice-17: the disk is full; nothing was sent now: mend the journal, then call again with the same key"
+    );
     assert_eq!(world.sent(), 0);
     world.pay().await.unwrap();
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
@@ -55,11 +58,26 @@ async fn an_end_that_cannot_be_written_is_told_and_marked_and_the_key_stays_in_d
         let charged = world.pay().await.unwrap();
         assert!(charged.not_recorded.is_some() && charged.answer.is_some());
         assert_eq!(world.intent().await.state, IntentState::Sending);
-        let error = world.pay().await.unwrap_err();
-        assert!(error.is_in_progress());
-        assert_eq!(error.outcome(), Outcome::Unknown);
+        // It is written down as soon as that is possible.
+        assert!(world.pay().await.unwrap().is_from_the_journal());
+        assert_eq!(world.intent().await.state.name(), StateName::Processed);
         world.gateway.ledger().assert_charged_once(TEN_FIFTY);
     }
+}
+
+#[tokio::test]
+async fn an_end_that_can_never_be_written_leaves_a_key_that_is_never_sent_again() {
+    let store = MemoryStore::new();
+    let reopened = store.another_owner();
+    let world = World::over(FaultyStore::new(store, [None, Some(StoreFault::Refused)])).await;
+    world.pay().await.unwrap();
+    let World { gateway, client } = world;
+    drop(client);
+    let client = JournaledClient::new(gateway.client(), Journal::open(reopened).await.unwrap());
+    let world = World { gateway, client };
+    let error = world.pay().await.unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, Failure::CRASH));
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
 }
 
 #[tokio::test]
