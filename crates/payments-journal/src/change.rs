@@ -79,6 +79,15 @@ impl Change {
         &self.key
     }
 
+    /// Whether it says how an attempt ended that may have been sent, which nobody can find out again: worth waiting for.
+    ///
+    /// A withdrawal is not: the journal itself repeats it.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn is_last_word(&self) -> bool {
+        let Kind::End { attempt: _, ending } = &self.kind else { return false };
+        !matches!(ending, Ending::NotProcessed(failure) if failure.kind == Failure::WITHDRAWN)
+    }
+
     /// The row to write in place of `found`, or `None` if the row stays as it is.
     ///
     /// What is written has one [`revision`](Intent::revision) more than what was found.

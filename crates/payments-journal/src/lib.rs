@@ -75,6 +75,8 @@ mod journaled;
 mod journaled_client;
 mod memory;
 mod payment;
+#[cfg(feature = "postgres")]
+mod postgres_store;
 mod resolution;
 mod resolve_error;
 mod row;
@@ -92,6 +94,8 @@ pub use journal::Journal;
 pub use journaled::Journaled;
 pub use journaled_client::JournaledClient;
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres_store::PostgresStore;
 pub use resolution::{Resolution, Verdict};
 pub use resolve_error::ResolveError;
 pub use row::IntentRow;

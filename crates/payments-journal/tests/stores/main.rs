@@ -4,3 +4,5 @@
 
 mod contract;
 mod memory;
+#[cfg(all(unix, feature = "postgres"))]
+mod postgres;

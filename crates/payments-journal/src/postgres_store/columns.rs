@@ -1,0 +1,165 @@
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use crate::{Intent, IntentRow, StateName};
+
+/// A row as it was read.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) position: i64,
+    pub(super) row: IntentRow,
+}
+
+/// The row of an intent in which every text can be kept: the database has no NUL in its texts.
+pub(super) fn row_to_keep(intent: &Intent) -> IntentRow {
+    let mut row = IntentRow::from(intent);
+    let IntentRow { subject, reference, reason, transaction_id, resolved_id, resolved_by, note, .. } =
+        &mut row;
+    for text in
+        [subject, reference, reason, transaction_id, resolved_id, resolved_by, note].into_iter().flatten()
+    {
+        if text.contains('\0') {
+            *text = text.replace('\0', "\u{fffd}");
+        }
+    }
+    row
+}
+
+/// In the order of [`NAMES`].
+pub(super) fn values(row: &IntentRow) -> [&(dyn ToSql + Sync); NAMES.len()] {
+    [
+        &row.key,
+        &row.operation,
+        &row.subject_kind,
+        &row.subject,
+        &row.amount,
+        &row.transaction_type,
+        &row.convenience_fee,
+        &row.reference,
+        &row.state,
+        &row.attempt,
+        &row.owner,
+        &row.attempts,
+        &row.kind,
+        &row.http_status,
+        &row.reason,
+        &row.transaction_id,
+        &row.verdict,
+        &row.resolved_id,
+        &row.resolved_by,
+        &row.note,
+        &row.created_at,
+        &row.begun_at,
+        &row.changed_at,
+        &row.revision,
+    ]
+}
+
+/// Out of `position` and then [`NAMES`].
+pub(super) fn kept(row: &Row) -> Result<Kept, tokio_postgres::Error> {
+    Ok(Kept {
+        position: row.try_get("position")?,
+        row: IntentRow {
+            key: row.try_get("key")?,
+            operation: row.try_get("operation")?,
+            subject_kind: row.try_get("subject_kind")?,
+            subject: row.try_get("subject")?,
+            amount: row.try_get("amount")?,
+            transaction_type: row.try_get("transaction_type")?,
+            convenience_fee: row.try_get("convenience_fee")?,
+            reference: row.try_get("reference")?,
+            state: row.try_get("state")?,
+            attempt: row.try_get("attempt")?,
+            owner: row.try_get("owner")?,
+            attempts: row.try_get("attempts")?,
+            kind: row.try_get("kind")?,
+            http_status: row.try_get("http_status")?,
+            reason: row.try_get("reason")?,
+            transaction_id: row.try_get("transaction_id")?,
+            verdict: row.try_get("verdict")?,
+            resolved_id: row.try_get("resolved_id")?,
+            resolved_by: row.try_get("resolved_by")?,
+            note: row.try_get("note")?,
+            created_at: row.try_get("created_at")?,
+            begun_at: row.try_get("begun_at")?,
+            changed_at: row.try_get("changed_at")?,
+            revision: row.try_get("revision")?,
+        },
+    })
+}
+
+pub(super) fn find() -> String {
+    format!("SELECT position, {} FROM payments_journal.intents WHERE key = $1", NAMES.join(", "))
+}
+
+pub(super) fn insert() -> String {
+    let places: Vec<_> = (1..=NAMES.len()).map(|number| format!("${number}")).collect();
+    format!(
+        "INSERT INTO payments_journal.intents ({}) VALUES ({}) ON CONFLICT (key) DO NOTHING",
+        NAMES.join(", "),
+        places.join(", ")
+    )
+}
+
+/// After the values the position and the revision that were read. A position is never given twice, so that a key that was
+/// purged and begun again is not taken for the one that was read.
+pub(super) fn update() -> String {
+    let places: Vec<_> = (1..=NAMES.len()).map(|number| format!("${number}")).collect();
+    format!(
+        "UPDATE payments_journal.intents SET ({}) = ROW ({}) WHERE position = ${} AND revision = ${}",
+        NAMES.join(", "),
+        places.join(", "),
+        NAMES.len() + 1,
+        NAMES.len() + 2
+    )
+}
+
+/// With the states written out, because only then the index of the unresolved ones is used.
+pub(super) fn list(states: &[StateName]) -> String {
+    format!(
+        "SELECT position, {} FROM payments_journal.intents WHERE state IN ({}) AND position > $1 ORDER BY position LIMIT $2",
+        NAMES.join(", "),
+        quoted(states)
+    )
+}
+
+/// At most `$2` rows. What was asked of a row is asked again of what it has become when it is removed.
+pub(super) fn purge(states: &[StateName]) -> String {
+    let is_old = format!("state IN ({}) AND changed_at < $1", quoted(states));
+    format!(
+        "DELETE FROM payments_journal.intents WHERE {is_old} AND position = ANY (ARRAY(\
+         SELECT position FROM payments_journal.intents WHERE {is_old} LIMIT $2))"
+    )
+}
+
+fn quoted(states: &[StateName]) -> String {
+    let names: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
+    names.join(", ")
+}
+
+const NAMES: [&str; 24] = [
+    "key",
+    "operation",
+    "subject_kind",
+    "subject",
+    "amount",
+    "transaction_type",
+    "convenience_fee",
+    "reference",
+    "state",
+    "attempt",
+    "owner",
+    "attempts",
+    "kind",
+    "http_status",
+    "reason",
+    "transaction_id",
+    "verdict",
+    "resolved_id",
+    "resolved_by",
+    "note",
+    "created_at",
+    "begun_at",
+    "changed_at",
+    "revision",
+];

@@ -1,0 +1,126 @@
+use tokio_postgres::Client;
+
+use super::fault::{Fault, ask};
+use super::link::Link;
+use crate::StoreError;
+
+/// Makes the tables, or brings those of an older version to this one.
+///
+/// Many processes may do this at once: one does it, the others wait for its lock.
+pub(super) async fn bring_up(link: &mut Link) -> Result<(), StoreError> {
+    if version(&link.client).await? == VERSION {
+        return check(link).await;
+    }
+    let migrating = async {
+        let transaction = link.client.transaction().await?;
+        // The first of many makes others wait for longer than a statement may take.
+        transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
+        transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+        let from = if transaction.query_one(HAS_VERSION, &[]).await?.get(0) {
+            transaction.query_one(READ_VERSION, &[]).await?.get::<_, i32>(0)
+        } else {
+            if transaction.query_one(HAS_NO_SCHEMA, &[]).await?.get(0) {
+                transaction.batch_execute("CREATE SCHEMA payments_journal").await?;
+            }
+            transaction.batch_execute(CREATE_VERSION).await?;
+            0
+        };
+        // A newer one is left as it is, and refused below.
+        for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(usize::MAX)) {
+            transaction.batch_execute(migration).await?;
+        }
+        if from < VERSION {
+            transaction.execute("UPDATE payments_journal.version SET version = $1", &[&VERSION]).await?;
+        }
+        transaction.commit().await
+    };
+    ask(migrating).await.map_err(Fault::of_reading)?;
+    check(link).await
+}
+
+/// Whether the tables are of this version.
+pub(super) async fn check(link: &Link) -> Result<(), StoreError> {
+    let found = version(&link.client).await?;
+    if found > VERSION {
+        return Err(StoreError::newer(format!(
+            "the journal's tables are of version {found}, and this program knows {VERSION}: use a newer program"
+        )));
+    }
+    if found < VERSION {
+        return Err(StoreError::damaged("the journal's tables have gone, or were replaced by older ones"));
+    }
+    let row = ask(link.client.query_opt(PERSISTENCE, &[])).await.map_err(Fault::of_reading)?;
+    match row.map(|row| row.get::<_, bool>(0)) {
+        Some(true) => Ok(()),
+        Some(false) => Err(StoreError::refused(
+            "the table payments_journal.intents is UNLOGGED, so that a crash empties it, and every key would be sent twice: \
+             ALTER TABLE payments_journal.intents SET LOGGED",
+        )),
+        None => Err(StoreError::damaged("the table payments_journal.intents has gone")),
+    }
+}
+
+/// 0 where there are none.
+async fn version(client: &Client) -> Result<i32, StoreError> {
+    let reading = async {
+        if !client.query_one(HAS_VERSION, &[]).await?.get::<_, bool>(0) {
+            return Ok(0);
+        }
+        Ok(client.query_one(READ_VERSION, &[]).await?.get(0))
+    };
+    ask(reading).await.map_err(Fault::of_reading)
+}
+
+/// What this crate writes: one for each migration.
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "they are few")]
+const VERSION: i32 = MIGRATIONS.len() as i32;
+
+/// Any number; this one is "payments" as text.
+const LOCK: i64 = 0x7061_796d_656e_7473;
+
+const HAS_VERSION: &str = "SELECT to_regclass('payments_journal.version') IS NOT NULL";
+const READ_VERSION: &str = "SELECT version FROM payments_journal.version";
+const HAS_NO_SCHEMA: &str = "SELECT to_regnamespace('payments_journal') IS NULL";
+const CREATE_VERSION: &str = "
+    CREATE TABLE payments_journal.version (version integer NOT NULL);
+    INSERT INTO payments_journal.version VALUES (0)";
+const PERSISTENCE: &str =
+    "SELECT relpersistence = 'p' FROM pg_class WHERE oid = to_regclass('payments_journal.intents')";
+
+/// What brings a version to the next. Only added to, never changed.
+///
+/// A schema of a name that never differs, because a `search_path` that did would make two journals of one.
+const MIGRATIONS: &[&str] = &[
+    // The key is compared byte by byte, because an index in the order of a language breaks with a new version of the
+    // operating system's library, and then the same key goes in twice.
+    r#"
+    CREATE TABLE payments_journal.intents (
+        position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        key text COLLATE "C" NOT NULL UNIQUE,
+        operation text NOT NULL,
+        subject_kind text NOT NULL,
+        subject text,
+        amount text,
+        transaction_type text,
+        convenience_fee boolean,
+        reference text,
+        state text NOT NULL,
+        attempt text NOT NULL,
+        owner text NOT NULL,
+        attempts bigint NOT NULL,
+        kind text,
+        http_status bigint,
+        reason text,
+        transaction_id text,
+        verdict text,
+        resolved_id text,
+        resolved_by text,
+        note text,
+        created_at bigint NOT NULL,
+        begun_at bigint NOT NULL,
+        changed_at bigint NOT NULL,
+        revision bigint NOT NULL
+    );
+    CREATE INDEX intents_unresolved ON payments_journal.intents (position) WHERE state IN ('sending', 'unknown');
+    "#,
+];

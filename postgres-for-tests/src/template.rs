@@ -1,0 +1,100 @@
+use std::env;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::Binaries;
+
+/// Whom the server runs as: nobody, if this is root.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServerUser(Option<(u32, u32)>);
+
+impl ServerUser {
+    pub(crate) fn of_this_process(folder: &Path) -> io::Result<Self> {
+        // What this process has just made is its user's.
+        let is_root = fs::metadata(folder)?.uid() == 0;
+        Ok(Self(is_root.then_some((NOBODY, NOBODY))))
+    }
+
+    pub(crate) fn own(self, path: &Path) -> io::Result<()> {
+        self.0.map_or(Ok(()), |(user, group)| chown(path, Some(user), Some(group)))
+    }
+
+    pub(crate) fn run(self, command: &mut Command) -> &mut Command {
+        if let Some((user, group)) = self.0 {
+            command.uid(user).gid(group);
+        }
+        command
+    }
+}
+
+const NOBODY: u32 = 65_534;
+
+/// Puts the data of a fresh server into `data`, which is not there yet, as that user's.
+pub(crate) fn copy_to(data: &Path, binaries: &Binaries, user: ServerUser) -> io::Result<()> {
+    let template = target_folder().join(format!("postgres-{}", binaries.version()));
+    let lock = File::create(template.with_extension("lock"))?;
+    lock.lock()?;
+    if !template.exists() {
+        // Where another user may go, which the target folder need not be.
+        let scratch = tempfile::Builder::new().prefix("postgres-").tempdir()?;
+        user.own(scratch.path())?;
+        let fresh = scratch.path().join("data");
+        initdb(&fresh, binaries, user)?;
+        let half = template.with_extension("half");
+        let _ = fs::remove_dir_all(&half);
+        copy(&fresh, &half, &|_| Ok(()))?;
+        fs::rename(&half, &template)?;
+    }
+    drop(lock);
+    copy(&template, data, &|path| user.own(path))
+}
+
+fn initdb(data: &Path, binaries: &Binaries, user: ServerUser) -> io::Result<()> {
+    let mut command = Command::new(binaries.initdb());
+    command
+        .args([
+            "--username=postgres",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+            "--no-instructions",
+        ])
+        .arg("--pgdata")
+        .arg(data)
+        .current_dir("/")
+        .stdin(Stdio::null());
+    let output = user.run(&mut command).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("initdb: {}", String::from_utf8_lossy(&output.stderr))))
+}
+
+fn copy(from: &Path, to: &Path, then: &impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    fs::create_dir(to)?;
+    fs::set_permissions(to, Permissions::from_mode(0o700))?;
+    then(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target, then)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+            then(&target)?;
+        }
+    }
+    Ok(())
+}
+
+/// That of the build this program is of, which is cleaned when it is.
+fn target_folder() -> PathBuf {
+    let program = env::current_exe().unwrap_or_default();
+    let target = program.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    target.map_or_else(env::temp_dir, Path::to_owned)
+}
