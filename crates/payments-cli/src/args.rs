@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::batch_arguments::BatchCommand;
 use crate::sandbox_arguments::SandboxArguments;
 use crate::{help, timeout};
 
@@ -118,6 +119,10 @@ pub(crate) enum Command {
     /// Void a previously authorised transaction
     #[command(long_about = help::VOID, after_long_help = help::CHARGE_CODES)]
     Void(VoidArguments),
+
+    /// Charge a whole file of stored tokens
+    #[command(subcommand)]
+    Batch(BatchCommand),
 
     /// Look a customer up
     #[command(subcommand)]

@@ -1,5 +1,7 @@
 //! The commands, one file for each noun of the command line.
 
+#[allow(dead_code, reason = "the run itself is being built")]
+mod batch;
 mod check;
 mod completions;
 mod customer;
@@ -13,6 +15,7 @@ use crate::args::{
     Arguments, ClientOptions, Command, CustomerCommand, GlobalOptions, TokenTransactionCommand,
     TransactionCommand,
 };
+use crate::batch_arguments::BatchCommand;
 use crate::call;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -35,6 +38,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             call::run(global, move || token_transaction::payment(&request))
         }
         Command::Void(void) => call::run(global, move || void::void(void)),
+        Command::Batch(BatchCommand::Run(batch)) => batch::run(global, batch),
         Command::Customer(CustomerCommand::Get(id)) => call::run(global, move || customer::look_up(&id)),
         Command::Check => check::run(global),
         Command::Completions(shell) => completions::run(&global, &shell),

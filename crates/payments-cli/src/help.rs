@@ -254,3 +254,39 @@ pub(crate) fn hidden_client_options() -> Vec<Arg> {
     let options = ClientOptions::augment_args(Command::new("payments"));
     options.get_arguments().map(|option| option.clone().hide(true)).collect()
 }
+
+pub(crate) const BATCH_RUN: &str = "\
+Charge every row of a file, each at most once
+
+  payments batch run invoices.csv --journal billing.db --results results.jsonl
+
+CSV has a header with the names of the token request and Key; JSON Lines has
+an object with the same names in each line:
+
+Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo
+invoice-1843,tok_approved,45.00,false,invoice 1843
+{\"Key\":\"invoice-1843\",\"TokenId\":\"tok_approved\",\"Amount\":45.00,\"ConvenienceFeeActive\":false}
+
+  Key  your own name for the charge: 1 to 128 visible ASCII characters, unlike
+       every other in the file and the same whenever the file is made again;
+       where there is none, ReferenceNo is the key
+
+The whole file is checked before anything is sent, and a file with an error is
+not sent at all. Run the same command again to finish what is left: what was
+processed or rejected, and what is unknown, is not sent again.
+With --dry-run, everything is checked and counted, and nothing is sent.
+
+One Ctrl-C lets what is in flight end; a second one ends at once, and what was
+in flight is unknown. An outage, or HTTP 429, is waited out for --patience. 401
+and 403 stop the run; `payments journal retry` lets such rows be sent again.";
+
+/// The exit codes of a billing run.
+pub(crate) const BATCH_RUN_CODES: &str = "\
+Exit codes (settings and JSON: payments --help), the first that applies:
+  2  invalid use, or a file with an error; nothing was sent
+  6  stopped by HTTP 401: the API key was refused
+  5  OUTCOME UNKNOWN of some rows: they are listed and not sent again
+  3  unfinished; the same command goes on with it
+  4  some were rejected
+  1  anything else, such as results that could not be written: see stderr
+  0  every row is processed; or with --dry-run, can be sent";

@@ -6,6 +6,10 @@
 
 mod app;
 mod args;
+#[allow(dead_code, reason = "the run itself is being built")]
+mod batch_arguments;
+#[allow(dead_code, reason = "the run itself is being built")]
+mod batch_report;
 mod call;
 mod checked;
 mod commands;

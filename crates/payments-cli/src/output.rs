@@ -68,7 +68,8 @@ impl Output {
                 }
                 Report::Rehearsed(request) => write_all(stdout, &text::rehearsed(request, self.stdout)),
                 Report::Checked(checked) => write_all(stdout, &checked.lines(self.stdout)),
-                Report::Failed(_) => Ok(()),
+                Report::Summed(summary) => write_all(stdout, &summary.lines(self.stdout)),
+                Report::Failed(_) | Report::Refused(_) => Ok(()),
             },
         };
         let for_people = match report {
@@ -79,6 +80,12 @@ impl Output {
             }
             Report::Checked(checked) if self.shape == OutputShape::Json && self.is_watched => {
                 Some(checked.lines(self.stderr))
+            }
+            Report::Summed(summary) if self.shape == OutputShape::Json && self.is_watched => {
+                Some(summary.lines(self.stderr))
+            }
+            Report::Refused(problems) if self.shape == OutputShape::Text || self.is_watched => {
+                Some(problems.lines(self.stderr))
             }
             _ => None,
         };
@@ -112,7 +119,10 @@ fn unwritten(report: &Report, error: &io::Error) -> Option<String> {
         }) => "found",
         Report::Rehearsed(_) => "nothing was sent, as asked",
         Report::Checked(checked) if checked.ended.is_ok() => "all is well",
-        Report::Checked(_) | Report::Failed(_) => return None,
+        Report::Summed(summary) if summary.exit_code() == ExitCode::Processed => {
+            "the billing run has ended as the journal has it"
+        }
+        Report::Checked(_) | Report::Summed(_) | Report::Refused(_) | Report::Failed(_) => return None,
     };
     Some(format!("{what}, but the result could not be written to stdout ({error})\n"))
 }

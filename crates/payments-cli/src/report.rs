@@ -4,6 +4,7 @@ use payments_model::{TransactionId, Violation};
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::value::RawValue;
 
+use crate::batch_report::{Problems, Summary};
 use crate::checked::Checked;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -19,6 +20,10 @@ pub(crate) enum Report {
     Rehearsed(Rehearsal),
     /// The steps of a check, with any outcome.
     Checked(Box<Checked>),
+    /// A billing run, with any outcome.
+    Summed(Box<Summary>),
+    /// A file of which no row is sent.
+    Refused(Box<Problems>),
     /// Any other outcome.
     Failed(Box<Failure>),
 }
@@ -28,6 +33,8 @@ impl Report {
         match self {
             Self::Processed(_) | Self::Rehearsed(_) => ExitCode::Processed,
             Self::Checked(checked) => checked.exit_code(),
+            Self::Summed(summary) => summary.exit_code(),
+            Self::Refused(problems) => problems.exit_code(),
             Self::Failed(failure) => failure.exit_code(),
         }
     }
@@ -57,6 +64,8 @@ impl Serialize for Report {
                 document.end()
             }
             Self::Checked(checked) => checked.serialize(serializer),
+            Self::Summed(summary) => summary.serialize(serializer),
+            Self::Refused(problems) => problems.serialize(serializer),
             Self::Failed(failure) => {
                 let mut document = serializer.serialize_struct("Report", 2)?;
                 document.serialize_field("outcome", failure.outcome.as_str())?;

@@ -1,5 +1,7 @@
 //! The `payments` command as other programs see it: the real binary against servers on loopback.
 
+#[cfg(unix)]
+mod batch_files;
 mod cases;
 mod check;
 mod colours;

@@ -1,0 +1,163 @@
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use crate::escape::for_terminal;
+use crate::exit_code::ExitCode;
+use crate::style::{Style, Tone};
+
+/// What is wrong with one row. It never holds what the row says: a token or a card number may stand anywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// Where the row begins, from 1; the header of a CSV file is line 1.
+    pub(crate) line: u64,
+    /// A name of the interface, or `Key`, `row`, `header` or `file`.
+    pub(crate) field: Cow<'static, str>,
+    /// The rest of a sentence that begins with the field.
+    pub(crate) rule: Cow<'static, str>,
+}
+
+impl Problem {
+    pub(crate) fn new(
+        line: u64,
+        field: impl Into<Cow<'static, str>>,
+        rule: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { line, field: field.into(), rule: rule.into() }
+    }
+}
+
+/// Everything that is wrong with a file, in the memory of the first ten thousand problems.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Problems {
+    kept: Vec<Problem>,
+    count: u64,
+    /// The file, where its name may be shown.
+    file: Option<String>,
+}
+
+/// Chosen by this command: more than anybody mends by hand, and still a document of a megabyte.
+const MOST_KEPT: usize = 10_000;
+
+/// Chosen by this command: a few screens.
+const MOST_SHOWN: usize = 100;
+
+impl Problems {
+    /// None yet, of the file with this name.
+    pub(crate) fn of(file: Option<String>) -> Self {
+        Self { file, ..Self::default() }
+    }
+
+    pub(crate) fn push(&mut self, problem: Problem) {
+        self.count += 1;
+        self.kept.push(problem);
+        if self.kept.len() >= 2 * MOST_KEPT {
+            self.sort();
+        }
+    }
+
+    pub(crate) fn extend(&mut self, problems: Vec<Problem>) {
+        for problem in problems {
+            self.push(problem);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// In the order of their lines, the first ones alone.
+    pub(crate) fn sort(&mut self) {
+        self.kept.sort_by_key(|problem| problem.line);
+        self.kept.truncate(MOST_KEPT);
+    }
+
+    #[allow(clippy::unused_self, reason = "as every report has it")]
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::Invalid
+    }
+
+    /// The lines for people.
+    pub(crate) fn lines(&self, style: Style) -> String {
+        let heading = style.paint(Tone::Bad, "INVALID, nothing was sent");
+        let code = style.paint(Tone::Faint, &format!("(exit code {})", self.exit_code().number()));
+        let mut text = format!("{heading} {code}\n  {}\n", for_terminal(&self.message()));
+        for Problem { line, field, rule } in self.kept.iter().take(MOST_SHOWN) {
+            let row = format!("  line {line}: {field} {rule}");
+            writeln!(text, "{}", for_terminal(&row)).expect("a String takes every write");
+        }
+        let shown = self.kept.len().min(MOST_SHOWN) as u64;
+        if self.count > shown {
+            let rest = self.count - shown;
+            writeln!(text, "  and {rest} more; --output json has up to {MOST_KEPT}")
+                .expect("a String takes every write");
+        }
+        text
+    }
+
+    fn message(&self) -> String {
+        let file = self.file.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+        let problems =
+            if self.count == 1 { "1 problem".to_owned() } else { format!("{} problems", self.count) };
+        format!("the file{file} has {problems}; nothing was sent: mend it, then run it again")
+    }
+}
+
+/// As every failed command, with the line of each violation, and how many there are.
+impl Serialize for Problems {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut document = serializer.serialize_struct("Report", 2)?;
+        document.serialize_field("outcome", "invalid")?;
+        document.serialize_field("error", &ErrorObject(self))?;
+        document.end()
+    }
+}
+
+struct ErrorObject<'a>(&'a Problems);
+
+impl Serialize for ErrorObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(problems) = self;
+        let mut error = serializer.serialize_struct("Error", 7)?;
+        error.serialize_field("kind", "batch_file")?;
+        error.serialize_field("message", &problems.message())?;
+        for name in ["http_status", "status_code", "transaction_id"] {
+            error.serialize_field(name, &None::<u8>)?;
+        }
+        error.serialize_field("violations", &problems.kept)?;
+        error.serialize_field("violation_count", &problems.count)?;
+        error.end()
+    }
+}
+
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { line, field, rule } = self;
+        let mut object = serializer.serialize_struct("Violation", 3)?;
+        object.serialize_field("line", line)?;
+        object.serialize_field("field", field)?;
+        object.serialize_field("rule", rule)?;
+        object.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_problems_are_kept_whatever_the_order_in_which_they_are_found() {
+        let mut problems = Problems::default();
+        for line in (1..=50_000_u64).rev() {
+            problems.push(Problem::new(line, "Amount", "is required"));
+        }
+        problems.sort();
+        assert_eq!(problems.count, 50_000);
+        let lines: Vec<_> = problems.kept.iter().map(|problem| problem.line).collect();
+        assert_eq!(lines, (1..=10_000).collect::<Vec<_>>());
+        let text = problems.lines(Style::Plain);
+        assert_eq!(text.lines().count(), 2 + 100 + 1, "{text}");
+        assert!(text.ends_with("  and 49900 more; --output json has up to 10000\n"), "{text}");
+    }
+}

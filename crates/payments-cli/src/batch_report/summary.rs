@@ -1,0 +1,282 @@
+use std::fmt::Write as _;
+
+use payments_model::Amount;
+use serde::ser::{Error as _, Serialize, SerializeStruct, Serializer};
+use serde_json::value::RawValue;
+
+use super::{Stop, Tally};
+use crate::escape::for_terminal;
+use crate::exit_code::ExitCode;
+use crate::style::{Style, Tone};
+
+/// How a run stands at its end: every row of the file is counted in one place, with its amount.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Summary {
+    pub(crate) tallies: Tallies,
+    /// What nobody knows the end of, in the order of the file: the first ones.
+    pub(crate) doubts: Vec<Doubt>,
+    /// How many ended with a result that the journal could not write down. They are counted by their result.
+    pub(crate) not_recorded: u64,
+    pub(crate) stop: Option<Stop>,
+    /// Nothing was sent, as asked.
+    pub(crate) is_dry_run: bool,
+    /// Why the file of `--results` lacks some of them.
+    pub(crate) incomplete_results: Option<String>,
+}
+
+/// Where every row of the file stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tallies {
+    /// Every row.
+    pub(crate) total: Tally,
+    /// By earlier runs, as the journal has it.
+    pub(crate) earlier: Earlier,
+    pub(crate) processed: Tally,
+    pub(crate) rejected: Tally,
+    pub(crate) unknown: Tally,
+    /// Another process is sending it.
+    pub(crate) in_progress: Tally,
+    /// Tried, and provably never acted upon.
+    pub(crate) not_processed: Tally,
+}
+
+/// What the journal knows of before the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Earlier {
+    pub(crate) processed: Tally,
+    pub(crate) rejected: Tally,
+    pub(crate) unknown: Tally,
+}
+
+/// A row whose outcome is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    pub(crate) line: u64,
+    pub(crate) key: String,
+    pub(crate) amount: Amount,
+    /// To look up, if one is known.
+    pub(crate) transaction_id: Option<String>,
+    /// One word for why.
+    pub(crate) kind: String,
+}
+
+impl Doubt {
+    /// Chosen by this command; `payments journal list --unresolved` has them all.
+    pub(crate) const MOST_LISTED: usize = 100;
+}
+
+impl Earlier {
+    fn all(&self) -> Tally {
+        let Self { processed, rejected, unknown } = *self;
+        processed.plus(rejected).plus(unknown)
+    }
+}
+
+impl Tallies {
+    /// What was not begun in this run, and could be.
+    pub(crate) fn not_started(&self) -> Tally {
+        let Self { total, earlier, processed, rejected, unknown, in_progress, not_processed } = *self;
+        let counted =
+            earlier.all().plus(processed).plus(rejected).plus(unknown).plus(in_progress).plus(not_processed);
+        total.minus(counted)
+    }
+
+    fn all_unknown(&self) -> Tally {
+        self.unknown.plus(self.earlier.unknown)
+    }
+
+    /// What the same command would try again.
+    fn unfinished(&self) -> Tally {
+        self.not_started().plus(self.not_processed).plus(self.in_progress)
+    }
+
+    /// Each with its name in the document and its name for people.
+    fn named(&self) -> [(&'static str, &'static str, Tally); 9] {
+        let Self { total: _, earlier, processed, rejected, unknown, in_progress, not_processed } = *self;
+        [
+            ("processed", "processed", processed),
+            ("processed_earlier", "processed earlier", earlier.processed),
+            ("rejected", "rejected", rejected),
+            ("rejected_earlier", "rejected earlier", earlier.rejected),
+            ("unknown", "OUTCOME UNKNOWN", unknown),
+            ("unknown_earlier", "OUTCOME UNKNOWN earlier", earlier.unknown),
+            ("in_progress", "in progress elsewhere", in_progress),
+            ("not_processed", "not processed", not_processed),
+            ("not_started", "not started", self.not_started()),
+        ]
+    }
+}
+
+impl Summary {
+    /// The first that applies.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        let tallies = &self.tallies;
+        if self.is_dry_run {
+            ExitCode::Processed
+        } else if matches!(self.stop, Some(Stop::Unauthorized)) {
+            ExitCode::Unauthorized
+        } else if tallies.all_unknown().count > 0 || self.not_recorded > 0 {
+            ExitCode::Unknown
+        } else if tallies.unfinished().count > 0 {
+            ExitCode::NotProcessed
+        } else if tallies.rejected.plus(tallies.earlier.rejected).count > 0 {
+            ExitCode::Rejected
+        } else if self.incomplete_results.is_some() {
+            ExitCode::Other
+        } else {
+            ExitCode::Processed
+        }
+    }
+
+    /// One word for the whole.
+    fn outcome(&self) -> &'static str {
+        match self.exit_code() {
+            _ if self.is_dry_run => "dry_run",
+            ExitCode::Unauthorized | ExitCode::Rejected => "rejected",
+            ExitCode::Unknown => "unknown",
+            ExitCode::NotProcessed => "unfinished",
+            _ => "processed",
+        }
+    }
+
+    /// The table and what to do, for people.
+    pub(crate) fn lines(&self, style: Style) -> String {
+        let (tone, heading) = self.heading();
+        let code = style.paint(Tone::Faint, &format!("(exit code {})", self.exit_code().number()));
+        let mut text = format!("{} {code}\n", style.paint(tone, &heading));
+        if let Some(stop) = &self.stop {
+            line(&mut text, &format!("stopped: {stop}"));
+        }
+        if let Some(why) = &self.incomplete_results {
+            line(&mut text, &format!("the file of --results lacks some of the results: {why}"));
+        }
+        self.write_table(&mut text);
+        self.write_doubts(&mut text, style);
+        if self.tallies.unfinished().count > 0 && !self.is_dry_run {
+            line(&mut text, "the same command goes on with what is not processed and not started");
+        }
+        text
+    }
+
+    fn heading(&self) -> (Tone, String) {
+        if self.is_dry_run {
+            return (Tone::Heading, "DRY RUN, nothing was sent".to_owned());
+        }
+        match self.exit_code() {
+            ExitCode::Unauthorized => (Tone::Bad, "STOPPED, the API key was refused".to_owned()),
+            ExitCode::Unknown => {
+                let count = self.tallies.all_unknown().count.max(self.not_recorded);
+                let doubts = if count == 1 { "1 charge" } else { &*format!("{count} charges") };
+                (
+                    Tone::Doubtful,
+                    format!("OUTCOME UNKNOWN of {doubts}, which are not sent again: reconcile them"),
+                )
+            }
+            ExitCode::NotProcessed => {
+                (Tone::Bad, "UNFINISHED, it is safe to run the same command again".to_owned())
+            }
+            ExitCode::Rejected => (Tone::Bad, "FINISHED, some were rejected".to_owned()),
+            _ => (Tone::Good, "PROCESSED".to_owned()),
+        }
+    }
+
+    fn write_table(&self, text: &mut String) {
+        let tallies = &self.tallies;
+        let mut rows: Vec<_> = tallies
+            .named()
+            .into_iter()
+            .filter(|(_, _, tally)| tally.count > 0)
+            .map(|(name, label, tally)| match name {
+                "not_started" if self.is_dry_run => ("would be sent", tally),
+                _ => (label, tally),
+            })
+            .collect();
+        rows.push(("total", tallies.total));
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|(label, tally)| (label, tally.count.to_string(), tally.sum().to_string()))
+            .collect();
+        let width = |of: fn(&(&str, String, String)) -> usize| rows.iter().map(of).max().unwrap_or_default();
+        let label_width = width(|row| row.0.len());
+        let count_width = width(|row| row.1.len()).max("rows".len());
+        let sum_width = width(|row| row.2.len()).max("sum".len());
+        line(text, &format!("{:label_width$}  {:>count_width$}  {:>sum_width$}", "", "rows", "sum"));
+        for (label, count, sum) in &rows {
+            line(text, &format!("{label:label_width$}  {count:>count_width$}  {sum:>sum_width$}"));
+        }
+    }
+
+    fn write_doubts(&self, text: &mut String, style: Style) {
+        let count = self.tallies.all_unknown().count + self.not_recorded;
+        if count == 0 {
+            return;
+        }
+        let heading = "outcome unknown, never sent again by itself:";
+        writeln!(text, "  {}", style.paint(Tone::Doubtful, heading)).expect("a String takes every write");
+        for Doubt { line: number, key, amount, transaction_id, kind } in &self.doubts {
+            let found = transaction_id.as_ref().map(|id| format!(", TransactionId {id}")).unwrap_or_default();
+            line(text, &format!("  line {number}: {key}, {amount} ({kind}{found})"));
+        }
+        let rest = count.saturating_sub(self.doubts.len() as u64);
+        if rest > 0 {
+            line(text, &format!("  and {rest} more"));
+        }
+        line(text, "`payments journal list --unresolved` has them all, `payments journal resolve` ends each");
+    }
+}
+
+fn line(text: &mut String, line: &str) {
+    writeln!(text, "  {}", for_terminal(line)).expect("a String takes every write");
+}
+
+/// The document's member names are fixed: other programs read it.
+impl Serialize for Summary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut document = serializer.serialize_struct("Report", 5)?;
+        document.serialize_field("outcome", self.outcome())?;
+        let stopped = self.stop.as_ref().map(StopObject);
+        document.serialize_field("stopped", &stopped)?;
+        document.serialize_field("rows", &TalliesObject(&self.tallies))?;
+        document.serialize_field("unresolved", &self.doubts)?;
+        document.serialize_field("results_incomplete", &self.incomplete_results)?;
+        document.end()
+    }
+}
+
+struct StopObject<'a>(&'a Stop);
+
+impl Serialize for StopObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Stop", 2)?;
+        object.serialize_field("reason", self.0.reason())?;
+        object.serialize_field("message", &self.0.to_string())?;
+        object.end()
+    }
+}
+
+struct TalliesObject<'a>(&'a Tallies);
+
+impl Serialize for TalliesObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Rows", 10)?;
+        for (name, _, tally) in self.0.named() {
+            object.serialize_field(name, &tally)?;
+        }
+        object.serialize_field("total", &self.0.total)?;
+        object.end()
+    }
+}
+
+impl Serialize for Doubt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { line, key, amount, transaction_id, kind } = self;
+        let amount = RawValue::from_string(amount.to_string()).map_err(S::Error::custom)?;
+        let mut object = serializer.serialize_struct("Doubt", 5)?;
+        object.serialize_field("line", line)?;
+        object.serialize_field("key", key)?;
+        object.serialize_field("amount", &amount)?;
+        object.serialize_field("transaction_id", transaction_id)?;
+        object.serialize_field("kind", kind)?;
+        object.end()
+    }
+}

@@ -1,0 +1,200 @@
+//! The first reading of a file: every row is judged before one is sent.
+
+use std::io;
+
+use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
+
+use super::batch_file::BatchFile;
+use super::row::{Row, RowRead};
+use super::rows::Rows;
+use super::scratch::{Scratch, Seen};
+use crate::batch_report::{Doubt, Problem, Problems, Tallies};
+use crate::failure::Failure;
+
+/// A file in which every row can be charged, or has been.
+#[derive(Debug)]
+pub(super) struct Inspected {
+    pub(super) rows: u64,
+    /// Where every row stands before the run.
+    pub(super) tallies: Tallies,
+    /// The rows whose outcome an earlier run has left unknown: the first ones.
+    pub(super) doubts: Vec<Doubt>,
+    pub(super) scratch: Scratch,
+}
+
+/// Why no row of a file is sent.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    Problems(Problems),
+    Failure(Box<Failure>),
+}
+
+/// Asks the journal for each of these rows.
+pub(super) type Recall<'a> = &'a mut dyn FnMut(&[Row]) -> Result<Vec<Option<Intent>>, Failure>;
+
+/// Reads the whole file, in the memory of a few rows. With a journal, asks what it has of each.
+pub(super) fn inspect(file: &mut BatchFile, recall: Option<Recall<'_>>) -> Result<Inspected, Refusal> {
+    let (rows, problems) = Rows::begin(file).map_err(|error| unreadable(&error))?;
+    let mut inspection = Inspection {
+        recall,
+        waiting: Vec::new(),
+        problems: Problems::of(file.name.clone()),
+        inspected: Inspected {
+            rows: 0,
+            tallies: Tallies::default(),
+            doubts: Vec::new(),
+            scratch: Scratch::new().map_err(|error| no_scratch(&error))?,
+        },
+    };
+    inspection.problems.extend(problems);
+    if let Some(mut rows) = rows {
+        while let Some(row) = rows.next().map_err(|error| unreadable(&error))? {
+            inspection.take(row)?;
+        }
+        inspection.settle()?;
+        inspection.find_duplicates()?;
+    }
+    if file.has_changed().map_err(|error| unreadable(&error))? {
+        let message = "the file was written to while it was inspected; nothing was sent: \
+                       run it again when it is complete";
+        return Err(Failure::not_processed("file_changed", message).into());
+    }
+    let Inspection { mut problems, inspected, .. } = inspection;
+    if problems.is_empty() {
+        return Ok(inspected);
+    }
+    problems.sort();
+    Err(Refusal::Problems(problems))
+}
+
+struct Inspection<'a> {
+    recall: Option<Recall<'a>>,
+    /// Good rows that the journal was not asked for yet.
+    waiting: Vec<(u64, u64, Row)>,
+    problems: Problems,
+    inspected: Inspected,
+}
+
+/// Rows that the journal is asked for together.
+const ASKED_AT_ONCE: usize = 256;
+
+impl Inspection<'_> {
+    fn take(&mut self, row: RowRead) -> Result<(), Refusal> {
+        let RowRead { line, digest, key, content } = row;
+        self.inspected.rows += 1;
+        let number = self.inspected.rows;
+        match content {
+            Err(problems) => {
+                self.keep(number, line, key.as_ref().map(IntentKey::as_str), digest, false)?;
+                self.problems.extend(problems);
+            }
+            Ok(row) => {
+                let total = &mut self.inspected.tallies.total;
+                if let Some(more) = total.checked_with(row.payment.amount()) {
+                    *total = more;
+                } else {
+                    let rule = "is too large to be added up exactly with those before it";
+                    self.problems.push(Problem::new(line, "Amount", rule));
+                }
+                if self.recall.is_none() {
+                    return self.keep(number, line, Some(row.key.as_str()), digest, false);
+                }
+                self.waiting.push((number, digest, row));
+                if self.waiting.len() >= ASKED_AT_ONCE {
+                    self.settle()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the journal for the rows that wait.
+    fn settle(&mut self) -> Result<(), Refusal> {
+        let Some(recall) = &mut self.recall else { return Ok(()) };
+        let (places, rows): (Vec<_>, Vec<_>) =
+            self.waiting.drain(..).map(|(number, digest, row)| ((number, digest), row)).unzip();
+        let found = recall(&rows)?;
+        for (((number, digest), row), intent) in places.into_iter().zip(rows).zip(found) {
+            let is_settled = intent.is_some_and(|intent| self.is_settled(&row, &intent));
+            self.keep(number, row.line, Some(row.key.as_str()), digest, is_settled)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the journal's intent with the row's key leaves nothing to be sent.
+    fn is_settled(&mut self, row: &Row, intent: &Intent) -> bool {
+        let differences = intent.request.differences(&IntentRequest::from(&row.payment));
+        if !differences.is_empty() {
+            let rule = format!(
+                "already stands in the journal for another request, with another {}",
+                differences.join(" and another ")
+            );
+            self.problems.push(Problem::new(row.line, "Key", rule));
+            return false;
+        }
+        let earlier = &mut self.inspected.tallies.earlier;
+        let amount = row.payment.amount();
+        // Its sum may not fit, and then nothing is sent or shown.
+        let tally = match &intent.state {
+            IntentState::Processed { .. } => &mut earlier.processed,
+            IntentState::Resolved { resolution, .. } => match &resolution.verdict {
+                Verdict::Processed(_) => &mut earlier.processed,
+                Verdict::NotProcessed => return false,
+            },
+            IntentState::Rejected(_) => &mut earlier.rejected,
+            IntentState::Unknown(failure) => {
+                if self.inspected.doubts.len() < Doubt::MOST_LISTED {
+                    self.inspected.doubts.push(Doubt {
+                        line: row.line,
+                        key: row.key.to_string(),
+                        amount,
+                        transaction_id: failure.transaction_id.as_ref().map(ToString::to_string),
+                        kind: failure.kind.to_string(),
+                    });
+                }
+                &mut earlier.unknown
+            }
+            // Whoever is sending it may have ended by the time its turn comes.
+            _ => return false,
+        };
+        *tally = tally.checked_with(amount).unwrap_or(*tally);
+        true
+    }
+
+    fn find_duplicates(&mut self) -> Result<(), Refusal> {
+        let problems = &mut self.problems;
+        let tell = |line, first: u64| {
+            problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
+        };
+        self.inspected.scratch.duplicates(tell).map_err(|error| no_scratch(&error))
+    }
+
+    fn keep(
+        &self,
+        number: u64,
+        line: u64,
+        key: Option<&str>,
+        digest: u64,
+        is_settled: bool,
+    ) -> Result<(), Refusal> {
+        let seen = Seen { digest, is_settled };
+        self.inspected.scratch.keep(number, line, key, seen).map_err(|error| no_scratch(&error))
+    }
+}
+
+fn unreadable(error: &io::Error) -> Refusal {
+    let message = "the file of the billing run cannot be read; nothing was sent";
+    Failure::invalid("batch_file", message).because(error).into()
+}
+
+fn no_scratch(error: &rusqlite::Error) -> Refusal {
+    let message = "the folder for temporary files cannot be used, where keys are compared; nothing was sent: \
+                   make room there, or set SQLITE_TMPDIR";
+    Failure::not_processed("temporary_file", message).because(error).into()
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(Box::new(failure))
+    }
+}

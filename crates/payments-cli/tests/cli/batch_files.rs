@@ -1,0 +1,305 @@
+//! The first reading of a billing run's file: every row is judged, and nothing is sent.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Ended, Peer, TemporaryFile, Then, payments_at};
+
+const HEADER: &str = "Key,TokenId,GatewayCustomerId,Amount,ConvenienceFeeActive,Description,ReferenceNo\n";
+
+/// A dry run of a file with this name and content, at a service that must hear nothing of it.
+fn dry_run(name: &str, content: impl AsRef<[u8]>) -> Ended {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    dry_run_of(path.to_str().unwrap())
+}
+
+fn dry_run_of(path: &str) -> Ended {
+    let peer = Peer::new(Then::Close);
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("journal.db");
+    let arguments =
+        ["batch", "run", path, "--journal", journal.to_str().unwrap(), "--dry-run", "--output", "json"];
+    let ended = payments_at(&peer.base_url, arguments).end();
+    assert_eq!(peer.connections(), 0);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no journal is made");
+    ended
+}
+
+/// What is wrong with such a file, as `line field rule`.
+#[track_caller]
+fn problems(name: &str, content: impl AsRef<[u8]>) -> Vec<String> {
+    listed(&dry_run(name, content))
+}
+
+#[track_caller]
+fn listed(ended: &Ended) -> Vec<String> {
+    let error = ended.failed(2, "invalid");
+    assert_eq!(error["kind"], "batch_file");
+    let violations = error["violations"].as_array().unwrap();
+    assert_eq!(error["violation_count"], violations.len());
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    violations
+        .iter()
+        .map(|it| format!("{} {} {}", it["line"], text(&it["field"]), text(&it["rule"])))
+        .collect()
+}
+
+/// How many rows would be sent, and their sum.
+#[track_caller]
+fn to_send(name: &str, content: impl AsRef<[u8]>) -> String {
+    let ended = dry_run(name, content);
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+    assert_eq!(ended.json()["outcome"], "dry_run");
+    let rows = ended.stdout.split_once(r#""not_started":"#).unwrap().1;
+    assert_eq!(ended.json()["rows"]["total"], ended.json()["rows"]["not_started"]);
+    rows.split_inclusive('}').next().unwrap().to_owned()
+}
+
+#[test]
+fn a_good_file_is_counted_and_summed_exactly() {
+    let rows = "a,tok_approved,gc_1,0.10,false,\"tea, 500 g\",\nb,tok_approved,,0.20,TRUE,,order 2\n\
+                ,tok_approved,,90071992547409.93,False,,c\n";
+    let expected = r#"{"count":3,"sum":90071992547410.23}"#;
+    assert_eq!(to_send("rows.csv", format!("{HEADER}{rows}")), expected);
+    // Told by the first byte.
+    assert_eq!(to_send("rows", format!("{HEADER}{rows}")), expected);
+    let json = r#"{"Key":"a","TokenId":"tok_approved","Amount":0.10,"ConvenienceFeeActive":false}
+{"TokenId":"tok_approved","Amount":0.2,"ConvenienceFeeActive":true,"ReferenceNo":"b"}"#;
+    for name in ["rows.jsonl", "rows.ndjson", "rows"] {
+        assert_eq!(to_send(name, json), r#"{"count":2,"sum":0.30}"#);
+    }
+}
+
+#[test]
+fn what_programs_leave_in_files_is_taken() {
+    let expected = r#"{"count":2,"sum":2.00}"#;
+    let header = "Key,TokenId,Amount,ConvenienceFeeActive";
+    for (what, content) in [
+        ("a byte order mark and CRLF", format!("\u{feff}{header}\r\na,t,1,false\r\nb,t,1,false\r\n")),
+        ("no final newline", format!("{header}\na,t,1,false\nb,t,1,false")),
+        ("empty lines", format!("\n\n{header}\n\na,t,1,false\n\r\n\nb,t,1,false\n\n\n")),
+        ("trailing commas", format!("{header},,\na,t,1,false,,\nb,t,1,false,,\n")),
+        ("commas beyond the header", format!("{header}\na,t,1,false,,\nb,t,1,false\n")),
+        ("rows in which nothing stands", format!("{header}\na,t,1,false\n,,,\nb,t,1,false\n,,,\n")),
+        ("another order", "ConvenienceFeeActive,Amount,Key,TokenId\nfalse,1,a,t\nfalse,1,b,t\n".to_owned()),
+        (
+            "quotation marks",
+            "\"Key\",\"TokenId\",\"Amount\",\"ConvenienceFeeActive\"\n\"a\",t,\"1\",\"false\"\nb,t,1,false"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(to_send("rows.csv", &content), expected, "{what}");
+    }
+    let row =
+        |key: &str| format!(r#"{{"Key":"{key}","TokenId":"t","Amount":1,"ConvenienceFeeActive":false}}"#);
+    for content in [
+        format!("\u{feff}{}\r\n{}\r\n", row("a"), row("b")),
+        format!("\n\n{}\n \t\r\n{}", row("a"), row("b")),
+    ] {
+        assert_eq!(to_send("rows.jsonl", &content), expected, "{content}");
+    }
+    assert_eq!(to_send("rows.csv", header), r#"{"count":0,"sum":0.00}"#, "nothing is due");
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once_with_its_line() {
+    let rows = "\
+a,tok,gc_1,10.50,false,,
+b,,,0,yes,,
+a,tok,,10.505,false,\"two
+lines\",
+,tok,,1e99,,,
+bad key,tok,,+1,true,,
+,tok,,1,true,,4111111111111111
+c,tok,,1,true,
+d,tok,,1,true,,,x
+e,tok,,1 000,true,,
+b,tok,,92233720368547758.07,true,,
+";
+    assert_eq!(
+        problems("rows.csv", format!("{HEADER}{rows}")),
+        [
+            "3 TokenId is required",
+            "3 Amount must be above zero",
+            "3 ConvenienceFeeActive must be true or false",
+            "4 Amount must have at most two decimals",
+            "4 Key is the same as in line 2",
+            "6 Key is required where there is no ReferenceNo",
+            "6 Amount must have at most 18 significant digits and a moderate exponent",
+            "6 ConvenienceFeeActive is required",
+            "7 Key must consist of visible ASCII characters, without spaces",
+            "7 Amount must be a number such as 10.50",
+            "8 ReferenceNo must not hold a card number, because without a Key it is the key",
+            "9 row has 6 cells, and the header has 7",
+            "10 row has 8 cells, and the header has 7",
+            "11 Amount must be a number such as 10.50",
+            "12 Amount is too large to be added up exactly with those before it",
+            "12 Key is the same as in line 3",
+        ]
+    );
+}
+
+#[test]
+fn json_lines_are_judged_by_the_same_rules() {
+    let rows = r#"{"Key":"a","TokenId":"t","Amount":1,"ConvenienceFeeActive":false}
+
+{"Key":"a","TokenId":"t","Amount":"1","ConvenienceFeeActive":"no"}
+{"Key":7,"TokenId":"t","Amount":1,"ConvenienceFeeActive":false,"CardNumber":"4111111111111111"}
+{"Key":"b","Key":"c","TokenId":"t","Amount":1,"ConvenienceFeeActive":false}
+{"TokenId":"t","Amount":1,"ConvenienceFeeActive":false}
+["Key"]
+{"Key":"d","TokenId":"t","Amount":1,"ConvenienceFeeActive":false
+{"Key":"","TokenId":"t","Amount":1,"ConvenienceFeeActive":false,"ReferenceNo":"r"}
+{"TokenId":"t","Amount":1,"ConvenienceFeeActive":false,"ReferenceNo":"a"}"#;
+    assert_eq!(
+        problems("rows.jsonl", rows),
+        [
+            "3 Amount must be a JSON number, not a text",
+            "3 ConvenienceFeeActive must be true or false",
+            "3 Key is the same as in line 1",
+            "4 Key must be a string",
+            "4 CardNumber is not a field of this request",
+            "5 Key appears more than once",
+            "6 Key is required where there is no ReferenceNo",
+            "7 row must be a JSON object",
+            "8 row must be JSON; it stops being so at column 64",
+            "9 Key must not be empty",
+            "10 Key is the same as in line 1",
+        ]
+    );
+}
+
+#[test]
+fn a_header_is_judged_too() {
+    let body = "\na,t,1,false\n";
+    assert_eq!(
+        problems("rows.csv", format!("Key,TokenId,Amount,amount,TokenId{body}")),
+        [
+            "1 amount is no column of a token transaction",
+            "1 TokenId is a column more than once",
+            "1 ConvenienceFeeActive is missing in the header",
+        ]
+    );
+    assert_eq!(
+        problems("rows.csv", format!("TokenId,Amount,ConvenienceFeeActive,4111111111111111{body}")),
+        [
+            "1 (unprintable field name) is no column of a token transaction",
+            "1 Key or ReferenceNo is missing in the header",
+        ]
+    );
+    // A column that is unknown hides nothing of the rows.
+    assert_eq!(
+        problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive,Note\na,t,0,false,x\n"),
+        ["1 Note is no column of a token transaction", "2 Amount must be above zero"]
+    );
+    assert_eq!(
+        problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive,\na,t,1,false,x\n"),
+        ["2 row has something in column 5, which has no name"]
+    );
+    let semicolons = problems("rows.csv", "Key;TokenId;Amount;ConvenienceFeeActive\na;t;1;false\n");
+    assert!(semicolons[1].ends_with("; the columns are separated by semicolons, and must be by commas"));
+    assert_eq!(problems("rows.csv", "\n\r\n"), ["1 header is missing: the file is empty"]);
+}
+
+#[test]
+fn what_is_no_text_is_told_and_never_shown() {
+    let content = [
+        &b"Key,TokenId,Amount,ConvenienceFeeActive,Description\na,t,1,false,\xff\n"[..],
+        b"b,t\0,1,false,\n\"c\n\",t,1,false,\n",
+    ]
+    .concat();
+    assert_eq!(
+        problems("rows.csv", content),
+        [
+            "2 Description must be UTF-8",
+            "3 TokenId must not contain a NUL character",
+            "3 TokenId is required",
+            "4 Key must consist of visible ASCII characters, without spaces",
+        ]
+    );
+    assert_eq!(problems("rows.jsonl", b"{\"Key\":\"\xff\"}"), ["1 row must be UTF-8"]);
+    assert_eq!(
+        problems("rows.jsonl", b"{\"Key\":\"\0\"}"),
+        ["1 row must be JSON; it stops being so at column 8"]
+    );
+    for beginning in [&b"\xff\xfeK\0"[..], b"\xfe\xff\0K"] {
+        let error = dry_run("rows.csv", beginning).failed(2, "invalid");
+        assert!(error["message"].as_str().unwrap().contains("UTF-16"), "{error}");
+    }
+}
+
+#[test]
+fn a_row_that_is_too_large_is_skipped_and_the_next_one_read() {
+    let large = "x".repeat(10 << 20);
+    let csv = format!("{HEADER}a,t,,1,false,\"{large}\n{large}\",\nb,t,,0,false,,\n");
+    assert_eq!(
+        problems("rows.csv", csv),
+        ["2 row must be at most 128 KiB in 256 cells", "4 Amount must be above zero"]
+    );
+    let commas = ",".repeat(100_000);
+    assert_eq!(
+        problems("rows.csv", format!("{HEADER}{commas}\nb,t,,0,false,,\n")),
+        ["2 row must be at most 128 KiB in 256 cells", "3 Amount must be above zero"]
+    );
+    let json = format!("{{\"Key\":\"{large}\"}}\n{{}}\n");
+    assert_eq!(problems("rows.jsonl", json)[0], "1 row must be at most 128 KiB");
+    // What JSON may be written as longer than it is sent, and what is too long to be sent.
+    let description = "x".repeat(70_000);
+    let content = format!("{HEADER}a,t,,1,false,{description},\n");
+    assert_eq!(problems("rows.csv", content), ["2 body must be at most 65536 bytes of JSON"]);
+}
+
+#[test]
+fn a_quotation_mark_that_nothing_closes_swallows_no_rows() {
+    let content = "Key,TokenId,Amount,ConvenienceFeeActive,Description\na,t,1,false,\"tea\nb,t,1,false,\n";
+    assert_eq!(
+        problems("rows.csv", content),
+        ["2 row has a quotation mark that nothing closes before the end of the file"]
+    );
+    assert_eq!(
+        problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive,Description\na,t,1,false,\""),
+        ["2 row has a quotation mark that nothing closes before the end of the file"]
+    );
+}
+
+#[test]
+fn only_a_regular_file_that_holds_something_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("empty.csv"), "").unwrap();
+    assert!(Command::new("mkfifo").arg(path("fifo")).status().unwrap().success());
+    for (path, told) in [
+        (path("."), "is a directory"),
+        (path("none"), "cannot be read"),
+        (path("empty.csv"), "is empty"),
+        (path("fifo"), "must be a regular file"),
+        ("/dev/null".to_owned(), "must be a regular file"),
+        ("-".to_owned(), "must be a regular file"),
+    ] {
+        let error = dry_run_of(&path).failed(2, "invalid");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(told) && message.contains("nothing was sent"), "{message}");
+    }
+}
+
+#[test]
+fn people_see_the_first_hundred_problems() {
+    let rows = "a,t,,0,false,,\n".repeat(150);
+    let file = TemporaryFile::new(format!("{HEADER}{rows}"));
+    let peer = Peer::new(Then::Close);
+    let arguments = ["batch", "run", file.path(), "--journal", "none.db", "--output", "text"];
+    let ended = payments_at(&peer.base_url, arguments).end();
+    assert_eq!((ended.code, &*ended.stdout), (Some(2), ""), "{ended:?}");
+    let lines: Vec<_> = ended.stderr.lines().collect();
+    assert_eq!(lines[0], "INVALID, nothing was sent (exit code 2)");
+    assert!(lines[1].contains("has 299 problems"), "{}", lines[1]);
+    assert_eq!(lines[2], "  line 2: Amount must be above zero");
+    assert_eq!(lines[4], "  line 3: Key is the same as in line 2");
+    assert_eq!((lines.len(), lines[102]), (103, "  and 199 more; --output json has up to 10000"));
+    assert_eq!(peer.connections(), 0);
+}
