@@ -80,6 +80,8 @@ mod postgres_store;
 mod resolution;
 mod resolve_error;
 mod row;
+#[cfg(feature = "sqlite")]
+mod sqlite_store;
 mod store;
 mod store_error;
 
@@ -99,5 +101,7 @@ pub use postgres_store::PostgresStore;
 pub use resolution::{Resolution, Verdict};
 pub use resolve_error::ResolveError;
 pub use row::IntentRow;
+#[cfg(feature = "sqlite")]
+pub use sqlite_store::SqliteStore;
 pub use store::{Applied, Cursor, IntentStore, Page};
 pub use store_error::StoreError;

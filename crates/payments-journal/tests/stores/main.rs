@@ -6,3 +6,5 @@ mod contract;
 mod memory;
 #[cfg(all(unix, feature = "postgres"))]
 mod postgres;
+#[cfg(feature = "sqlite")]
+mod sqlite;

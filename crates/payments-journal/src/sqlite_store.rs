@@ -1,0 +1,191 @@
+//! The journal in one SQLite file.
+//!
+//! One thread, the writer, owns the connection that changes rows: it takes everything that waits, commits it in one
+//! transaction and wakes who waited. While it syncs, the next changes gather, so that commits are grouped without any
+//! clock. A second thread reads, so that nobody who lists a million rows keeps a charge from being written down.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use crate::row::milliseconds;
+use crate::{Applied, Change, Cursor, Intent, IntentKey, IntentStore, OwnerId, Page, StateName, StoreError};
+
+mod connection;
+mod file_system;
+mod owners;
+mod place;
+mod problem;
+mod reader;
+mod rights;
+mod schema;
+mod writer;
+
+use owners::Owner;
+use place::Place;
+use reader::Reader;
+use writer::{Commit, Writer};
+
+/// A journal in a SQLite file, for any number of processes of one machine.
+///
+/// A change is on the disk before it is answered: each commit is synced, and changes that wait at the same time share one.
+/// Any number of stores, of this process or of others, may have the file open.
+///
+/// ```
+/// use payments_journal::{Journal, SqliteStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("billing.db");
+/// let journal = Journal::open(SqliteStore::open(&path)?).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # On the disk
+///
+/// - `PATH`: the database, mode 0600, made if it is not there. A directory that is not there is made, with mode 0700, if
+///   the one above it is there.
+/// - `PATH-wal` and `PATH-shm`: SQLite's log and its index. **They belong to the journal**: while the journal is open, and
+///   after a crash, the newest rows are in the log alone. Copy the database with SQLite's own means, such as `.backup`, or
+///   while nobody has it open; never put an old copy back, because what it does not know it charges again.
+/// - `PATH-owners/`: mode 0700, one locked file for each store that is open. It decides what a row that was left behind is
+///   called, and nothing else.
+///
+/// # What is refused
+///
+/// Chosen by this SDK: a file that others may read or write, that belongs to another user or has a second name; a symbolic
+/// link; a directory that others may write, unless it is sticky, as `/tmp` is; a network file system, and FUSE, which can
+/// be one. What is refused is left as it was. Where there are no Unix permissions, only the file's kind is looked at.
+///
+/// # When it fails
+///
+/// | what failed | this change | the store |
+/// |---|---|---|
+/// | another process has the file for 10 seconds | [unavailable](StoreError::is_unavailable): not made | goes on |
+/// | a write before the commit, or the file was removed or replaced | [poisoned](StoreError::is_poisoned): not made | ends |
+/// | the commit or its sync | [in doubt](StoreError::is_in_doubt) | ends |
+///
+/// A store that has ended refuses everything as [poisoned](StoreError::is_poisoned), reading as well. The way on is to mend
+/// the cause and to open the file again: what is in it is then read anew, and written and synced once more before anything
+/// builds on it.
+pub struct SqliteStore {
+    // They end in this order: whoever closes the database last also empties its log, which a reader may not, and the
+    // owner is live for as long as anything of it can be written.
+    reader: Reader,
+    writer: Writer,
+    owner: Owner,
+    poison: Poison,
+    place: Arc<Place>,
+}
+
+impl SqliteStore {
+    /// Opens the journal, which is made if it is not there. It blocks on the disk, and for at most some seconds on another
+    /// process that has the file.
+    ///
+    /// # Errors
+    ///
+    /// If the place is [unsafe](StoreError::is_refused), if the file is no journal, [damaged](StoreError::is_damaged) or
+    /// [of a newer version](StoreError::is_newer), or if it [cannot be reached](StoreError::is_unavailable) now. Nothing was
+    /// charged, and a file that is refused is left as it was.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_with(path.as_ref(), Settings::default())
+    }
+
+    fn open_with(path: &Path, settings: Settings) -> Result<Self, StoreError> {
+        let place = Place::prepare(path)?;
+        let connection = connection::to_write(&place, settings.patience)?;
+        let place = Arc::new(place.opened());
+        // Before any row can name it.
+        let owner = Owner::register(&place)?;
+        let poison = Poison::default();
+        let reader = connection::to_read(&place, settings.patience)?;
+        Ok(Self {
+            writer: Writer::start(connection, place.clone(), poison.clone(), settings.commit)?,
+            reader: Reader::start(reader, place.clone())?,
+            owner,
+            poison,
+            place,
+        })
+    }
+}
+
+/// What differs in tests alone.
+struct Settings {
+    /// How long to wait for another process.
+    patience: Duration,
+    commit: Commit,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { patience: Duration::from_secs(10), commit: writer::commit() }
+    }
+}
+
+/// Why nothing may be done any more, once something has failed.
+#[derive(Clone, Default)]
+struct Poison(Arc<OnceLock<StoreError>>);
+
+impl Poison {
+    fn set(&self, error: StoreError) {
+        // The first failure is the one to mend.
+        let _ = self.0.set(error);
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        self.0.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+}
+
+impl IntentStore for SqliteStore {
+    fn owner(&self) -> &OwnerId {
+        self.owner.id()
+    }
+
+    async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        self.poison.check()?;
+        self.writer.apply(change).await
+    }
+
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.poison.check()?;
+        self.reader.find(key).await
+    }
+
+    async fn list(
+        &self,
+        states: &[StateName],
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        self.poison.check()?;
+        self.reader.list(states, after, limit).await
+    }
+
+    async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+        if owner == self.owner.id() {
+            return Ok(true);
+        }
+        owners::is_live(&self.place, owner)
+    }
+
+    /// In portions, between which charges go on. After an error some may have been removed.
+    async fn purge(&self, ended_before: SystemTime) -> Result<u64, StoreError> {
+        self.poison.check()?;
+        self.writer.purge(milliseconds(ended_before)).await
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reader: _, writer: _, owner, poison, place } = self;
+        f.debug_struct("SqliteStore")
+            .field("path", &place.path())
+            .field("owner", owner.id())
+            .field("poison", &poison.check().err())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,102 @@
+//! What is said when something fails: what happened where, what it means for the money, what to do.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+
+use crate::StoreError;
+
+/// The place is unsafe or impossible. `what_and_how` follows the path.
+pub(super) fn refused(path: &Path, what_and_how: impl Display) -> StoreError {
+    StoreError::refused(format!("nothing was charged, because the journal {} {what_and_how}", path.display()))
+}
+
+/// What is there cannot be taken as a journal.
+pub(super) fn damaged(path: &Path, how: impl Display) -> StoreError {
+    StoreError::damaged(format!(
+        "nothing was charged, because the journal {path} is damaged ({how}); keep it and {path}-wal as they are, and \
+         recover what is in them before anything is charged again: what a new journal does not know is charged again",
+        path = path.display()
+    ))
+}
+
+pub(super) fn no_journal(path: &Path, what: &str) -> StoreError {
+    StoreError::damaged(format!(
+        "nothing was charged, because {} is {what} and no journal; it was left as it is: give another path",
+        path.display()
+    ))
+}
+
+pub(super) fn newer(path: &Path, version: i32, known: i32) -> StoreError {
+    StoreError::newer(format!(
+        "nothing was charged, because the journal {} is of a newer version (its schema is {version}, and this version \
+         knows {known}); it was left as it is: use the newer version",
+        path.display()
+    ))
+}
+
+pub(super) fn busy(path: &Path) -> StoreError {
+    StoreError::unavailable(format!(
+        "database locked: another process has kept the journal {} busy for too long, and nothing was changed; \
+         end whatever holds it open in a transaction, then call again",
+        path.display()
+    ))
+}
+
+/// What SQLite or the system said before the store was open.
+pub(super) fn at_open(path: &Path, error: &rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => busy(path),
+        Some(ErrorCode::NotADatabase) => no_journal(path, "no SQLite database"),
+        // Without a code a value is not what its column holds, and an unknown code is a table that is not there.
+        None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => damaged(path, error),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => refused(
+            path,
+            format_args!(
+                "cannot be opened ({error}): this user must be able to write the file and its directory"
+            ),
+        ),
+        Some(_) => unavailable(path, error),
+    }
+}
+
+/// The disk or the system has failed, and nothing was changed.
+pub(super) fn unavailable(path: &Path, reason: impl Display) -> StoreError {
+    StoreError::unavailable(format!(
+        "nothing was charged, because the journal {} cannot be used: {reason}; mend the cause, then start again",
+        path.display()
+    ))
+}
+
+/// A read failed.
+pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => busy(path),
+        None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) => {
+            damaged(path, error)
+        }
+        Some(_) => StoreError::unavailable(format!("the journal {} cannot be read: {error}", path.display())),
+    }
+}
+
+/// From now on nothing is done.
+pub(super) fn poisoned(path: &Path, reason: impl Display) -> StoreError {
+    StoreError::poisoned(format!(
+        "the journal {} has failed: {reason}; nothing more is charged through it: mend the cause, then open it again, \
+         which reads it anew",
+        path.display()
+    ))
+}
+
+/// Whether the change is kept is what nobody knows.
+pub(super) fn in_doubt(path: &Path, reason: impl Display) -> StoreError {
+    StoreError::in_doubt(format!(
+        "the journal {} has failed in the middle of a commit: {reason}; whether the change is kept shows when it is \
+         opened again, and nothing more is charged through it before that",
+        path.display()
+    ))
+}
+
+pub(super) const DISPLACED: &str = "it, its -wal or its -shm was removed, moved or replaced while it was open \
+     (put all three back if they still exist)";

@@ -1,0 +1,327 @@
+//! The tables, and every statement that is about them.
+//!
+//! A change of anything here that an older or newer version could not read raises [`VERSION`], and adds the
+//! [`Migration`] from the version before.
+
+use rusqlite::types::ToSql;
+use rusqlite::{Connection, Row};
+
+use crate::{IntentRow, StateName};
+
+/// `PAYJ` in ASCII, by which a file is known as a journal of intents.
+pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
+
+/// The version of the tables.
+pub(super) const VERSION: i32 = 1;
+
+/// What makes tables of version `from` those of the next.
+pub(super) struct Migration {
+    pub(super) from: i32,
+    pub(super) statements: &'static str,
+}
+
+/// One for each older version that can still be opened.
+pub(super) const MIGRATIONS: &[Migration] = &[];
+
+/// Makes the tables in an empty database, within a transaction.
+///
+/// `position` is the order in which intents were first written down, and the key of the table: a row is added at its end,
+/// and a million keys in random order scatter the entries of one narrow index and not the rows. That index and the one of
+/// what is unresolved are all that a change touches beside its row. `position_floor` keeps the position of a row that was
+/// purged from being given again, which would hide a new row from a list that is being read.
+pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE meta (
+            row INTEGER PRIMARY KEY CHECK (row = 1),
+            position_floor INTEGER NOT NULL
+        ) STRICT;
+        INSERT INTO meta (row, position_floor) VALUES (1, 0);
+        CREATE TABLE intent (
+            position INTEGER PRIMARY KEY,
+            key TEXT NOT NULL,
+            operation TEXT NOT NULL,
+            subject_kind TEXT NOT NULL,
+            subject TEXT,
+            amount TEXT,
+            transaction_type TEXT,
+            convenience_fee INTEGER,
+            reference TEXT,
+            state TEXT NOT NULL,
+            attempt TEXT NOT NULL,
+            owner TEXT NOT NULL,
+            attempts INTEGER NOT NULL,
+            kind TEXT,
+            http_status INTEGER,
+            reason TEXT,
+            transaction_id TEXT,
+            verdict TEXT,
+            resolved_id TEXT,
+            resolved_by TEXT,
+            note TEXT,
+            created_at INTEGER NOT NULL,
+            begun_at INTEGER NOT NULL,
+            changed_at INTEGER NOT NULL,
+            revision INTEGER NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX intent_key ON intent (key);
+        CREATE INDEX intent_unresolved ON intent (position) WHERE state IN ('sending', 'unknown');",
+    )?;
+    connection.pragma_update(None, "user_version", VERSION)?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)
+}
+
+/// Brings the tables from an older version to `to`, within a transaction; `false` if a step is not known.
+pub(super) fn migrate(
+    connection: &Connection,
+    from: i32,
+    to: i32,
+    migrations: &[Migration],
+) -> rusqlite::Result<bool> {
+    for version in from..to {
+        let Some(migration) = migrations.iter().find(|migration| migration.from == version) else {
+            return Ok(false);
+        };
+        connection.execute_batch(migration.statements)?;
+        connection.pragma_update(None, "user_version", version + 1)?;
+    }
+    Ok(true)
+}
+
+/// The first table or index, such as `table intent`, that is not there as [`create`] makes it. What somebody added, such
+/// as an index for questions of their own, is not looked at.
+pub(super) fn unlike(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let model = Connection::open_in_memory()?;
+    create(&model)?;
+    let mut expected =
+        model.prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")?;
+    let mut expected = expected.query([])?;
+    let mut is_there = connection.prepare(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2 AND replace(sql, ' ', '') = ?3)",
+    )?;
+    while let Some(row) = expected.next()? {
+        let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
+        // A file keeps the text that made it, however this one is indented by then.
+        let sql = row.get_ref(2)?.as_str()?.replace(' ', "");
+        if !is_there.query_row([&kind, &name, &sql], |row| row.get(0))? {
+            return Ok(Some(format!("{kind} {name}")));
+        }
+    }
+    Ok(None)
+}
+
+/// The columns of an [`IntentRow`], in its order. Those of [`values`] and [`read`] are the same.
+const COLUMNS: [&str; 24] = [
+    "key",
+    "operation",
+    "subject_kind",
+    "subject",
+    "amount",
+    "transaction_type",
+    "convenience_fee",
+    "reference",
+    "state",
+    "attempt",
+    "owner",
+    "attempts",
+    "kind",
+    "http_status",
+    "reason",
+    "transaction_id",
+    "verdict",
+    "resolved_id",
+    "resolved_by",
+    "note",
+    "created_at",
+    "begun_at",
+    "changed_at",
+    "revision",
+];
+
+/// What stands in each of the columns.
+pub(super) fn values(row: &IntentRow) -> [&dyn ToSql; 24] {
+    let IntentRow {
+        key,
+        operation,
+        subject_kind,
+        subject,
+        amount,
+        transaction_type,
+        convenience_fee,
+        reference,
+        state,
+        attempt,
+        owner,
+        attempts,
+        kind,
+        http_status,
+        reason,
+        transaction_id,
+        verdict,
+        resolved_id,
+        resolved_by,
+        note,
+        created_at,
+        begun_at,
+        changed_at,
+        revision,
+    } = row;
+    [
+        key,
+        operation,
+        subject_kind,
+        subject,
+        amount,
+        transaction_type,
+        convenience_fee,
+        reference,
+        state,
+        attempt,
+        owner,
+        attempts,
+        kind,
+        http_status,
+        reason,
+        transaction_id,
+        verdict,
+        resolved_id,
+        resolved_by,
+        note,
+        created_at,
+        begun_at,
+        changed_at,
+        revision,
+    ]
+}
+
+/// The columns of a row, from the one with number `first`.
+pub(super) fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<IntentRow> {
+    Ok(IntentRow {
+        key: row.get(first)?,
+        operation: row.get(first + 1)?,
+        subject_kind: row.get(first + 2)?,
+        subject: row.get(first + 3)?,
+        amount: row.get(first + 4)?,
+        transaction_type: row.get(first + 5)?,
+        convenience_fee: row.get(first + 6)?,
+        reference: row.get(first + 7)?,
+        state: row.get(first + 8)?,
+        attempt: row.get(first + 9)?,
+        owner: row.get(first + 10)?,
+        attempts: row.get(first + 11)?,
+        kind: row.get(first + 12)?,
+        http_status: row.get(first + 13)?,
+        reason: row.get(first + 14)?,
+        transaction_id: row.get(first + 15)?,
+        verdict: row.get(first + 16)?,
+        resolved_id: row.get(first + 17)?,
+        resolved_by: row.get(first + 18)?,
+        note: row.get(first + 19)?,
+        created_at: row.get(first + 20)?,
+        begun_at: row.get(first + 21)?,
+        changed_at: row.get(first + 22)?,
+        revision: row.get(first + 23)?,
+    })
+}
+
+/// The row with key `?1`.
+pub(super) fn find() -> String {
+    format!("SELECT {} FROM intent WHERE key = ?1", COLUMNS.join(", "))
+}
+
+/// A new row at the end, with the [`values`].
+pub(super) fn insert() -> String {
+    let values: Vec<_> = (1..=COLUMNS.len()).map(|number| format!("?{number}")).collect();
+    format!(
+        "INSERT INTO intent (position, {}) VALUES ({NEXT_POSITION}, {})",
+        COLUMNS.join(", "),
+        values.join(", ")
+    )
+}
+
+const NEXT_POSITION: &str =
+    "(SELECT max(position_floor, coalesce((SELECT max(position) FROM intent), 0)) + 1 FROM meta)";
+
+/// The row with the key of the [`values`] becomes these.
+pub(super) fn update() -> String {
+    let columns = COLUMNS.iter().zip(1..).skip(1);
+    let columns: Vec<_> = columns.map(|(column, number)| format!("{column} = ?{number}")).collect();
+    format!("UPDATE intent SET {} WHERE key = ?1", columns.join(", "))
+}
+
+/// At most `?2` rows in these states from after position `?1`, each after its position.
+pub(super) fn list(states: &[StateName]) -> String {
+    let (index, condition) = if states.iter().all(|state| StateName::UNRESOLVED.contains(state)) {
+        // The condition in the very words of the index, by which SQLite knows that it may use it.
+        (" INDEXED BY intent_unresolved", " AND state IN ('sending', 'unknown')")
+    } else {
+        ("", "")
+    };
+    let names: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
+    format!(
+        "SELECT position, {} FROM intent{index} \
+         WHERE position > ?1{condition} AND state IN ({}) ORDER BY position LIMIT ?2",
+        COLUMNS.join(", "),
+        names.join(", ")
+    )
+}
+
+/// The first position after `?1`.
+pub(super) const POSITION_AFTER: &str = "SELECT min(position) FROM intent WHERE position > ?1";
+
+/// Removes what ended before `?3`, of the rows from position `?1` to `?2`.
+pub(super) const PURGE: &str = "DELETE FROM intent WHERE position BETWEEN ?1 AND ?2 \
+     AND state NOT IN ('sending', 'unknown') AND changed_at < ?3";
+
+/// Before anything is removed: no position is given twice.
+pub(super) const RAISE_FLOOR: &str = "UPDATE meta SET position_floor = (SELECT max(position) FROM intent) \
+     WHERE position_floor < (SELECT max(position) FROM intent)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn database() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        create(&connection).unwrap();
+        connection
+    }
+
+    #[test]
+    fn what_was_made_is_as_it_should_be() {
+        let connection = database();
+        assert_eq!(unlike(&connection).unwrap(), None);
+        connection.execute_batch("CREATE INDEX mine ON intent (amount)").unwrap();
+        assert_eq!(unlike(&connection).unwrap(), None);
+        connection.execute_batch("DROP INDEX intent_key").unwrap();
+        assert_eq!(unlike(&connection).unwrap().as_deref(), Some("index intent_key"));
+    }
+
+    /// A million rows that ended must not stand between a crash and what it has left.
+    #[test]
+    fn what_is_unresolved_is_found_by_its_index_and_in_order() {
+        let plan = |sql: String| {
+            let connection = database();
+            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let lines = plan.query_map([1, 2], |row| row.get::<_, String>(3)).unwrap();
+            lines.map(Result::unwrap).collect::<Vec<_>>()
+        };
+        for states in [StateName::UNRESOLVED, &[StateName::Sending]] {
+            assert_eq!(plan(list(states)), ["SEARCH intent USING INDEX intent_unresolved (position>?)"]);
+        }
+        assert_eq!(plan(list(StateName::ALL)), ["SEARCH intent USING INTEGER PRIMARY KEY (rowid>?)"]);
+    }
+
+    #[test]
+    fn older_tables_are_brought_up_step_by_step_or_not_at_all() {
+        let steps = [
+            Migration { from: 1, statements: "ALTER TABLE intent ADD COLUMN two TEXT" },
+            Migration { from: 2, statements: "ALTER TABLE intent ADD COLUMN three TEXT" },
+        ];
+        let connection = database();
+        assert!(migrate(&connection, 1, 3, &steps).unwrap());
+        connection.prepare("SELECT two, three FROM intent").unwrap();
+        let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0));
+        assert_eq!(version.unwrap(), 3);
+        assert!(!migrate(&database(), 0, 3, &steps).unwrap(), "nobody knows the way from 0");
+    }
+}

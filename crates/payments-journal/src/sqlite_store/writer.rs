@@ -1,0 +1,368 @@
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement};
+use tokio::sync::oneshot;
+
+use crate::sqlite_store::place::Place;
+use crate::sqlite_store::{Poison, connection, problem, schema};
+use crate::{Applied, Change, Intent, IntentRow, StoreError};
+
+/// A thread that makes the changes, as many as wait in one commit.
+pub(super) struct Writer {
+    /// `None` once it is to end.
+    wishes: Option<mpsc::Sender<Wish>>,
+    thread: Option<JoinHandle<()>>,
+    place: Arc<Place>,
+}
+
+/// Ends a transaction durably. Tests put failures here that no disk makes on demand.
+pub(super) type Commit = Box<dyn FnMut(&Connection) -> rusqlite::Result<()> + Send>;
+
+/// What every store uses outside of tests.
+pub(super) fn commit() -> Commit {
+    Box::new(|connection| connection.execute_batch("COMMIT"))
+}
+
+type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+enum Wish {
+    Apply(Box<Change>, Reply<Applied>),
+    Purge(Purge),
+}
+
+struct Purge {
+    /// In milliseconds since 1970.
+    ended_before: i64,
+    /// The position up to which it is done.
+    done: i64,
+    removed: u64,
+    reply: Reply<u64>,
+}
+
+impl Writer {
+    pub(super) fn start(
+        mut connection: Connection,
+        place: Arc<Place>,
+        poison: Poison,
+        commit: Commit,
+    ) -> Result<Self, StoreError> {
+        let logged = Arc::new(AtomicU32::new(0));
+        let count = logged.clone();
+        connection
+            .wal_hook(Some(move |_: &mut _, pages| {
+                count.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+                Ok(())
+            }))
+            .map_err(|error| problem::at_open(place.path(), &error))?;
+        let (wishes, asked) = mpsc::channel();
+        let there = place.clone();
+        let thread = thread::Builder::new()
+            .name("payments-journal-writer".to_owned())
+            .spawn(move || run(connection, &there, &poison, commit, &logged, &asked))
+            .map_err(|error| problem::unavailable(place.path(), error))?;
+        Ok(Self { wishes: Some(wishes), thread: Some(thread), place })
+    }
+
+    pub(super) async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        self.ask(|reply| Wish::Apply(Box::new(change), reply)).await
+    }
+
+    /// `ended_before` in milliseconds since 1970.
+    pub(super) async fn purge(&self, ended_before: i64) -> Result<u64, StoreError> {
+        self.ask(|reply| Wish::Purge(Purge { ended_before, done: i64::MIN, removed: 0, reply })).await
+    }
+
+    async fn ask<T>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> Result<T, StoreError> {
+        const GONE: &str = "the thread that writes it has ended";
+        let (reply, answer) = oneshot::channel();
+        self.wishes
+            .as_ref()
+            .and_then(|wishes| wishes.send(wish(reply)).ok())
+            .ok_or_else(|| problem::poisoned(self.place.path(), GONE))?;
+        answer.await.unwrap_or_else(|_| Err(problem::in_doubt(self.place.path(), GONE)))
+    }
+}
+
+/// Waits for what was asked for to be written: whoever drops a store may open its file again at once.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.wishes = None;
+        if let Some(thread) = self.thread.take() {
+            // Whoever waited for a thread that panicked was told.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Returns when nobody asks any more.
+fn run(
+    connection: Connection,
+    place: &Place,
+    poison: &Poison,
+    commit: Commit,
+    logged: &AtomicU32,
+    asked: &mpsc::Receiver<Wish>,
+) {
+    let written = Statements::prepare(&connection)
+        .map_err(|error| problem::poisoned(place.path(), error))
+        .map(|statements| Session { connection: &connection, place, poison, commit, statements })
+        .and_then(|mut session| session.serve(asked, logged));
+    // Closing writes the log into the file that is held, and removes whatever has the log's name.
+    let is_sound = written.is_ok() && !place.is_displaced(&connection);
+    if !is_sound {
+        // After a failed sync nobody knows what of the log is on the disk: whoever opens the file next reads it anew.
+        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    }
+    // Also lets others have the file, if a transaction is open.
+    drop(connection);
+    if let Err(error) = written {
+        poison.set(error.clone());
+        refuse(asked, &error);
+    }
+}
+
+/// Nothing that is asked now can have been done.
+fn refuse(asked: &mpsc::Receiver<Wish>, error: &StoreError) {
+    for wish in asked {
+        match wish {
+            Wish::Apply(_, reply) => drop(reply.send(Err(error.clone()))),
+            Wish::Purge(purge) => drop(purge.reply.send(Err(error.clone()))),
+        }
+    }
+}
+
+/// The connection as long as nothing has failed.
+struct Session<'a> {
+    connection: &'a Connection,
+    place: &'a Place,
+    poison: &'a Poison,
+    commit: Commit,
+    statements: Statements<'a>,
+}
+
+/// How a transaction failed.
+enum Failed {
+    /// Another process has the file. Nothing was begun.
+    Busy,
+    /// Nothing was changed, and nothing can be any more.
+    Before(String),
+    /// Whether it was committed is not known, and nothing can be any more.
+    During(String),
+}
+
+impl Session<'_> {
+    /// Until nobody asks any more, or until something fails.
+    fn serve(&mut self, asked: &mpsc::Receiver<Wish>, logged: &AtomicU32) -> Result<(), StoreError> {
+        let (mut changes, mut purges) = (Vec::new(), VecDeque::new());
+        let mut checkpointed = 0;
+        loop {
+            if purges.is_empty() {
+                let Ok(first) = asked.recv() else { return Ok(()) };
+                sort(first, &mut changes, &mut purges);
+            }
+            for wish in asked.try_iter().take(MOST_IN_A_COMMIT) {
+                sort(wish, &mut changes, &mut purges);
+            }
+            if !changes.is_empty() {
+                self.apply(&mut changes)?;
+            }
+            if let Some(purge) = purges.pop_front() {
+                purges.extend(self.purge(purge)?);
+            }
+            self.checkpoint(logged.load(Ordering::Relaxed), &mut checkpointed)?;
+        }
+    }
+
+    /// Makes the changes in one transaction and wakes who waits for them.
+    fn apply(&mut self, changes: &mut Vec<(Box<Change>, Reply<Applied>)>) -> Result<(), StoreError> {
+        let result = self.transact(|statements| {
+            changes.iter().map(|(change, _)| statements.apply(change)).collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let path = self.place.path();
+        match result {
+            Ok(applied) => {
+                for ((_, reply), applied) in changes.drain(..).zip(applied) {
+                    // Whoever asked may have gone away.
+                    let _ = reply.send(applied);
+                }
+                Ok(())
+            }
+            Err(failed) => {
+                let (error, poison) = told(path, failed);
+                if let Some(poison) = &poison {
+                    self.poison.set(poison.clone());
+                }
+                for (_, reply) in changes.drain(..) {
+                    let _ = reply.send(Err(error.clone()));
+                }
+                poison.map_or(Ok(()), Err)
+            }
+        }
+    }
+
+    /// Removes a portion, and gives the rest back.
+    fn purge(&mut self, mut purge: Purge) -> Result<Option<Purge>, StoreError> {
+        match self.transact(|statements| statements.purge(purge.done, purge.ended_before)) {
+            Ok(Some((done, removed))) => {
+                purge.done = done;
+                purge.removed += removed;
+                Ok(Some(purge))
+            }
+            Ok(None) => {
+                let _ = purge.reply.send(Ok(purge.removed));
+                Ok(None)
+            }
+            Err(failed) => {
+                let (error, poison) = told(self.place.path(), failed);
+                if let Some(poison) = &poison {
+                    self.poison.set(poison.clone());
+                }
+                let _ = purge.reply.send(Err(error));
+                poison.map_or(Ok(None), Err)
+            }
+        }
+    }
+
+    /// Does it all in one transaction, durable once this has returned.
+    fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&mut Statements<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, Failed> {
+        if self.place.is_displaced(self.connection) {
+            return Err(Failed::Before(problem::DISPLACED.to_owned()));
+        }
+        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(|error| {
+            match error.sqlite_error_code() {
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Failed::Busy,
+                _ => Failed::before(error),
+            }
+        })?;
+        let version = self.statements.version().map_err(Failed::before)?;
+        if version != schema::VERSION {
+            return Err(Failed::Before(format!(
+                "another process has brought its schema to version {version}"
+            )));
+        }
+        let done = work(&mut self.statements).map_err(Failed::before)?;
+        (self.commit)(self.connection).map_err(|error| Failed::During(error.to_string()))?;
+        // Asked again, because what was committed to a file that is gone is committed for nobody.
+        if self.place.is_displaced(self.connection) {
+            return Err(Failed::During(problem::DISPLACED.to_owned()));
+        }
+        Ok(done)
+    }
+
+    /// Moves the log into the database when it has grown, after everybody has been answered.
+    fn checkpoint(&self, logged: u32, checkpointed: &mut u32) -> Result<(), StoreError> {
+        if logged < *checkpointed {
+            // It was begun anew.
+            *checkpointed = 0;
+        }
+        if logged - *checkpointed < PAGES_OF_A_LOG {
+            return Ok(());
+        }
+        *checkpointed = logged;
+        // What others still read stays for the next time.
+        connection::checkpoint(self.connection, "PASSIVE")
+            .map(|_| ())
+            .map_err(|error| problem::poisoned(self.place.path(), error))
+    }
+}
+
+/// Bounds the memory of a commit, and the time for which others wait for it.
+const MOST_IN_A_COMMIT: usize = 1024;
+
+/// Positions that a purge looks at in one transaction.
+const PORTION: i64 = 2048;
+
+/// After so many pages the log is moved into the database.
+const PAGES_OF_A_LOG: u32 = 1000;
+
+impl Failed {
+    fn before(error: impl Display) -> Self {
+        Self::Before(error.to_string())
+    }
+}
+
+/// What those in the transaction are told, and what everybody after them, if the store is at its end.
+fn told(path: &std::path::Path, failed: Failed) -> (StoreError, Option<StoreError>) {
+    match failed {
+        Failed::Busy => (problem::busy(path), None),
+        Failed::Before(reason) => {
+            let error = problem::poisoned(path, reason);
+            (error.clone(), Some(error))
+        }
+        Failed::During(reason) => (problem::in_doubt(path, &reason), Some(problem::poisoned(path, &reason))),
+    }
+}
+
+fn sort(wish: Wish, changes: &mut Vec<(Box<Change>, Reply<Applied>)>, purges: &mut VecDeque<Purge>) {
+    match wish {
+        Wish::Apply(change, reply) => changes.push((change, reply)),
+        Wish::Purge(purge) => purges.push_back(purge),
+    }
+}
+
+/// Everything a transaction needs, prepared once.
+struct Statements<'a> {
+    version: Statement<'a>,
+    find: Statement<'a>,
+    insert: Statement<'a>,
+    update: Statement<'a>,
+    position_after: Statement<'a>,
+    raise_floor: Statement<'a>,
+    purge: Statement<'a>,
+}
+
+impl<'a> Statements<'a> {
+    fn prepare(connection: &'a Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            version: connection.prepare("PRAGMA user_version")?,
+            find: connection.prepare(&schema::find())?,
+            insert: connection.prepare(&schema::insert())?,
+            update: connection.prepare(&schema::update())?,
+            position_after: connection.prepare(schema::POSITION_AFTER)?,
+            raise_floor: connection.prepare(schema::RAISE_FLOOR)?,
+            purge: connection.prepare(schema::PURGE)?,
+        })
+    }
+
+    fn version(&mut self) -> rusqlite::Result<i32> {
+        self.version.query_row([], |row| row.get(0))
+    }
+
+    /// Reads, asks and writes. The inner error is about this row alone, and then it was not changed.
+    fn apply(&mut self, change: &Change) -> rusqlite::Result<Result<Applied, StoreError>> {
+        let found = self.find.query_row([change.key().as_str()], |row| schema::read(row, 0)).optional()?;
+        let found = match found.map(Intent::try_from).transpose() {
+            Ok(found) => found,
+            Err(damaged) => return Ok(Err(damaged)),
+        };
+        let written = change.decide(found.as_ref());
+        if let Some(intent) = &written {
+            let statement = if found.is_some() { &mut self.update } else { &mut self.insert };
+            let row = IntentRow::from(intent);
+            let changed = statement.execute(&schema::values(&row)[..])?;
+            if changed != 1 {
+                return Err(rusqlite::Error::StatementChangedRows(changed));
+            }
+        }
+        Ok(Ok(Applied { found, written }))
+    }
+
+    /// The position up to which it is done now, and how many rows were removed; `None` at the end.
+    fn purge(&mut self, done: i64, ended_before: i64) -> rusqlite::Result<Option<(i64, u64)>> {
+        let Some(first) = self.position_after.query_row([done], |row| row.get::<_, Option<i64>>(0))? else {
+            return Ok(None);
+        };
+        let last = first.saturating_add(PORTION);
+        self.raise_floor.execute([])?;
+        let removed = self.purge.execute([first, last, ended_before])?;
+        Ok(Some((last, removed as u64)))
+    }
+}
