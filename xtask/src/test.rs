@@ -4,6 +4,7 @@ mod features;
 mod need;
 mod plan;
 mod sandbox;
+mod stores;
 
 use std::time::{Duration, Instant};
 
@@ -56,6 +57,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
 
     summarize(&done);
+    println!("stores of the journal that were tested: {}", stores::covered());
     println!("{} in {}", outcome(&done), minutes(started.elapsed()));
     Ok(())
 }
