@@ -34,7 +34,7 @@ pub enum Subject {
     },
     /// An account. Nothing is kept of it, so two accounts cannot be told apart.
     Account,
-    /// A stored token.
+    /// A stored token. A card number that somebody wrote in its place is masked but for its last four digits.
     Token(TokenId),
     /// A transaction that is to be voided.
     Transaction(TransactionId),
@@ -105,7 +105,7 @@ impl From<&TokenTransaction> for IntentRequest {
             amount: Some(payment.amount()),
             convenience_fee: Some(payment.convenience_fee()),
             reference: payment.reference_no().map(|text| without_card_numbers(text).into_owned()),
-            ..Self::new(OperationName::TokenTransaction, Subject::Token(payment.token_id().clone()))
+            ..Self::new(OperationName::TokenTransaction, Subject::Token(kept(payment.token_id())))
         }
     }
 }
@@ -113,5 +113,31 @@ impl From<&TokenTransaction> for IntentRequest {
 impl From<&Void> for IntentRequest {
     fn from(void: &Void) -> Self {
         Self::new(OperationName::Void, Subject::Transaction(void.transaction_id().clone()))
+    }
+}
+
+/// A file that was filled in wrongly has card numbers where tokens belong.
+fn kept(token: &TokenId) -> TokenId {
+    let masked = without_card_numbers(token.as_str());
+    TokenId::new(masked).expect("what is masked is not blank")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_number_in_place_of_a_token_is_not_kept() {
+        for (token, expected) in [
+            ("4242424242424242", "************4242"),
+            ("4242 4242 4242 4242", "**** **** **** 4242"),
+            ("tok_approved", "tok_approved"),
+            ("tok_1793000000000", "tok_1793000000000"),
+        ] {
+            let amount = Amount::from_cents(10_50);
+            let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).build().unwrap();
+            let Subject::Token(kept) = IntentRequest::from(&payment).subject else { panic!("it is a token") };
+            assert_eq!(kept.as_str(), expected);
+        }
     }
 }
