@@ -1,6 +1,6 @@
 use std::time::SystemTime;
 
-use payments_model::TransactionId;
+use payments_model::{TransactionId, without_card_numbers};
 
 use crate::{
     AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, Subject,
@@ -64,8 +64,11 @@ impl Change {
         Self { key, at, kind: Kind::Orphan { attempt } }
     }
 
-    /// A person says what happened.
+    /// A person says what happened. A card number in their words is masked.
     pub fn resolve(key: IntentKey, resolution: Resolution, at: SystemTime) -> Self {
+        let Resolution { verdict, by, note } = resolution;
+        let masked = |text: String| without_card_numbers(&text).into_owned();
+        let resolution = Resolution { verdict, by: masked(by), note: note.map(masked) };
         Self { key, at, kind: Kind::Resolve { resolution } }
     }
 

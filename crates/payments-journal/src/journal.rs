@@ -3,6 +3,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use payments_core::OperationName;
 use payments_model::TransactionId;
 
 use crate::row::now;
@@ -75,13 +76,14 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If there is no such intent, if its outcome is not unknown, if another intent already has that transaction, or if
-    /// the journal cannot be read or written. Nothing was changed.
+    /// If there is no such intent, if its outcome is not unknown, if another intent already has that transaction (a payment
+    /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed.
     pub async fn resolve(&self, key: &IntentKey, resolution: Resolution) -> Result<Intent, ResolveError> {
         if let Verdict::Processed(id) = &resolution.verdict
-            && let Some(other) = self.holder_of(id).await?.filter(|other| other.key != *key)
+            && let Some(intent) = self.store.find(key).await?
+            && let Some(holder) = self.other_holder_of(id, &intent).await?
         {
-            return Err(ResolveError::taken(id, &other));
+            return Err(ResolveError::taken(id, &holder));
         }
         let Applied { found, written } =
             self.store.apply(Change::resolve(key.clone(), resolution, now())).await?;
@@ -225,12 +227,21 @@ impl Journal {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The intent that has this transaction, by the service's word or a person's.
-    async fn holder_of(&self, id: &TransactionId) -> Result<Option<Intent>, StoreError> {
+    /// Another payment that has this transaction, by the service's word or a person's; or another void, if it is one.
+    async fn other_holder_of(
+        &self,
+        id: &TransactionId,
+        intent: &Intent,
+    ) -> Result<Option<Intent>, StoreError> {
+        let is_void = |intent: &Intent| intent.request.operation == OperationName::Void;
         let mut after = None;
         loop {
             let page = self.store.list(&[StateName::Processed, StateName::Resolved], after, PAGE).await?;
-            let has_it = |intent: &Intent| intent.transaction_id() == Some(id);
+            let has_it = |other: &Intent| {
+                other.key != intent.key
+                    && is_void(other) == is_void(intent)
+                    && other.transaction_id() == Some(id)
+            };
             if let Some(holder) = page.intents.into_iter().find(has_it) {
                 return Ok(Some(holder));
             }

@@ -151,3 +151,16 @@ fn a_row_that_is_not_there_is_only_ever_begun() {
         assert!(change.decide(None).is_none(), "{change:?}");
     }
 }
+
+#[test]
+fn what_a_person_writes_is_kept_without_card_numbers() {
+    let resolution =
+        Resolution::not_processed("ada 4111111111111111").note("the card was 4111 1111 1111 1111");
+    let (_, unknown) = rows().into_iter().find(|(name, _)| *name == "unknown").unwrap();
+    let resolved = Change::resolve(key(), resolution, at(9)).decide(Some(&unknown)).unwrap();
+    let IntentState::Resolved { resolution, .. } = resolved.state else { panic!("{:?}", resolved.state) };
+    for text in [resolution.by, resolution.note.unwrap()] {
+        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+        assert!(digits.len() <= 4, "{text}");
+    }
+}

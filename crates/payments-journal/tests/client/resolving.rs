@@ -1,6 +1,6 @@
 use payments_core::OperationName;
 use payments_core::model::{
-    Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType,
+    Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType, Void,
 };
 use payments_fake::Fault;
 use payments_journal::{IntentKey, IntentState, Resolution, StateName, Verdict};
@@ -47,10 +47,8 @@ async fn a_transaction_of_another_amount_is_not_believed() {
     assert_eq!(world.intent().await.state.name(), StateName::Unknown);
 }
 
-#[tokio::test]
-async fn a_transaction_with_another_card_is_not_believed() {
-    let world = World::new().await;
-    let payer = Payer {
+fn payer() -> Payer<'static> {
+    Payer {
         customer_name: "Ada Example",
         email: "ada@example.com",
         country_code: "+44",
@@ -58,11 +56,16 @@ async fn a_transaction_with_another_card_is_not_believed() {
         country: "GB",
         postal_code: "SW1A 1AA",
         ip_address: "203.0.113.7",
-    };
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_with_another_card_is_not_believed() {
+    let world = World::new().await;
     let sale = |number| {
         let card = Card { number, cvv: "123", expiry: "12/30" };
         let fee = ConvenienceFee::Inactive;
-        CardTransaction::builder(TEN_FIFTY, TransactionType::Sale, fee, card, payer).build().unwrap()
+        CardTransaction::builder(TEN_FIFTY, TransactionType::Sale, fee, card, payer()).build().unwrap()
     };
     let other = world.client.client().process_card(&sale("5555555555554444")).await.unwrap();
     world.gateway.arm(Fault::request_lost(OperationName::Transaction));
@@ -83,6 +86,24 @@ async fn a_transaction_that_another_intent_has_is_not_believed() {
         error.to_string(),
         format!("transaction {taken} already belongs to other; nothing was changed")
     );
+}
+
+#[tokio::test]
+async fn a_void_may_be_resolved_with_the_id_of_the_payment_that_it_voids() {
+    let world = World::new().await;
+    let card = Card { number: "4242424242424242", cvv: "123", expiry: "12/30" };
+    let (kind, fee) = (TransactionType::Auth, ConvenienceFee::Inactive);
+    let payment = CardTransaction::builder(TEN_FIFTY, kind, fee, card, payer()).build().unwrap();
+    let other = IntentKey::new("authorisation").unwrap();
+    let id = world.client.process_card(&other, &payment).await.unwrap().transaction_id;
+    world.gateway.arm(Fault::response_lost(OperationName::Void));
+    world.client.void(&key(), &Void::new(id.clone())).await.unwrap_err();
+    world.client.resolve_processed(&key(), &id, "ada", None).await.unwrap();
+    let another = IntentKey::new("another-void").unwrap();
+    world.gateway.arm(Fault::request_lost(OperationName::Void));
+    world.client.void(&another, &Void::new(id.clone())).await.unwrap_err();
+    let error = world.client.resolve_processed(&another, &id, "ada", None).await.unwrap_err();
+    assert!(error.is_contradicted(), "the void that took effect has it: {error}");
 }
 
 #[tokio::test]
