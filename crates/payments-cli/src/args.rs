@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::batch_arguments::BatchCommand;
+use crate::journal_arguments::{IntentOptions, JournalArguments};
 use crate::sandbox_arguments::SandboxArguments;
 use crate::{help, timeout};
 
@@ -124,6 +125,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Batch(BatchCommand),
 
+    /// Look into the journal of what was sent with --key, and resolve what is unknown
+    #[command(long_about = help::journal::JOURNAL)]
+    Journal(JournalArguments),
+
     /// Look a customer up
     #[command(subcommand)]
     Customer(CustomerCommand),
@@ -145,7 +150,7 @@ pub(crate) enum Command {
 pub(crate) enum TransactionCommand {
     /// Process a card or ACH payment (POST /transaction)
     #[command(long_about = help::TRANSACTION_CREATE, after_long_help = help::CHARGE_CODES)]
-    Create(RequestFile),
+    Create(Payment),
 
     /// Look one transaction up (GET /transaction/{id})
     #[command(long_about = help::TRANSACTION_GET, after_long_help = help::LOOK_UP_CODES)]
@@ -156,7 +161,7 @@ pub(crate) enum TransactionCommand {
 pub(crate) enum TokenTransactionCommand {
     /// Process a payment with a stored token (POST /token-transaction)
     #[command(long_about = help::TOKEN_TRANSACTION_CREATE, after_long_help = help::CHARGE_CODES)]
-    Create(RequestFile),
+    Create(Payment),
 }
 
 #[derive(Subcommand)]
@@ -164,6 +169,15 @@ pub(crate) enum CustomerCommand {
     /// Look one customer up (GET /customer/{id})
     #[command(long_about = help::CUSTOMER_GET, after_long_help = help::LOOK_UP_CODES)]
     Get(CustomerToFind),
+}
+
+#[derive(Args)]
+pub(crate) struct Payment {
+    #[command(flatten)]
+    pub(crate) request: RequestFile,
+
+    #[command(flatten)]
+    pub(crate) intent: IntentOptions,
 }
 
 #[derive(Args)]
@@ -200,6 +214,9 @@ pub(crate) struct VoidArguments {
     /// Why, as free text for the service's records
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) intent: IntentOptions,
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ async fn end<C: Call>(
         biased;
         ended = contained(call.send(&client)) => match ended {
             Some(Ok(processed)) => return Ok(Report::Processed(processed)),
-            Some(Err(error)) => refused(error, &settings),
+            Some(Err(error)) => refused(&error, &settings),
             None => after_sending(&call, "internal", "internal error"),
         },
         signal = interrupt.arrived() => after_sending(&call, "interrupted", &format!("interrupted by {signal}")),
@@ -139,17 +139,27 @@ async fn end<C: Call>(
     if failure.outcome != FailedOutcome::Unknown {
         return Err(failure);
     }
+    Err(of_what_was_sent(failure, &call, &settings, at))
+}
+
+/// The failure of unknown outcome, with what the call can be found by.
+pub(crate) fn of_what_was_sent<C: Call>(
+    failure: Failure,
+    call: &C,
+    settings: &Settings,
+    at: SystemTime,
+) -> Failure {
     let reference = call.reference().map(|text| settings.without_key(text));
     let failure = failure.of_what_was_sent(Sent { amount: call.amount(), reference, at });
-    Err(match call.transaction() {
+    match call.transaction() {
         Some(id) => failure.look_up_next(id),
         None => failure,
-    })
+    }
 }
 
 /// The failure, with the setting that may be to blame, and with what a refusal says of the request.
-fn refused(error: Error, settings: &Settings) -> Failure {
-    let hints = hints(&error, settings);
+pub(crate) fn refused(error: &Error, settings: &Settings) -> Failure {
+    let hints = hints(error, settings);
     hints.into_iter().fold(Failure::from(error), Failure::hint)
 }
 
@@ -204,13 +214,13 @@ fn cannot_start(error: &io::Error) -> Failure {
         .because(error)
 }
 
-fn before_sending(signal: &str) -> Failure {
+pub(crate) fn before_sending(signal: &str) -> Failure {
     let message = format!("interrupted by {signal} before anything was sent; it is safe to run it again");
     Failure::not_processed("interrupted", message)
 }
 
 /// What is left to say of a call that was given up after it may have left this process.
-fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -> Failure {
+pub(crate) fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -> Failure {
     match C::PURPOSE {
         Purpose::MoveMoney => {
             let next_step = next_step::after_unknown(call.transaction());
@@ -222,7 +232,7 @@ fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -> Failure {
                 ),
             )
         }
-        Purpose::FindTransaction | Purpose::FindCustomer => Failure::not_processed(
+        Purpose::FindTransaction | Purpose::FindCustomer | Purpose::KeepJournal => Failure::not_processed(
             kind,
             format!("{what}; a look-up moves nothing: it is safe to run it again"),
         ),

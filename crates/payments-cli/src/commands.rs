@@ -6,19 +6,21 @@ mod check;
 mod completions;
 mod customer;
 mod demo;
+mod journal;
 mod sandbox;
 mod token_transaction;
 mod transaction;
 mod void;
 
 use crate::args::{
-    Arguments, ClientOptions, Command, CustomerCommand, GlobalOptions, TokenTransactionCommand,
-    TransactionCommand,
+    Arguments, ClientOptions, Command, CustomerCommand, GlobalOptions, Payment, TokenTransactionCommand,
+    TransactionCommand, VoidArguments,
 };
 use crate::batch_arguments::BatchCommand;
 use crate::call;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::journaled_call;
 use crate::output::Output;
 use crate::report::Report;
 
@@ -28,17 +30,20 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     match command {
         Command::Demo => demo::run(&global),
         Command::Sandbox(sandbox) => sandbox::run(&global, sandbox),
-        Command::Transaction(TransactionCommand::Create(request)) => {
-            call::run(global, move || transaction::payment(&request))
+        Command::Transaction(TransactionCommand::Create(Payment { request, intent })) => {
+            journaled_call::run(global, intent, move || transaction::payment(&request))
         }
         Command::Transaction(TransactionCommand::Get(id)) => {
             call::run(global, move || transaction::look_up(&id))
         }
-        Command::TokenTransaction(TokenTransactionCommand::Create(request)) => {
-            call::run(global, move || token_transaction::payment(&request))
+        Command::TokenTransaction(TokenTransactionCommand::Create(Payment { request, intent })) => {
+            journaled_call::run(global, intent, move || token_transaction::payment(&request))
         }
-        Command::Void(void) => call::run(global, move || void::void(void)),
+        Command::Void(VoidArguments { id, reason, intent }) => {
+            journaled_call::run(global, intent, move || void::void(id, reason))
+        }
         Command::Batch(BatchCommand::Run(batch)) => batch::run(global, batch),
+        Command::Journal(arguments) => journal::run(global, arguments),
         Command::Customer(CustomerCommand::Get(id)) => call::run(global, move || customer::look_up(&id)),
         Command::Check => check::run(global),
         Command::Completions(shell) => completions::run(&global, &shell),

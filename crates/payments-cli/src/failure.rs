@@ -7,6 +7,7 @@ use payments_core::{Delivery, Error, Outcome, RetryAfter, Success, TransportErro
 use payments_model::{TransactionId, ValidationError, Violation};
 
 use crate::exit_code::ExitCode;
+use crate::intent_note::IntentNote;
 use crate::next_step;
 use crate::purpose::Purpose;
 use crate::sent::Sent;
@@ -16,7 +17,7 @@ use crate::sent::Sent;
 pub(crate) struct Failure {
     pub(crate) outcome: FailedOutcome,
     /// One stable word.
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Box<str>,
     /// What happened, what it means for the money, what to do.
     pub(crate) message: String,
     /// What lies beneath, such as why a certificate was refused.
@@ -37,6 +38,8 @@ pub(crate) struct Advice {
     pub(crate) to_look_up: Option<TransactionId>,
     /// Where the cause may lie.
     pub(crate) hints: Vec<String>,
+    /// What the journal says, if the call has a key.
+    pub(crate) note: Option<IntentNote>,
 }
 
 /// What is kept of an answer that is no success.
@@ -60,6 +63,18 @@ impl FailedAnswer {
             reason: error.reason().map(str::to_owned),
             request_id: error.request_id().map(str::to_owned),
             retry_after_seconds: error.retry_after().and_then(seconds),
+        })
+    }
+
+    /// What a journal keeps of one.
+    pub(crate) fn of_kept(failure: &payments_journal::Failure) -> Option<Self> {
+        Some(Self {
+            http_status: failure.http_status?,
+            status_code: None,
+            transaction_id: failure.transaction_id.as_ref().map(ToString::to_string),
+            reason: failure.reason.clone(),
+            request_id: None,
+            retry_after_seconds: None,
         })
     }
 }
@@ -91,18 +106,23 @@ impl FailedOutcome {
 
 impl Failure {
     /// A refusal by this command; `message` says what to do.
-    pub(crate) fn invalid(kind: &'static str, message: impl Into<String>) -> Self {
-        Self::new(FailedOutcome::Invalid, kind, message.into())
+    pub(crate) fn invalid(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
+        Self::new(FailedOutcome::Invalid, kind.into(), message.into())
     }
 
     /// Nothing was sent, and the caller did nothing wrong.
-    pub(crate) fn not_processed(kind: &'static str, message: impl Into<String>) -> Self {
-        Self::new(FailedOutcome::NotProcessed, kind, message.into())
+    pub(crate) fn not_processed(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
+        Self::new(FailedOutcome::NotProcessed, kind.into(), message.into())
     }
 
     /// The request may have been sent, and nobody waits for its answer any more.
-    pub(crate) fn unknown(kind: &'static str, message: impl Into<String>) -> Self {
-        Self::new(FailedOutcome::Unknown, kind, message.into())
+    pub(crate) fn unknown(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
+        Self::new(FailedOutcome::Unknown, kind.into(), message.into())
+    }
+
+    /// The answer to an earlier call was no.
+    pub(crate) fn rejected(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
+        Self::new(FailedOutcome::Rejected, kind.into(), message.into())
     }
 
     /// The same failure with the text of what lies beneath.
@@ -127,6 +147,12 @@ impl Failure {
     /// The same failure, of a call for this purpose.
     pub(crate) fn of_a(mut self, purpose: Purpose) -> Self {
         self.advice.purpose = purpose;
+        self
+    }
+
+    /// The same failure, of a call with a key.
+    pub(crate) fn noted(mut self, note: IntentNote) -> Self {
+        self.advice.note = Some(note);
         self
     }
 
@@ -174,7 +200,7 @@ impl Failure {
         }
     }
 
-    fn new(outcome: FailedOutcome, kind: &'static str, message: String) -> Self {
+    fn new(outcome: FailedOutcome, kind: Box<str>, message: String) -> Self {
         Self {
             outcome,
             kind,
@@ -190,6 +216,12 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
         let outcome = match error.outcome() {
             Outcome::NotProcessed if error.is_validation() || error.is_configuration() => {
                 FailedOutcome::Invalid
@@ -202,14 +234,14 @@ impl From<Error> for Failure {
         let hints = error.transport_error().and_then(|error| hint(error, cause.as_deref()));
         Self {
             violations: error.violations().to_vec(),
-            answer: FailedAnswer::of(&error).map(Box::new),
+            answer: FailedAnswer::of(error).map(Box::new),
             advice: Box::new(Advice {
-                to_look_up: next_step::to_look_up(&error),
+                to_look_up: next_step::to_look_up(error),
                 hints: hints.into_iter().map(str::to_owned).collect(),
                 ..Advice::default()
             }),
             cause,
-            ..Self::new(outcome, error.kind(), error.to_string())
+            ..Self::new(outcome, error.kind().into(), error.to_string())
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Long texts of `--help`, in lines for a terminal of 80 columns.
 
+pub(crate) mod journal;
+
 use clap::{Arg, Args as _, Command};
 use payments_fake::test_values::{self, TEST_VALUES};
 

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write};
 use crate::args::OutputShape;
 use crate::escape;
 use crate::exit_code::ExitCode;
+use crate::failure::Failure;
 use crate::processed::{Effect, Processed};
 use crate::report::Report;
 use crate::style::{Style, Tone};
@@ -37,6 +38,23 @@ impl Output {
     /// Writes the report and says how the process should end.
     pub(crate) fn write(self, report: &Report) -> ExitCode {
         self.write_to(report, &mut io::stdout().lock(), &mut io::stderr().lock())
+    }
+
+    /// Whether people read the result.
+    pub(crate) fn is_text(self) -> bool {
+        self.shape == OutputShape::Text
+    }
+
+    /// How text on stdout looks.
+    pub(crate) fn style(self) -> Style {
+        self.stdout
+    }
+
+    /// Tells why a result that is in part on stdout already ends too early.
+    pub(crate) fn torn(self, failure: &Failure) -> ExitCode {
+        // The exit code still carries the outcome if stderr is gone.
+        let _ = write_all(&mut io::stderr(), &text::failed(failure, self.stderr));
+        failure.exit_code()
     }
 
     /// Tells a person of settings that may not be what they mean; a program reads its one document alone.
@@ -72,9 +90,12 @@ impl Output {
                 Report::Failed(_) | Report::Refused(_) => Ok(()),
             },
         };
+        if let Some(warning) = report.note().and_then(|note| text::not_recorded(note, self.stderr)) {
+            let _ = write_all(stderr, &warning);
+        }
         let for_people = match report {
             Report::Failed(failure)
-                if self.shape == OutputShape::Text || self.is_watched || failure.kind == "interrupted" =>
+                if self.shape == OutputShape::Text || self.is_watched || *failure.kind == *"interrupted" =>
             {
                 Some(text::failed(failure, self.stderr))
             }

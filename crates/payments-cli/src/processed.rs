@@ -1,17 +1,25 @@
 //! A command that succeeded, as both output shapes need it.
 
+use std::collections::BTreeMap;
+
 use payments_core::Success;
+use payments_journal::{IntentKey, Journaled};
 use payments_model::{CustomerRecord, TransactionId, TransactionRecord};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::intent_note::IntentNote;
+
 /// What the service did or found.
 #[derive(Clone, Debug)]
 pub(crate) struct Processed {
-    pub(crate) http_status: u16,
+    /// None if the answer came to an earlier call.
+    pub(crate) http_status: Option<u16>,
     pub(crate) effect: Effect,
     /// The answer's `data` with the interface's names. Text, so that no amount passes through a binary number.
     pub(crate) data: Box<RawValue>,
+    /// What the journal says, if the call has a key.
+    pub(crate) note: Option<IntentNote>,
 }
 
 /// What a success means for the money.
@@ -39,17 +47,44 @@ impl Processed {
         transaction_id: &TransactionId,
     ) -> Self {
         let effect = Effect::Moved { transaction_id: transaction_id.to_string() };
-        Self { http_status: success.http_status().as_u16(), effect, data: raw(data) }
+        Self::of(success, effect, raw(data))
+    }
+
+    /// The result of a call with a key. Of an earlier answer the journal has kept the id alone.
+    pub(crate) fn journaled<T>(
+        journaled: Journaled<T>,
+        key: &IntentKey,
+        moved: impl FnOnce(&Success<T>) -> Self,
+    ) -> Self {
+        let note = IntentNote {
+            key: Some(key.clone()),
+            is_recorded: journaled.is_from_the_journal(),
+            not_recorded: journaled.not_recorded.map(|error| format!("{error:#}")),
+        };
+        let id = &journaled.transaction_id;
+        let processed = journaled.answer.as_ref().map_or_else(
+            || Self {
+                http_status: None,
+                effect: Effect::Moved { transaction_id: id.to_string() },
+                data: raw(&BTreeMap::from([("TransactionId", id.as_str())])),
+                note: None,
+            },
+            moved,
+        );
+        Self { note: Some(note), ..processed }
     }
 
     pub(crate) fn found_transaction(success: &Success<TransactionRecord>, asked: &TransactionId) -> Self {
         let effect = Effect::FoundTransaction { asked: asked.clone(), found: success.transaction_id.clone() };
-        Self { http_status: success.http_status().as_u16(), effect, data: raw(success.data()) }
+        Self::of(success, effect, raw(success.data()))
     }
 
     pub(crate) fn found_customer(success: &Success<CustomerRecord>) -> Self {
-        let http_status = success.http_status().as_u16();
-        Self { http_status, effect: Effect::FoundCustomer, data: raw(success.data()) }
+        Self::of(success, Effect::FoundCustomer, raw(success.data()))
+    }
+
+    fn of<T>(success: &Success<T>, effect: Effect, data: Box<RawValue>) -> Self {
+        Self { http_status: Some(success.http_status().as_u16()), effect, data, note: None }
     }
 }
 

@@ -10,4 +10,6 @@ pub(crate) enum Purpose {
     FindTransaction,
     /// To find a customer.
     FindCustomer,
+    /// To read or mend the journal, which sends no payment.
+    KeepJournal,
 }

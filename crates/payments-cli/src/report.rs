@@ -8,6 +8,7 @@ use crate::batch_report::{Problems, Summary};
 use crate::checked::Checked;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::intent_note::IntentNote;
 use crate::processed::Processed;
 use crate::rehearsal::Rehearsal;
 
@@ -38,6 +39,15 @@ impl Report {
             Self::Failed(failure) => failure.exit_code(),
         }
     }
+
+    /// What the journal says, if the call has a key.
+    pub(crate) fn note(&self) -> Option<&IntentNote> {
+        match self {
+            Self::Processed(processed) => processed.note.as_ref(),
+            Self::Failed(failure) => failure.advice.note.as_ref(),
+            Self::Rehearsed(_) | Self::Checked(_) | Self::Summed(_) | Self::Refused(_) => None,
+        }
+    }
 }
 
 impl From<Failure> for Report {
@@ -51,10 +61,13 @@ impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Processed(processed) => {
-                let mut document = serializer.serialize_struct("Report", 3)?;
-                document.serialize_field("outcome", "processed")?;
-                document.serialize_field("http_status", &processed.http_status)?;
-                document.serialize_field("data", &processed.data)?;
+                let mut document = serializer.serialize_map(None)?;
+                document.serialize_entry("outcome", "processed")?;
+                document.serialize_entry("http_status", &processed.http_status)?;
+                document.serialize_entry("data", &processed.data)?;
+                if let Some(note) = &processed.note {
+                    note.serialize_into(&mut document)?;
+                }
                 document.end()
             }
             Self::Rehearsed(request) => {
@@ -67,9 +80,12 @@ impl Serialize for Report {
             Self::Summed(summary) => summary.serialize(serializer),
             Self::Refused(problems) => problems.serialize(serializer),
             Self::Failed(failure) => {
-                let mut document = serializer.serialize_struct("Report", 2)?;
-                document.serialize_field("outcome", failure.outcome.as_str())?;
-                document.serialize_field("error", &ErrorObject(failure))?;
+                let mut document = serializer.serialize_map(None)?;
+                document.serialize_entry("outcome", failure.outcome.as_str())?;
+                document.serialize_entry("error", &ErrorObject(failure))?;
+                if let Some(note) = &failure.advice.note {
+                    note.serialize_into(&mut document)?;
+                }
                 document.end()
             }
         }
@@ -84,7 +100,7 @@ impl Serialize for ErrorObject<'_> {
         let Self(failure) = self;
         let answer = failure.answer.as_deref();
         let mut error = serializer.serialize_map(None)?;
-        error.serialize_entry("kind", failure.kind)?;
+        error.serialize_entry("kind", &failure.kind)?;
         error.serialize_entry("message", &failure.message)?;
         error.serialize_entry("http_status", &answer.map(|answer| answer.http_status))?;
         let status_code = answer.and_then(|answer| answer.status_code.as_deref()).map(StatusCode::read);

@@ -5,6 +5,8 @@ use std::time::SystemTime;
 
 use payments_model::Amount;
 
+use crate::timestamp::timestamp;
+
 /// What was sent, and when. Every text in it is free of secrets.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
@@ -18,6 +20,6 @@ pub(crate) struct Sent {
 impl Sent {
     /// When it was sent, in UTC as RFC 3339 has it.
     pub(crate) fn timestamp(&self) -> String {
-        humantime::format_rfc3339_millis(self.at).to_string()
+        timestamp(self.at)
     }
 }

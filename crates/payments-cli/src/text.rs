@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::escape::for_terminal;
 use crate::failure::{FailedOutcome, Failure};
+use crate::intent_note::IntentNote;
 use crate::next_step;
 use crate::processed::{Effect, Processed};
 use crate::purpose::Purpose;
@@ -16,7 +17,9 @@ use crate::style::{Style, Tone};
 
 /// The lines of a success.
 pub(crate) fn processed(processed: &Processed, style: Style) -> String {
+    let is_recorded = processed.note.as_ref().is_some_and(|note| note.is_recorded);
     let (heading, note) = match processed.effect {
+        Effect::Moved { .. } if is_recorded => ("PROCESSED EARLIER, nothing was sent now", None),
         Effect::Moved { .. } => ("PROCESSED", None),
         Effect::FoundTransaction { .. } => {
             ("FOUND", Some("a record, not proof of a charge: the meaning of Status is not published"))
@@ -24,8 +27,10 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
         Effect::FoundCustomer => ("FOUND", None),
     };
     let heading = style.paint(Tone::Good, heading);
-    let status = style.paint(Tone::Faint, &format!("(HTTP {})", processed.http_status));
-    let mut text = format!("{heading} {status}\n");
+    let status = processed
+        .http_status
+        .map(|status| format!(" {}", style.paint(Tone::Faint, &format!("(HTTP {status})"))));
+    let mut text = format!("{heading}{}\n", status.unwrap_or_default());
     if let Some(note) = note {
         writeln!(text, "  {}", style.paint(Tone::Faint, note)).expect("a String takes every write");
     }
@@ -34,6 +39,9 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
             write_rows(&mut text, members.iter().map(|(name, value)| (&**name, readable(value))));
         }
         Err(_) => write_rows(&mut text, [("data", processed.data.get().to_owned())]),
+    }
+    if let Some(key) = processed.note.as_ref().and_then(|note| note.key.as_ref()) {
+        write_rows(&mut text, [("key", key.as_str().to_owned())]);
     }
     text
 }
@@ -63,6 +71,13 @@ pub(crate) fn warning(processed: &Processed, style: Style) -> Option<String> {
     }
 }
 
+/// What a person must know though a program reads the document: the journal has not learnt how the call ended.
+pub(crate) fn not_recorded(note: &IntentNote, style: Style) -> Option<String> {
+    let why = for_terminal(note.not_recorded.as_ref()?);
+    let warning = style.paint(Tone::Doubtful, "WARNING: the outcome could not be written to the journal");
+    Some(format!("{warning}, where the key stays in doubt: {why}\n"))
+}
+
 /// The lines of a failure.
 pub(crate) fn failed(failure: &Failure, style: Style) -> String {
     let (tone, heading) = heading(failure);
@@ -81,8 +96,19 @@ pub(crate) fn failed(failure: &Failure, style: Style) -> String {
 
 /// What happened and what to do, in one line.
 fn heading(failure: &Failure) -> (Tone, String) {
+    let is_recorded = failure.advice.note.as_ref().is_some_and(|note| note.is_recorded);
     let (tone, heading) = match (failure.outcome, failure.advice.purpose) {
+        (FailedOutcome::Invalid, Purpose::KeepJournal) => (Tone::Bad, "INVALID, nothing was changed"),
+        (FailedOutcome::NotProcessed, Purpose::KeepJournal) => {
+            (Tone::Bad, "NOT DONE, it is safe to run it again")
+        }
         (FailedOutcome::Invalid, _) => (Tone::Bad, "INVALID, nothing was sent"),
+        (FailedOutcome::Rejected, Purpose::MoveMoney) if is_recorded => {
+            (Tone::Bad, "REJECTED EARLIER, nothing was sent now")
+        }
+        (FailedOutcome::Unknown, _) if *failure.kind == *"in_progress" => {
+            (Tone::Doubtful, "IN PROGRESS elsewhere, nothing was sent now: ask the journal again later")
+        }
         (FailedOutcome::NotProcessed, Purpose::MoveMoney) => {
             (Tone::Bad, "NOT PROCESSED, it is safe to run it again")
         }
@@ -96,18 +122,26 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (FailedOutcome::Rejected, Purpose::MoveMoney) => (Tone::Bad, "REJECTED"),
         // A proxy's 404 has another kind: it knows nothing of the service's records.
         // What was in flight when somebody looked is not there yet.
-        (FailedOutcome::Rejected, Purpose::FindTransaction) if failure.kind == "not_found" => {
+        (FailedOutcome::Rejected, Purpose::FindTransaction) if *failure.kind == *"not_found" => {
             (Tone::Doubtful, "NOT FOUND, which is no proof that nothing was or will be charged")
         }
-        (FailedOutcome::Rejected, _) if failure.kind == "not_found" => (Tone::Bad, "NOT FOUND"),
+        (FailedOutcome::Rejected, _) if *failure.kind == *"not_found" => (Tone::Bad, "NOT FOUND"),
         (FailedOutcome::Rejected, Purpose::FindTransaction) => {
             (Tone::Doubtful, "LOOK-UP REJECTED, which says nothing about the payment")
         }
-        (FailedOutcome::Rejected, Purpose::FindCustomer) => (Tone::Bad, "LOOK-UP REJECTED"),
+        (FailedOutcome::Rejected, Purpose::FindCustomer | Purpose::KeepJournal) => {
+            (Tone::Bad, "LOOK-UP REJECTED")
+        }
         (FailedOutcome::Unknown, _) => {
             let next_step =
                 if failure.advice.to_look_up.is_some() { "look it up" } else { next_step::RECONCILE };
-            return (Tone::Doubtful, format!("OUTCOME UNKNOWN, do not run it again: {next_step}"));
+            let heading = match failure.advice.note {
+                None => format!("OUTCOME UNKNOWN, do not run it again: {next_step}"),
+                Some(_) => {
+                    format!("OUTCOME UNKNOWN, do not pay it another way: {next_step}, then resolve the key")
+                }
+            };
+            return (Tone::Doubtful, heading);
         }
     };
     (tone, heading.to_owned())
@@ -124,6 +158,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
         let pause = answer.retry_after_seconds.filter(|_| failure.outcome != FailedOutcome::Unknown);
         facts.extend(pause.map(|seconds| ("retry after", format!("{seconds} s"))));
     }
+    facts.extend(failure.advice.note.iter().flat_map(IntentNote::rows));
     if let Some(sent) = &failure.sent {
         facts.extend(sent.amount.map(|amount| ("amount", amount.to_string())));
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
@@ -134,7 +169,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn write_rows<'a>(text: &mut String, rows: impl IntoIterator<Item = (&'a str, String)>) {
+pub(crate) fn write_rows<'a>(text: &mut String, rows: impl IntoIterator<Item = (&'a str, String)>) {
     let rows: Vec<_> =
         rows.into_iter().map(|(name, value)| (for_terminal(name), for_terminal(&value))).collect();
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();

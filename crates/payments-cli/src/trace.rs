@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome};
 
 use crate::escape::for_terminal;
+use crate::journal_place::JournalPlace;
 use crate::settings::Settings;
 use crate::style::{Style, Tone};
 
@@ -29,6 +30,11 @@ impl Trace {
         if let Some((name, source)) = settings.ca_cert() {
             self.line(&format!("authority {} ({source})", name.unwrap_or("in a file")));
         }
+    }
+
+    /// Which journal the charge is written to.
+    pub(crate) fn journal(self, place: &JournalPlace) {
+        self.line(&format!("journal {place} ({})", place.source()));
     }
 
     fn line(self, text: &str) {

@@ -1,12 +1,14 @@
 //! `payments token-transaction create`.
 
-use payments_core::{Client, Error};
-use payments_model::{Amount, TokenTransaction};
+use payments_core::{Client, Error, Success};
+use payments_journal::{IntentKey, JournaledClient};
+use payments_model::{Amount, TokenTransaction, TransactionReceipt};
 
 use crate::args::RequestFile;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::input;
+use crate::journaled_call::Charge;
 use crate::processed::Processed;
 use crate::purpose::Purpose;
 
@@ -27,7 +29,20 @@ impl Call for TokenTransaction {
     }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
-        let success = client.process_token(self).await?;
-        Ok(Processed::moved(&success, success.data(), &success.transaction_id))
+        Ok(moved(&client.process_token(self).await?))
     }
+}
+
+impl Charge for TokenTransaction {
+    async fn send_once(
+        &self,
+        client: &JournaledClient,
+        key: &IntentKey,
+    ) -> Result<Processed, payments_journal::Error> {
+        Ok(Processed::journaled(client.process_token(key, self).await?, key, moved))
+    }
+}
+
+fn moved(success: &Success<TransactionReceipt>) -> Processed {
+    Processed::moved(success, success.data(), &success.transaction_id)
 }

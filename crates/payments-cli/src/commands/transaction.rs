@@ -1,12 +1,14 @@
 //! `payments transaction create` and `payments transaction get`.
 
-use payments_core::{Client, Error};
-use payments_model::{Amount, TransactionId, TransactionRequest};
+use payments_core::{Client, Error, Success};
+use payments_journal::{IntentKey, JournaledClient};
+use payments_model::{Amount, TransactionId, TransactionRecord, TransactionRequest};
 
 use crate::args::{RequestFile, TransactionToFind};
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::input;
+use crate::journaled_call::Charge;
 use crate::processed::Processed;
 use crate::purpose::Purpose;
 
@@ -35,8 +37,26 @@ impl Call for TransactionRequest {
             Self::Card(payment) => client.process_card(payment).await,
             Self::Ach(payment) => client.process_ach(payment).await,
         }?;
-        Ok(Processed::moved(&success, success.data(), &success.transaction_id))
+        Ok(moved(&success))
     }
+}
+
+impl Charge for TransactionRequest {
+    async fn send_once(
+        &self,
+        client: &JournaledClient,
+        key: &IntentKey,
+    ) -> Result<Processed, payments_journal::Error> {
+        let journaled = match self {
+            Self::Card(payment) => client.process_card(key, payment).await,
+            Self::Ach(payment) => client.process_ach(key, payment).await,
+        }?;
+        Ok(Processed::journaled(journaled, key, moved))
+    }
+}
+
+fn moved(success: &Success<TransactionRecord>) -> Processed {
+    Processed::moved(success, success.data(), &success.transaction_id)
 }
 
 impl Call for TransactionId {

@@ -1,18 +1,19 @@
 //! `payments void`.
 
-use payments_core::{Client, Error};
+use payments_core::{Client, Error, Success, VoidReceipt};
+use payments_journal::{IntentKey, JournaledClient};
 use payments_model::{TransactionId, Void};
 
-use crate::args::VoidArguments;
 use crate::call::Call;
 use crate::failure::Failure;
+use crate::journaled_call::Charge;
 use crate::processed::Processed;
 use crate::purpose::Purpose;
 
 /// The void of one authorisation.
-pub(super) fn void(arguments: VoidArguments) -> Result<Void, Failure> {
-    let mut void = Void::new(TransactionId::new(arguments.id)?);
-    if let Some(reason) = arguments.reason {
+pub(super) fn void(id: String, reason: Option<String>) -> Result<Void, Failure> {
+    let mut void = Void::new(TransactionId::new(id)?);
+    if let Some(reason) = reason {
         void = void.reason(reason);
     }
     // The size of the whole is checked where a document is read, and a reason can be of any length.
@@ -27,9 +28,22 @@ impl Call for Void {
     }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
-        let success = client.void(self).await?;
-        // The answer's own id, which need not be the voided one; that one the caller knows.
-        let receipt = &success.receipt;
-        Ok(Processed::moved(&success, receipt, &receipt.transaction_id))
+        Ok(moved(&client.void(self).await?))
     }
+}
+
+impl Charge for Void {
+    async fn send_once(
+        &self,
+        client: &JournaledClient,
+        key: &IntentKey,
+    ) -> Result<Processed, payments_journal::Error> {
+        Ok(Processed::journaled(client.void(key, self).await?, key, moved))
+    }
+}
+
+/// With the answer's own id, which need not be the voided one; that one the caller knows.
+fn moved(success: &Success<VoidReceipt>) -> Processed {
+    let receipt = &success.receipt;
+    Processed::moved(success, receipt, &receipt.transaction_id)
 }

@@ -13,6 +13,8 @@ mod help;
 mod http;
 mod input;
 mod interrupts;
+mod journal;
+mod journaled_charges;
 #[cfg(unix)]
 mod kills;
 mod never_sent;

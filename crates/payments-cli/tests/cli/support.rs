@@ -55,9 +55,14 @@ pub(crate) struct Ended {
 pub(crate) fn payments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
     command.args(arguments);
-    for name in
-        ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY", "PAYMENTS_API_KEY_FILE", "PAYMENTS_PROFILE", "NO_COLOR"]
-    {
+    for name in [
+        "PAYMENTS_BASE_URL",
+        "PAYMENTS_API_KEY",
+        "PAYMENTS_API_KEY_FILE",
+        "PAYMENTS_PROFILE",
+        "PAYMENTS_JOURNAL",
+        "NO_COLOR",
+    ] {
         command.env_remove(name);
     }
     Run { command, stdin: None, is_typed: false }
@@ -174,6 +179,14 @@ impl Running {
         let mut line = String::new();
         // One byte at a time: what comes after the line must stay in the pipe.
         BufReader::with_capacity(1, stdout).read_line(&mut line).expect("stdout is text");
+        line
+    }
+
+    /// The first line of stderr, read so that what comes after it stays in the pipe.
+    pub(crate) fn first_error_line(&mut self) -> String {
+        let stderr = self.0.stderr.as_mut().expect("stderr is piped");
+        let mut line = String::new();
+        BufReader::with_capacity(1, stderr).read_line(&mut line).expect("stderr is text");
         line
     }
 

@@ -140,7 +140,8 @@ fn the_nearest_help_is_named() {
 
 #[test]
 fn a_missing_or_unknown_command_is_told_those_there_are() {
-    let top = "demo, sandbox, transaction, token-transaction, void, batch, customer, check, completions";
+    let top =
+        "demo, sandbox, transaction, token-transaction, void, batch, journal, customer, check, completions";
     for (arguments, commands) in [
         (&[][..], format!("a command is missing after payments: one of {top};")),
         (&["pay"], format!("there is no such command, but {top}")),

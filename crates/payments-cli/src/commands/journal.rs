@@ -1,0 +1,77 @@
+//! `payments journal`: what was sent with a key, and what became of it.
+
+mod export;
+mod list;
+mod purge;
+mod resolve;
+mod retry;
+mod show;
+mod stdout;
+mod table;
+mod tally;
+
+use payments_journal::StoreError;
+
+use self::stdout::Ended;
+use super::refuse_settings;
+use crate::args::GlobalOptions;
+use crate::call::block_on;
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::journal_arguments::{JournalArguments, JournalCommand};
+use crate::journal_place::{JournalPlace, store_failure};
+use crate::output::Output;
+use crate::purpose::Purpose;
+use crate::report::Report;
+
+/// Runs one of them to its end.
+pub(super) fn run(
+    options: GlobalOptions,
+    JournalArguments { journal, command }: JournalArguments,
+) -> ExitCode {
+    let talks_to_the_service = matches!(command, JournalCommand::Resolve(_));
+    if !talks_to_the_service && let Some(refused) = refuse_settings(&options, "talks to no service") {
+        return refused;
+    }
+    let output = Output::choose(options.output);
+    let place = match JournalPlace::demand(journal.as_deref()) {
+        Ok(place) => place,
+        Err(failure) => return output.write(&Report::from(failure.of_a(Purpose::KeepJournal))),
+    };
+    let ended = block_on(async move {
+        match command {
+            JournalCommand::List(asked) => list::run(&place, output, &asked).await,
+            JournalCommand::Show(asked) => show::run(&place, output, &asked.key).await,
+            JournalCommand::Export(asked) => export::run(&place, asked.format).await,
+            JournalCommand::Resolve(asked) => resolve::run(options.client, &place, output, asked).await,
+            JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
+            JournalCommand::Purge(asked) => purge::run(&place, output, asked.older_than).await,
+        }
+    });
+    match ended.map_err(Ended::from).and_then(|ended| ended) {
+        Ok(()) => ExitCode::Processed,
+        Err(Ended::Failed(failure)) => output.write(&Report::from(for_the_journal(*failure))),
+        Err(Ended::Torn(failure)) => output.torn(&for_the_journal(*failure)),
+        Err(Ended::Unwritten(what, error)) => stdout::unwritten(what, &error),
+    }
+}
+
+/// What was to be looked up says so itself.
+fn for_the_journal(failure: Failure) -> Failure {
+    match failure.advice.purpose {
+        Purpose::FindTransaction => failure,
+        _ => failure.of_a(Purpose::KeepJournal),
+    }
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
+
+impl From<StoreError> for Ended {
+    fn from(error: StoreError) -> Self {
+        store_failure(&error).into()
+    }
+}

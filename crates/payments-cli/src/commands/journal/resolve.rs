@@ -1,0 +1,125 @@
+//! `payments journal resolve`.
+
+use std::env;
+
+use payments_journal::{Intent, IntentKey, Journal, JournaledClient, Resolution, ResolveError};
+use payments_model::TransactionId;
+
+use super::show;
+use super::stdout::Ended;
+use crate::args::ClientOptions;
+use crate::call::{self, Prepared};
+use crate::failure::Failure;
+use crate::journal_arguments::{ResolveArguments, VerdictOptions};
+use crate::journal_place::{JournalPlace, store_failure};
+use crate::output::Output;
+use crate::purpose::Purpose;
+use crate::settings::Settings;
+
+/// Writes down what a person found out; a transaction that is named is looked up first.
+pub(super) async fn run(
+    options: ClientOptions,
+    place: &JournalPlace,
+    output: Output,
+    asked: ResolveArguments,
+) -> Result<(), Ended> {
+    let ResolveArguments { key, verdict: VerdictOptions { processed, not_processed: _ }, note, by } = asked;
+    if options.dry_run {
+        let message =
+            "this command takes no --dry-run; nothing was changed: see it with payments journal show";
+        return Err(Failure::invalid("usage", message).into());
+    }
+    let by = by.or_else(login_name).filter(|name| !name.trim().is_empty()).ok_or_else(|| {
+        Failure::invalid("usage", "nobody says who resolves it; nothing was changed: give --by NAME")
+    })?;
+    let note = note.filter(|text| !text.trim().is_empty());
+    let intent = match (processed, note) {
+        (Some(id), note) => {
+            let finding = Finding { key: &key, by: &by, note: note.as_deref() };
+            finding.processed(options, place, output, id).await?
+        }
+        (None, Some(note)) => {
+            let journal = place.open_what_is_there().await?;
+            not_processed(&journal, &key, Resolution::not_processed(by).note(note)).await?
+        }
+        (None, None) => {
+            let message = "--note is empty; nothing was changed: say how you know that it was not processed";
+            return Err(Failure::invalid("usage", message).into());
+        }
+    };
+    show::write(&intent, "resolved", output)
+}
+
+async fn not_processed(
+    journal: &Journal,
+    key: &IntentKey,
+    resolution: Resolution,
+) -> Result<Intent, Failure> {
+    journal.resolve(key, resolution).await.map_err(|error| failure(&error))
+}
+
+/// What a person found out about an intent.
+struct Finding<'a> {
+    key: &'a IntentKey,
+    by: &'a str,
+    note: Option<&'a str>,
+}
+
+impl Finding<'_> {
+    async fn processed(
+        self,
+        options: ClientOptions,
+        place: &JournalPlace,
+        output: Output,
+        id: String,
+    ) -> Result<Intent, Failure> {
+        let read = move || Ok(TransactionId::new(id)?);
+        let prepared = Prepared::new(options, output, |client, _| client, read).await?;
+        let Prepared { settings, client, call: id, mut interrupt } = prepared;
+        let Self { key, by, note } = self;
+        let resolving = async {
+            let client = JournaledClient::new(client, place.open_what_is_there().await?);
+            let resolved = client.resolve_processed(key, &id, by, note).await;
+            resolved.map_err(|error| with_the_setting_to_blame(&error, &settings))
+        };
+        tokio::select! {
+            biased;
+            resolved = resolving => resolved,
+            signal = interrupt.arrived() => Err(Failure::not_processed(
+                "interrupted",
+                format!("interrupted by {signal}; it is safe to run it again"),
+            )),
+        }
+    }
+}
+
+fn with_the_setting_to_blame(error: &ResolveError, settings: &Settings) -> Failure {
+    match error.look_up_error() {
+        Some(look_up) => {
+            let failure = call::refused(look_up, settings).of_a(Purpose::FindTransaction);
+            Failure { message: error.to_string(), ..failure }
+        }
+        None => failure(error),
+    }
+}
+
+fn failure(error: &ResolveError) -> Failure {
+    if let Some(error) = error.store_error() {
+        return store_failure(error);
+    }
+    let kind = if error.is_no_such_intent() {
+        "no_such_key"
+    } else if error.is_contradicted() {
+        "contradicted"
+    } else {
+        "not_unknown"
+    };
+    Failure::invalid(kind, error.to_string())
+}
+
+/// Who is at the keyboard, as the shell has it.
+fn login_name() -> Option<String> {
+    ["USER", "LOGNAME", "USERNAME"]
+        .iter()
+        .find_map(|name| env::var(name).ok().filter(|name| !name.is_empty()))
+}

@@ -1,0 +1,67 @@
+//! `payments journal retry`.
+
+use std::collections::BTreeMap;
+
+use payments_journal::{Cursor, IntentState, Journal, StateName};
+
+use super::show::no_such_key;
+use super::stdout::{self, Ended};
+use super::tally::Tally;
+use crate::failure::Failure;
+use crate::journal_arguments::RetryArguments;
+use crate::journal_place::{JournalPlace, store_failure};
+use crate::output::Output;
+
+/// Rows that are looked at together.
+const PAGE: usize = 1000;
+
+/// Reopens what was rejected with these statuses; sends nothing.
+pub(super) async fn run(place: &JournalPlace, output: Output, asked: &RetryArguments) -> Result<(), Ended> {
+    let RetryArguments { statuses, key } = asked;
+    let journal = place.open_what_is_there().await?;
+    let mut reopened = Tally::default();
+    if let Some(key) = key {
+        let found = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
+        let intent = journal.reopen(key, statuses).await?.ok_or_else(|| {
+            let state = super::table::state(&found.state);
+            Failure::invalid(
+                "not_rejected_so",
+                format!("{key} is {state}, and not rejected with such a status; nothing was changed"),
+            )
+        })?;
+        reopened.add(&intent);
+    } else {
+        reopen_all(&journal, statuses, &mut reopened).await.map_err(|failure| {
+            // They stay so, and running it again does the rest.
+            let done = format!("{} were reopened before: {}", reopened.intents(), failure.message);
+            Failure { message: done, ..failure }
+        })?;
+    }
+    let next = "nothing was sent: the next call or run with these keys sends them";
+    if output.is_text() {
+        let text = format!("reopened {}, {} in all; {next}\n", reopened.intents(), reopened.sum());
+        stdout::write("reopened", &text)
+    } else {
+        stdout::write_document("reopened", &BTreeMap::from([("reopened", reopened)]))
+    }
+}
+
+async fn reopen_all(journal: &Journal, statuses: &[u16], reopened: &mut Tally) -> Result<(), Failure> {
+    let failed = |error| store_failure(&error);
+    let mut after: Option<Cursor> = None;
+    loop {
+        let page = journal.list(&[StateName::Rejected], after, PAGE).await.map_err(failed)?;
+        for intent in &page.intents {
+            let IntentState::Rejected(failure) = &intent.state else { continue };
+            if failure.http_status.is_some_and(|status| statuses.contains(&status))
+                && let Some(intent) = journal.reopen(&intent.key, statuses).await.map_err(failed)?
+            {
+                reopened.add(&intent);
+            }
+        }
+        after = page.next;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
+}

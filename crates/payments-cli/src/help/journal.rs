@@ -1,0 +1,107 @@
+//! Long texts of `payments journal … --help`.
+
+pub(crate) const JOURNAL: &str = "\
+Look into the journal of what was sent with --key, and resolve what is unknown
+
+The journal is what `--journal PLACE --key KEY` of a charge and `payments batch`
+write to: a file, or the address of a PostgreSQL database, which may stand in
+PAYMENTS_JOURNAL. An address with a password belongs into the variable, because
+every user of a machine can read the arguments of its processes.
+
+States:
+  sending        handed to the network; its end is not known yet
+  processed      the service says so; never sent again
+  rejected       the answer was no; sent again only after `journal retry`
+  not_processed  provably never acted upon; the same key may be sent again
+  unknown        it may have been processed; never sent again before a person
+                 resolves it
+  resolved       it was unknown, and a person has said what happened
+
+docs/reconciling.md tells how to find out about the unknown ones.";
+
+pub(crate) const LIST: &str = "\
+List the intents, in the order in which they were first written down
+
+  payments journal list --journal billing.db --unresolved
+
+With --output json it is one array of objects with key, state, operation,
+amount, transaction_id, reference, created_at, begun_at and changed_at, and
+what else is known. It is [] if there are none, and the exit code is 0 either
+way: [ \"$(payments journal list --unresolved --output json)\" = \"[]\" ]
+
+A sender that died is noticed when a journal is opened, so what it left behind
+as sending is listed as unknown.";
+
+pub(crate) const EXPORT: &str = "\
+Print every intent, for a spreadsheet or a program
+
+  payments journal export --journal billing.db --format csv > billing.csv
+
+The members of jsonl are those of `journal list`; csv has a column for each of
+them. Control characters in csv are written out, as \\n. Import it as text: a
+spreadsheet may take a field that begins with = for a formula.";
+
+pub(crate) const RESOLVE: &str = "\
+Say what became of an intent whose outcome is unknown
+
+  payments journal resolve invoice-17 --processed txn_1
+  payments journal resolve invoice-17 --not-processed \\
+      --note \"not in the settlement report of 21 November\"
+
+With --processed the transaction is looked up, and its amount and the last four
+digits of its card must not contradict the intent. That there is such a
+transaction does not prove that it is this intent's: only you can know that.
+
+AFTER --not-processed THE KEY MAY BE SENT AGAIN. If it was processed after all,
+somebody pays twice. That a look-up finds nothing proves nothing: a request
+that was stuck on its way may still be processed.
+
+What was said can be corrected by saying it anew, until the key is sent again.";
+
+pub(crate) const RETRY: &str = "\
+Let rejected intents be sent again
+
+  payments journal retry --journal billing.db --status 401,403,429
+
+A rejected key is never sent again by itself. The statuses 401, 403 and 429
+speak of the caller and not of the payment, so once their cause is mended the
+same keys may be sent again: this makes them not_processed, and the next run
+sends them. It sends nothing itself, and leaves every other state as it is.";
+
+pub(crate) const PURGE: &str = "\
+Remove what ended long ago
+
+  payments journal purge --journal billing.db --older-than 90d
+
+Removes processed, rejected, not_processed and resolved intents that last
+changed longer ago. What is sending or unknown stays, whatever its age.
+
+A KEY THAT WAS REMOVED IS NEW AGAIN: a file that still holds it charges it once
+more. Remove only what no run can bring back.";
+
+/// The exit codes of what reads.
+pub(crate) const READ_CODES: &str = "\
+Exit codes:
+  0  shown; a list may be empty
+  1  it could not be written to stdout
+  2  invalid use, no journal at that place, one that is unsafe to open, or no
+     such key
+  3  the journal cannot be read now; it is safe to run it again";
+
+/// The exit codes of what changes the journal and sends nothing.
+pub(crate) const WRITE_CODES: &str = "\
+Exit codes:
+  0  done
+  1  done, but that could not be written to stdout
+  2  invalid use, or no journal at that place, or one that is unsafe to open
+  3  the journal cannot be read or written now; it is safe to run it again";
+
+/// The exit codes of resolving.
+pub(crate) const RESOLVE_CODES: &str = "\
+Exit codes (settings and JSON: payments --help):
+  0  resolved
+  1  resolved, but that could not be written to stdout
+  2  invalid use, no such key, one that is not unknown, or a transaction that
+     contradicts it; nothing was changed
+  3  not looked up, or the journal cannot be written; it is safe to run it again
+  4  the look-up was rejected; 6 with HTTP 401, 7 with HTTP 404: not found";

@@ -1,0 +1,237 @@
+//! Where the journal is: `--journal`, else `PAYMENTS_JOURNAL`.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{self, PathBuf};
+
+use payments_journal::{Journal, PostgresStore, SqliteStore, StoreError};
+use tokio::task::spawn_blocking;
+use zeroize::Zeroizing;
+
+use crate::failure::Failure;
+use crate::path_name;
+use crate::settings::Source;
+
+/// The place of a journal, which may be there or not. `Display` and `Debug` show it without a password.
+pub(crate) struct JournalPlace {
+    kind: Kind,
+    source: Source,
+}
+
+enum Kind {
+    /// The database file itself, as an absolute path.
+    File(PathBuf),
+    /// The address of a database, which may hold a password.
+    Database(Zeroizing<String>),
+}
+
+/// An address with a password belongs there: every user of a machine can read the arguments of its processes.
+pub(crate) const JOURNAL: &str = "PAYMENTS_JOURNAL";
+
+impl JournalPlace {
+    /// `option`, else the variable, or none if neither says anything.
+    pub(crate) fn find(option: Option<&OsStr>) -> Result<Option<Self>, Failure> {
+        Self::from_sources(option, env::var_os(JOURNAL))
+    }
+
+    /// The same, demanded.
+    pub(crate) fn demand(option: Option<&OsStr>) -> Result<Self, Failure> {
+        Self::find(option)?.ok_or_else(|| {
+            Failure::invalid(
+                "usage",
+                format!("no journal is named; nothing was sent: give --journal PLACE or set {JOURNAL}"),
+            )
+        })
+    }
+
+    /// Opens the journal, and makes it if it is not there.
+    pub(crate) async fn open(&self) -> Result<Journal, Failure> {
+        let opened = match &self.kind {
+            Kind::File(path) => {
+                let path = path.clone();
+                match spawn_blocking(move || SqliteStore::open(path)).await {
+                    Ok(Ok(store)) => Journal::open(store).await,
+                    Ok(Err(error)) => Err(error),
+                    Err(_) => {
+                        return Err(Failure::not_processed("internal", "internal error; nothing was sent"));
+                    }
+                }
+            }
+            Kind::Database(url) => match PostgresStore::connect(url).await {
+                Ok(store) => Journal::open(store).await,
+                Err(error) => Err(error),
+            },
+        };
+        opened.map_err(|error| {
+            let failure = store_failure(&error);
+            match &self.source {
+                Source::Variable(name) => failure.hint(format!("the journal is the one of {name}: {self}")),
+                _ => failure,
+            }
+        })
+    }
+
+    /// Opens the journal if it is there: what only reads must not make one.
+    pub(crate) async fn open_what_is_there(&self) -> Result<Journal, Failure> {
+        if self.is_missing() {
+            let from = &self.source;
+            return Err(Failure::invalid(
+                "no_journal",
+                format!("there is no journal at {self}, which {from} names; nothing was changed"),
+            ));
+        }
+        self.open().await
+    }
+
+    /// Whether there certainly is none. Of a database that is not asked before it is opened.
+    pub(crate) fn is_missing(&self) -> bool {
+        match &self.kind {
+            // A link that leads nowhere is there, and is refused when it is opened.
+            Kind::File(path) => path.symlink_metadata().is_err_and(|error| {
+                matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+            }),
+            Kind::Database(_) => false,
+        }
+    }
+
+    pub(crate) const fn source(&self) -> &Source {
+        &self.source
+    }
+
+    fn from_sources(option: Option<&OsStr>, variable: Option<OsString>) -> Result<Option<Self>, Failure> {
+        let (text, source) = match (option, variable) {
+            (Some(text), _) => (text.to_owned(), Source::Flag("--journal")),
+            (None, Some(text)) if !text.is_empty() => (text, Source::Variable(JOURNAL)),
+            (None, _) => return Ok(None),
+        };
+        let refused = |what: &str| {
+            Failure::invalid("usage", format!("the journal of {source} {what}; nothing was sent"))
+        };
+        let scheme = text.to_str().and_then(|text| Some(text.split_once("://")?.0.to_ascii_lowercase()));
+        let kind = match scheme.as_deref() {
+            Some("postgres" | "postgresql") => {
+                let url = text.into_string().expect("its scheme was read out of a text");
+                Kind::Database(Zeroizing::new(url))
+            }
+            Some(_) => {
+                return Err(refused("is neither a path nor an address that begins with postgres://"));
+            }
+            None => {
+                // Absolute, so that no name is taken for one of SQLite's own, such as `:memory:`.
+                let path = path::absolute(&text).map_err(|_| refused("is empty, or no path"))?;
+                Kind::File(path)
+            }
+        };
+        Ok(Some(Self { kind, source }))
+    }
+}
+
+/// Why the journal could not do what it was asked, where nothing was sent because of it.
+pub(crate) fn store_failure(error: &StoreError) -> Failure {
+    let failure = if error.is_refused() {
+        Failure::invalid("journal", error.to_string())
+    } else {
+        Failure::not_processed("journal", error.to_string())
+    };
+    match std::error::Error::source(error) {
+        Some(source) => failure.because(source),
+        None => failure,
+    }
+}
+
+impl fmt::Display for JournalPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::File(path) => {
+                f.write_str(path_name::shown(path).as_deref().unwrap_or("the path that is not shown here"))
+            }
+            Kind::Database(url) => f.write_str(&without_secrets(url)),
+        }
+    }
+}
+
+impl fmt::Debug for JournalPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind: _, source } = self;
+        f.debug_struct("JournalPlace").field("kind", &format_args!("{self}")).field("source", source).finish()
+    }
+}
+
+/// The host and the name of the database. Of an address that is not written by the rules nothing is shown, because then
+/// nobody can say where its password ends.
+fn without_secrets(url: &str) -> String {
+    let plain = |text: &str, more: &str| {
+        text.chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "-._~%".contains(letter) || more.contains(letter))
+    };
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", ""));
+    let (address, _) = rest.split_once('?').unwrap_or((rest, ""));
+    let is_ambiguous = rest.len() != address.len() && rest[address.len()..].contains('@');
+    let (user, address) = address.split_once('@').unwrap_or(("", address));
+    let (hosts, _) = address.split_once('/').unwrap_or((address, ""));
+    // What stands behind a colon where a port is expected may be a password whose host was forgotten.
+    let has_ports_alone =
+        hosts.split(',').all(|host| match host.rsplit_once(']').unwrap_or(("", host)).1.split_once(':') {
+            Some((_, port)) => port.bytes().all(|byte| byte.is_ascii_digit()),
+            None => true,
+        });
+    if is_ambiguous || !has_ports_alone || !plain(user, ":!$&'()*+,;=") || !plain(address, ":[],/") {
+        return format!("{scheme}://…");
+    }
+    format!("{scheme}://{address}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(option: Option<&str>, variable: Option<&str>) -> Result<Option<JournalPlace>, Failure> {
+        JournalPlace::from_sources(option.map(OsStr::new), variable.map(OsString::from))
+    }
+
+    #[test]
+    fn the_option_goes_before_the_variable_and_an_empty_variable_is_none() {
+        let place = found(Some("/a/journal.db"), Some("/b/journal.db")).unwrap().unwrap();
+        assert_eq!(
+            (place.to_string(), place.source),
+            ("/a/journal.db".to_owned(), Source::Flag("--journal"))
+        );
+        let place = found(None, Some("/b/journal.db")).unwrap().unwrap();
+        assert_eq!(
+            (place.to_string(), place.source),
+            ("/b/journal.db".to_owned(), Source::Variable(JOURNAL))
+        );
+        assert!(found(None, Some("")).unwrap().is_none());
+        assert!(found(None, None).unwrap().is_none());
+        assert!(found(Some(""), None).is_err());
+    }
+
+    #[test]
+    fn a_path_is_made_absolute_so_that_sqlite_takes_it_for_nothing_else() {
+        for name in [":memory:", "journal.db", "file:journal.db"] {
+            let shown = found(Some(name), None).unwrap().unwrap().to_string();
+            assert!(shown.ends_with(&format!("/{name}")), "{shown}");
+        }
+        assert!(found(Some("mysql://host/db"), None).unwrap_err().message.contains("postgres://"));
+    }
+
+    #[test]
+    fn no_password_is_shown() {
+        for (url, shown) in [
+            ("postgres://ada:hunter2@db.example.com:5432/books", "postgres://db.example.com:5432/books"),
+            ("postgresql://db.example.com/books?password=hunter2", "postgresql://db.example.com/books"),
+            ("postgres://ada@[::1]:5432,other/books", "postgres://[::1]:5432,other/books"),
+            ("postgres://ada:hunter2", "postgres://…"),
+            ("postgres://ada:hun/ter2@db.example.com/books", "postgres://…"),
+            ("postgres://ada:hunter2?@db.example.com/books", "postgres://…"),
+            ("postgres://ada:hun@ter2@db.example.com/books", "postgres://…"),
+            ("postgres://ada:hun ter2@db.example.com/books", "postgres://…"),
+            ("postgres://db.example.com/books?password=hunter2@", "postgres://…"),
+        ] {
+            let place = found(Some(url), None).unwrap().unwrap();
+            assert_eq!(place.to_string(), shown);
+            assert!(!format!("{place:?}").contains("ter2"), "{place:?}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A charge with a key, which a journal lets be sent at most once.
+
+use std::io::{self, Write as _};
+use std::pin::pin;
+use std::time::SystemTime;
+
+use payments_core::Outcome;
+use payments_journal::{Error, IntentKey, IntentState, JournaledClient};
+
+use crate::args::{ClientOptions, GlobalOptions};
+use crate::call::{self, Call, Prepared};
+use crate::exit_code::ExitCode;
+use crate::failure::{FailedAnswer, FailedOutcome, Failure};
+use crate::intent_note::IntentNote;
+use crate::journal_arguments::IntentOptions;
+use crate::journal_place::{JOURNAL, JournalPlace, store_failure};
+use crate::output::Output;
+use crate::processed::Processed;
+use crate::rehearsal::Rehearsal;
+use crate::report::Report;
+use crate::sent::Sent;
+use crate::settings::Settings;
+use crate::trace::Trace;
+
+/// A call that a journal can keep.
+pub(crate) trait Charge: Call {
+    /// Sends it, if the journal has nothing against it.
+    async fn send_once(&self, client: &JournaledClient, key: &IntentKey) -> Result<Processed, Error>;
+}
+
+/// As [`call::run`], through a journal if the options name one.
+pub(crate) fn run<C: Charge>(
+    options: GlobalOptions,
+    intent: IntentOptions,
+    read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
+) -> ExitCode {
+    let intent = match intent.resolve() {
+        Ok(Some(intent)) => intent,
+        Ok(None) => return call::run(options, read),
+        Err(failure) => return Output::choose(options.output).write(&Report::from(failure)),
+    };
+    let output = Output::choose(options.output);
+    let ended = call::block_on(end(options.client, output, &intent, read)).and_then(|ended| ended);
+    output.write(&ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
+}
+
+/// Where a charge is written down, and under which name.
+struct Intention {
+    place: JournalPlace,
+    key: IntentKey,
+}
+
+impl IntentOptions {
+    /// A key without a journal, or a journal without a key, is refused: whoever gives one of them counts on both.
+    fn resolve(self) -> Result<Option<Intention>, Failure> {
+        let refused = |message: String| Err(Failure::invalid("usage", message));
+        match (JournalPlace::find(self.journal.as_deref())?, self.key) {
+            (Some(place), Some(key)) => Ok(Some(Intention { place, key })),
+            (None, None) => Ok(None),
+            (None, Some(_)) => refused(format!(
+                "--key needs a journal; nothing was sent: give --journal PLACE or set {JOURNAL}"
+            )),
+            (Some(_), None) if self.journal.is_some() => refused(
+                "--journal needs --key; nothing was sent: give your own name for what is being paid, such as an \
+                 invoice number"
+                    .to_owned(),
+            ),
+            (Some(_), None) => refused(format!(
+                "{JOURNAL} names a journal and --key is missing; nothing was sent: give --key KEY, or unset the variable \
+                 for a charge that is in no journal"
+            )),
+        }
+    }
+}
+
+async fn end<C: Charge>(
+    options: ClientOptions,
+    output: Output,
+    Intention { place, key }: &Intention,
+    read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
+) -> Result<Report, Failure> {
+    let ClientOptions { dry_run, verbose, .. } = options;
+    let prepared = Prepared::new(options, output, |client, _| client, read).await?;
+    let Prepared { settings, client, call, mut interrupt } = prepared;
+    if verbose {
+        Trace::to_stderr().journal(place);
+    }
+    if dry_run {
+        return Ok(Report::Rehearsed(Rehearsal::of(&call, &settings).await?));
+    }
+    let journal = tokio::select! {
+        biased;
+        opened = place.open() => opened?,
+        signal = interrupt.arrived() => return Err(call::before_sending(signal)),
+    };
+    let client = JournaledClient::new(client, journal);
+    let at = SystemTime::now();
+    let mut sending = pin!(call.send_once(&client, key));
+    let signal = tokio::select! {
+        biased;
+        ended = &mut sending => return report(ended, &call, &settings, at),
+        signal = interrupt.arrived() => signal,
+    };
+    // Nothing is lost if nobody reads it.
+    let _ = writeln!(
+        io::stderr(),
+        "{signal}: waiting for the answer, so that the journal learns it; once more ends at once"
+    );
+    tokio::select! {
+        biased;
+        ended = sending => report(ended, &call, &settings, at),
+        signal = interrupt.arrived() => {
+            let what = format!("interrupted by {signal}");
+            let failure = call::after_sending(&call, "interrupted", &what);
+            let message =
+                format!("{}; the key stays listed in the journal until a person resolves it", failure.message);
+            let note = IntentNote { key: Some(key.clone()), is_recorded: false, not_recorded: None };
+            let failure = Failure { message, ..failure }.noted(note);
+            Err(with_what_was_sent(failure, &call, &settings, at))
+        }
+    }
+}
+
+fn report<C: Call>(
+    ended: Result<Processed, Error>,
+    call: &C,
+    settings: &Settings,
+    at: SystemTime,
+) -> Result<Report, Failure> {
+    let error = match ended {
+        Ok(processed) => return Ok(Report::Processed(processed)),
+        Err(error) => error,
+    };
+    // An earlier attempt was sent at another time, with what may have been another reference.
+    if let Some(intent) = error.intent().filter(|_| error.outcome() == Outcome::Unknown) {
+        let reference = intent.request.reference.as_deref().map(|text| settings.without_key(text));
+        let sent = Sent { amount: intent.request.amount, reference, at: intent.begun_at };
+        return Err(failure(&error, settings).of_what_was_sent(sent));
+    }
+    Err(with_what_was_sent(failure(&error, settings), call, settings, at))
+}
+
+fn with_what_was_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, at: SystemTime) -> Failure {
+    if failure.outcome == FailedOutcome::Unknown {
+        call::of_what_was_sent(failure, call, settings, at)
+    } else {
+        failure
+    }
+}
+
+/// The failure of a call with a key, with the setting that may be to blame.
+pub(crate) fn failure(error: &Error, settings: &Settings) -> Failure {
+    let failure = match (error.call_error(), error.store_error()) {
+        (Some(call_error), _) => call::refused(call_error, settings),
+        (None, Some(store_error)) => store_failure(store_error),
+        (None, None) => without_answer(error),
+    };
+    let note = IntentNote {
+        key: (error.kind() != "secret_in_key").then(|| error.key().clone()),
+        is_recorded: error.is_recorded(),
+        not_recorded: error.not_recorded().map(|error| format!("{error:#}")),
+    };
+    let failure = Failure { message: error.to_string(), ..failure }.noted(note);
+    match failure.answer.as_ref().map(|answer| answer.http_status) {
+        Some(status @ (401 | 403 | 429)) if failure.outcome == FailedOutcome::Rejected => failure.hint(format!(
+            "the key stays rejected until a person lets it be sent again: payments journal retry --status {status}"
+        )),
+        _ => failure,
+    }
+}
+
+/// What the journal itself says, without any answer of the service to this call.
+fn without_answer(error: &Error) -> Failure {
+    let kind = error.kind().to_owned();
+    let failure = match error.outcome() {
+        Outcome::NotProcessed if error.is_key_reused() || kind == "secret_in_key" => {
+            Failure::invalid(kind, String::new())
+        }
+        Outcome::NotProcessed => Failure::not_processed(kind, String::new()),
+        Outcome::Rejected => Failure::rejected(kind, String::new()),
+        Outcome::Unknown => Failure::unknown(kind, String::new()),
+    };
+    let answer =
+        match error.intent().map(|intent| &intent.state) {
+            Some(
+                IntentState::Rejected(kept) | IntentState::NotProcessed(kept) | IntentState::Unknown(kept),
+            ) if error.is_recorded() => FailedAnswer::of_kept(kept),
+            _ => None,
+        };
+    let failure = Failure { answer: answer.map(Box::new), ..failure };
+    match error.transaction_id() {
+        Some(id) if failure.outcome == FailedOutcome::Unknown && id.path_segment().is_ok() => {
+            failure.look_up_next(id)
+        }
+        _ => failure,
+    }
+}

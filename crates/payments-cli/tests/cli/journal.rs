@@ -1,0 +1,391 @@
+//! `payments journal`: what a person sees of it, and how they resolve what nobody knows.
+
+use std::collections::BTreeSet;
+
+use payments_model::TransactionId;
+use serde_json::{Value, json};
+
+use crate::journaled_charges::Office;
+use crate::support::{CARD_PAYMENT, Ended, KEY, TOKEN_PAYMENT, broken_pipe, payments};
+
+impl Office {
+    fn journal_command(&self, arguments: &[&str]) -> Ended {
+        self.run(["journal"]).arguments(arguments.iter().copied()).end()
+    }
+
+    fn list(&self, arguments: &[&str]) -> Value {
+        let ended = self.journal_command(&[&["list"], arguments].concat());
+        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+        serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+    }
+
+    /// One of each state but sending.
+    fn of_every_state() -> Self {
+        let office = Self::open();
+        office.charge("paid").processed();
+        let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined").replace("45.00", "7.25");
+        office.charging("declined", &declined).end().failed(4, "rejected");
+        let run = office.charging("refused", TOKEN_PAYMENT);
+        run.env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").end().failed(3, "not_processed");
+        office.lose_the_answer("lost");
+        office.lose_the_answer("found");
+        let ended =
+            office.journal_command(&["resolve", "found", "--not-processed", "--note", "not in the books"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        office
+    }
+
+    fn last_id(&self) -> String {
+        let ledger = self.sandbox.gateway().ledger();
+        ledger.entries().last().expect("something was charged").transaction_id().to_string()
+    }
+}
+
+const STATES: [&str; 5] = ["paid", "declined", "refused", "lost", "found"];
+
+fn keys(list: &Value) -> Vec<&str> {
+    list.as_array().expect("an array").iter().map(|intent| intent["key"].as_str().expect("a key")).collect()
+}
+
+#[test]
+fn the_list_has_every_intent_in_its_order_or_those_of_some_states() {
+    let office = Office::of_every_state();
+    assert_eq!(keys(&office.list(&[])), STATES);
+    assert_eq!(keys(&office.list(&["--unresolved"])), ["lost"]);
+    assert_eq!(keys(&office.list(&["--state", "processed,resolved"])), ["paid", "found"]);
+    assert_eq!(keys(&office.list(&["--state", "sending"])), [""; 0]);
+    assert_eq!(office.journal_command(&["list", "--state", "sending"]).stdout, "[]\n");
+
+    let list = office.list(&[]);
+    for intent in list.as_array().unwrap() {
+        for member in [
+            "key",
+            "state",
+            "operation",
+            "amount",
+            "transaction_id",
+            "reference",
+            "created_at",
+            "begun_at",
+            "changed_at",
+        ] {
+            assert!(intent.get(member).is_some(), "{member}: {intent}");
+        }
+        let time = intent["begun_at"].as_str().unwrap();
+        assert!(time.len() == "2026-11-21T20:31:06.123Z".len() && time.ends_with('Z'), "{time}");
+    }
+    let states: Vec<_> = list.as_array().unwrap().iter().map(|it| it["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["processed", "rejected", "not_processed", "unknown", "resolved"]);
+    let ended = office.journal_command(&["list"]);
+    assert!(ended.stdout.contains("\"amount\":45.00,"), "exact amounts: {}", ended.stdout);
+    assert!(!ended.stdout.contains(KEY));
+    let resolved = &list[4];
+    assert_eq!(
+        (&resolved["resolved_as"], &resolved["resolved_by"], &resolved["note"]),
+        (&"not_processed".into(), &"ada".into(), &"not in the books".into())
+    );
+    for arguments in [&["list", "--unresolved", "--state", "unknown"][..], &["list", "--state", "lost"]] {
+        office.journal_command(arguments).failed(2, "invalid");
+    }
+}
+
+#[test]
+fn the_text_for_people_is_a_table_with_sums_and_without_tokens() {
+    let office = Office::of_every_state();
+    let text = office.journal_command(&["list", "--output", "text"]).stdout;
+    let first = text.lines().next().unwrap();
+    for column in ["KEY", "STATE", "AMOUNT", "SENT AT", "TRANSACTION", "REFERENCE"] {
+        assert!(first.contains(column), "{text}");
+    }
+    for part in ["rejected (", "unknown (", "resolved (not processed)"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("tok_"), "{text}");
+    let sums: Vec<_> = text.split("\n\n").nth(1).expect("sums").lines().collect();
+    assert_eq!(sums.len(), 5, "{text}");
+    for (state, sum) in sums.iter().zip(["45.00", "7.25", "45.00", "45.00", "45.00"]) {
+        assert!(state.contains(" 1 intent ") && state.ends_with(&format!(" {sum}")), "{state}");
+    }
+    let text = office.journal_command(&["list", "--state", "sending", "--output", "text"]).stdout;
+    assert_eq!(text, "none\n");
+
+    let text = office.journal_command(&["show", "lost", "--output", "text"]).stdout;
+    assert!(text.starts_with("UNKNOWN ("), "{text}");
+    for part in ["key ", "begun_at ", "next ", "reconcile by amount, time and your reference"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn a_list_of_more_than_a_page_is_one_array_with_each_once() {
+    use payments_journal::{AttemptId, Change, IntentKey, IntentStore as _, OwnerId, SqliteStore};
+
+    let office = Office::open();
+    office.charge("first").processed();
+    let payment = payments_model::TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).unwrap();
+    let store = SqliteStore::open(office.journal()).unwrap();
+    let count = 1100;
+    for number in 0..count {
+        let key = IntentKey::new(format!("key-{number}")).unwrap();
+        let at = std::time::SystemTime::now();
+        let change = Change::begin(key, (&payment).into(), AttemptId::new(), OwnerId::new(), at);
+        payments_fake::block_on(store.apply(change)).unwrap();
+    }
+    drop(store);
+    let list = office.list(&[]);
+    let keys: BTreeSet<_> = keys(&list).into_iter().collect();
+    assert_eq!((keys.len(), list.as_array().unwrap().len()), (count + 1, count + 1));
+    let text = office.journal_command(&["list", "--output", "text"]).stdout;
+    assert!(text.contains("unknown        1100 intents        49500.00"), "{}", &text[text.len() - 300..]);
+    let csv = office.journal_command(&["export", "--format", "csv"]).stdout;
+    assert_eq!(csv.lines().count(), count + 2);
+    assert_eq!(csv.lines().filter(|line| line.starts_with("key,")).count(), 1);
+}
+
+#[test]
+fn an_export_has_everything_in_both_formats() {
+    let office = Office::of_every_state();
+    let lines = office.journal_command(&["export"]);
+    assert_eq!(lines.code, Some(0), "{lines:?}");
+    let exported: Vec<Value> =
+        lines.stdout.lines().map(|line| serde_json::from_str(line).expect("one object")).collect();
+    assert_eq!(Value::from(exported.clone()), office.list(&[]));
+
+    let csv = office.journal_command(&["export", "--format", "csv"]).stdout;
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let names = reader.headers().unwrap().clone();
+    let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), exported.len());
+    for (row, object) in rows.iter().zip(&exported) {
+        for (name, value) in object.as_object().unwrap() {
+            let column = names.iter().position(|column| column == name).unwrap_or_else(|| panic!("{name}"));
+            let shown = match value {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                // Exact in CSV, and here read into a binary number.
+                Value::Number(_) if name == "amount" => continue,
+                other => other.to_string(),
+            };
+            assert_eq!(&row[column], shown, "{name}");
+        }
+    }
+    assert!(csv.contains(",45.00,") && csv.contains(",7.25,"), "{csv}");
+    let error = office.journal_command(&["export", "--format", "xml"]).failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("jsonl, csv"), "{error}");
+}
+
+#[test]
+fn what_reads_makes_no_journal() {
+    let office = Office::open();
+    for arguments in [
+        &["list"][..],
+        &["show", "k"],
+        &["export"],
+        &["retry", "--status", "401"],
+        &["purge", "--older-than", "30d"],
+        &["resolve", "k", "--not-processed", "--note", "n"],
+        &["resolve", "k", "--processed", "txn_1"],
+    ] {
+        let error = office.journal_command(arguments).failed(2, "invalid");
+        assert_eq!(error["kind"], "no_journal", "{arguments:?}: {error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("there is no journal at "), "{message}");
+        assert!(!office.journal().exists(), "{arguments:?}");
+        let error = payments(["journal"]).arguments(arguments.iter().copied()).end().failed(2, "invalid");
+        assert!(error["message"].as_str().unwrap().contains("give --journal PLACE"), "{error}");
+    }
+}
+
+#[test]
+fn what_talks_to_no_service_takes_no_settings_of_one() {
+    for arguments in [&["list"][..], &["show", "k"], &["export"], &["retry", "--status", "401"]] {
+        let run = payments(["journal"]).arguments(arguments.iter().copied());
+        let error = run.arguments(["--profile", "production"]).end().failed(2, "invalid");
+        assert!(error["message"].as_str().unwrap().contains("takes no --profile"), "{error}");
+    }
+}
+
+#[test]
+fn a_key_that_was_never_used_is_not_there() {
+    let office = Office::of_every_state();
+    for arguments in [
+        &["show", "nobody"][..],
+        &["resolve", "nobody", "--not-processed", "--note", "n"],
+        &["resolve", "nobody", "--processed", "txn_1"],
+        &["retry", "--status", "401", "--key", "nobody"],
+    ] {
+        let error = office.journal_command(arguments).failed(2, "invalid");
+        assert_eq!(error["kind"], "no_such_key", "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn resolved_as_processed_only_after_a_look_up_that_does_not_contradict() {
+    let office = Office::open();
+    office.lose_the_answer("lost");
+    let id = office.last_id();
+    let other = office.charging("other", &TOKEN_PAYMENT.replace("45.00", "46.00")).end().processed();
+    let (other, resolve) = (other["TransactionId"].as_str().unwrap(), |id: &str| {
+        office.journal_command(&["resolve", "lost", "--processed", id, "--by", "Grace", "--note", "found"])
+    });
+
+    let error = resolve(other).failed(2, "invalid");
+    assert_eq!(error["kind"], "contradicted", "{error}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("46.00") && message.contains("45.00"), "{message}");
+    assert!(message.contains("nothing was changed"), "{message}");
+    let error = resolve("txn_of_nobody").failed(7, "rejected");
+    assert!(error["message"].as_str().unwrap().contains("nothing was changed"), "{error}");
+    let run = office.run(["journal", "resolve", "lost", "--processed", &id]);
+    run.env("PAYMENTS_API_KEY", "wrong").end().failed(6, "rejected");
+    assert_eq!(office.show("lost")["state"], "unknown");
+
+    let resolved = resolve(&id);
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    let shown = office.show("lost");
+    assert_eq!(resolved.json(), shown);
+    for (member, value) in [
+        ("state", "resolved"),
+        ("resolved_as", "processed"),
+        ("resolved_by", "Grace"),
+        ("transaction_id", &*id),
+    ] {
+        assert_eq!(shown[member], value, "{shown}");
+    }
+    let again = office.charge("lost").json();
+    assert_eq!((&again["outcome"], &again["recorded"]), (&"processed".into(), &true.into()));
+    assert_eq!(again["data"]["TransactionId"], id);
+
+    // A transaction belongs to one intent.
+    office.lose_the_answer("lost-too");
+    let error = office.journal_command(&["resolve", "lost-too", "--processed", &id]).failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("already belongs to lost"), "{error}");
+}
+
+#[test]
+fn resolved_as_not_processed_the_key_is_sent_again() {
+    let office = Office::open();
+    office.lose_the_answer("lost");
+    office.journal_command(&["resolve", "lost", "--not-processed"]).failed(2, "invalid");
+    office.journal_command(&["resolve", "lost", "--not-processed", "--note", " "]).failed(2, "invalid");
+    office.journal_command(&["resolve", "lost"]).failed(2, "invalid");
+    let both = ["resolve", "lost", "--not-processed", "--note", "n", "--processed", "txn_1"];
+    office.journal_command(&both).failed(2, "invalid");
+    assert_eq!(office.show("lost")["state"], "unknown");
+
+    let resolve = ["resolve", "lost", "--not-processed", "--note", "the books say so"];
+    let nobody = office.run(["journal"]).arguments(resolve);
+    let nobody = ["USER", "LOGNAME", "USERNAME"].iter().fold(nobody, |run, name| run.env(name, ""));
+    let error = nobody.end().failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("--by NAME"), "{error}");
+
+    let resolved = office.run(["journal"]).arguments(resolve).arguments(["--output", "text"]).end();
+    assert!(resolved.stdout.starts_with("RESOLVED (NOT PROCESSED)\n"), "{resolved:?}");
+    assert!(resolved.stdout.contains("the key may be sent again"), "{resolved:?}");
+    office.charge("lost").processed();
+    assert_eq!(office.requests(), 2);
+    let error = office.journal_command(&resolve).failed(2, "invalid");
+    assert_eq!(error["kind"], "not_unknown", "what is known cannot be resolved: {error}");
+}
+
+#[test]
+fn a_note_keeps_no_card_number() {
+    let office = Office::open();
+    office.lose_the_answer("lost");
+    let note = "the card was 4111 1111 1111 1111, I think";
+    let resolved = office.journal_command(&["resolve", "lost", "--not-processed", "--note", note]);
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    let digits: String = resolved.stdout.chars().filter(char::is_ascii_digit).collect();
+    assert!(!digits.contains("4111111111111111"), "{}", resolved.stdout);
+}
+
+#[test]
+fn a_lost_void_is_resolved_with_the_transaction_that_it_voids() {
+    use payments_core::OperationName;
+    use payments_fake::Fault;
+
+    let office = Office::open();
+    let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
+    let create = ["transaction", "create", "--file", "-", "--key", "auth"];
+    let authorised = office.run(create).stdin(authorisation).end();
+    let id = authorised.processed()["TransactionId"].as_str().unwrap().to_owned();
+    office.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
+    let error = office.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
+    assert_eq!(error["transaction_id"], *id);
+    let resolved = office.journal_command(&["resolve", "void", "--processed", &id]);
+    assert_eq!(resolved.code, Some(0), "the payment has the same id, and is no other charge: {resolved:?}");
+    office.sandbox.gateway().ledger().assert_voided(&TransactionId::new(&*id).unwrap());
+}
+
+#[test]
+fn only_what_was_rejected_with_such_a_status_is_reopened() {
+    let office = Office::of_every_state();
+    for key in ["unauthorised-1", "unauthorised-2"] {
+        let run = office.charging(key, TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong");
+        run.end().failed(6, "rejected");
+    }
+    for bad in ["500", "200", "408x", ""] {
+        let error = office.journal_command(&["retry", "--status", bad]).failed(2, "invalid");
+        assert!(error["message"].as_str().unwrap().contains("--status"), "{error}");
+    }
+    office.journal_command(&["retry"]).failed(2, "invalid");
+    let error = office.journal_command(&["retry", "--status", "401", "--key", "lost"]).failed(2, "invalid");
+    assert_eq!(error["kind"], "not_rejected_so");
+
+    let sent = office.requests();
+    let text = ["retry", "--status", "401", "--key", "unauthorised-1", "--output", "text"];
+    assert!(
+        office.journal_command(&text).stdout.starts_with("reopened 1 intent, 45.00 in all; nothing was sent")
+    );
+    let all = office.journal_command(&["retry", "--status", "403", "--status", "401"]);
+    assert_eq!(all.json(), json!({"reopened": {"count": 1, "sum": 45.0}}));
+    assert_eq!(office.journal_command(&["retry", "--status", "401"]).json()["reopened"]["count"], 0);
+    assert_eq!(office.requests(), sent);
+    let states: Vec<_> = STATES.map(|key| office.show(key)["state"].as_str().unwrap().to_owned()).into();
+    assert_eq!(states, ["processed", "rejected", "not_processed", "unknown", "resolved"]);
+    assert_eq!(office.show("unauthorised-2")["state"], "not_processed");
+}
+
+#[test]
+fn a_purge_leaves_what_is_young_and_says_what_it_means() {
+    let office = Office::of_every_state();
+    for bad in ["23h", "0s", "30", "soon", ""] {
+        let error = office.journal_command(&["purge", "--older-than", bad]).failed(2, "invalid");
+        assert!(error["message"].as_str().unwrap().contains("--older-than"), "{error}");
+    }
+    let purged = office.journal_command(&["purge", "--older-than", "30d"]).json();
+    assert_eq!(purged["purged"], 0);
+    assert!(purged["warning"].as_str().unwrap().contains("new again"), "{purged}");
+    let text = office.journal_command(&["purge", "--older-than", "24h", "--output", "text"]);
+    assert!(text.stdout.starts_with("purged 0 intents"), "{text:?}");
+    assert!(text.stderr.contains("new again"), "{text:?}");
+    assert_eq!(keys(&office.list(&[])), STATES);
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let office = Office::of_every_state();
+    for arguments in [&["list"][..], &["list", "--output", "text"], &["show", "paid"], &["export"]] {
+        let run = office.run(["journal"]).arguments(arguments.iter().copied());
+        let ended = run.stdout(broken_pipe()).end_unheard();
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.stderr.contains("could not be written to stdout"), "{ended:?}");
+    }
+}
+
+#[test]
+fn what_a_terminal_could_obey_is_written_out() {
+    let office = Office::open();
+    let request = TOKEN_PAYMENT.replace('}', ",\"ReferenceNo\":\"\\u001b[2J\\u202epaid\"}");
+    office.charging("k", &request).end().processed();
+    for arguments in [
+        &["list"][..],
+        &["list", "--output", "text"],
+        &["show", "k", "--output", "text"],
+        &["export", "--format", "csv"],
+    ] {
+        let ended = office.journal_command(arguments);
+        assert!(!ended.stdout.contains(['\u{1b}', '\u{202e}']), "{ended:?}");
+        assert!(ended.stdout.contains("paid"), "{ended:?}");
+    }
+}

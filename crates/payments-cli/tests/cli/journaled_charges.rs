@@ -1,0 +1,389 @@
+//! `--journal PLACE --key KEY` on what moves money: each key is sent at most once, whatever happens.
+
+use std::fs;
+use std::path::PathBuf;
+
+use payments_core::OperationName;
+use payments_fake::{Fault, Gate, block_on};
+use payments_model::Amount;
+use payments_sandbox::{BlockingSandbox, Sandbox};
+use serde_json::Value;
+
+use crate::support::{CARD_PAYMENT, Ended, KEY, Run, TOKEN_PAYMENT, ach_payment, payments, payments_at};
+
+/// A sandbox, and a folder in which a journal can be made.
+pub(crate) struct Office {
+    pub(crate) sandbox: BlockingSandbox,
+    folder: tempfile::TempDir,
+}
+
+impl Office {
+    pub(crate) fn open() -> Self {
+        let sandbox = Sandbox::builder().api_key(KEY).start_blocking().expect("a loopback port is free");
+        Self { sandbox, folder: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.folder.path().join("billing.db")
+    }
+
+    /// The command at the sandbox, with this journal in its environment.
+    pub(crate) fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Run {
+        let journal = self.journal();
+        payments_at(self.sandbox.base_url(), arguments)
+            .env("PAYMENTS_JOURNAL", journal.to_str().expect("a plain path"))
+            .env("USER", "ada")
+    }
+
+    pub(crate) fn charge(&self, key: &str) -> Ended {
+        self.charging(key, TOKEN_PAYMENT).end()
+    }
+
+    pub(crate) fn charging(&self, key: &str, request: &str) -> Run {
+        self.run(["token-transaction", "create", "--file", "-", "--key", key]).stdin(request)
+    }
+
+    /// What the journal says of this key.
+    pub(crate) fn show(&self, key: &str) -> Value {
+        let ended = self.run(["journal", "show", key]).end();
+        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+        ended.json()
+    }
+
+    /// A charge whose answer is lost after the commit.
+    pub(crate) fn lose_the_answer(&self, key: &str) {
+        self.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+        let ended = self.charge(key);
+        assert_eq!(ended.code, Some(5), "{ended:?}");
+    }
+
+    pub(crate) fn requests(&self) -> usize {
+        self.sandbox.gateway().requests().len()
+    }
+
+    fn held(&self) -> Gate {
+        self.sandbox.gateway().gate_after_commit(OperationName::TokenTransaction)
+    }
+}
+
+#[test]
+fn a_key_is_charged_once_however_often_it_is_given() {
+    let office = Office::open();
+    let first = office.charge("invoice-17");
+    let id = first.processed()["TransactionId"].clone();
+    let document = first.json();
+    assert_eq!((&document["key"], document.get("recorded")), (&"invoice-17".into(), None), "{document}");
+    for _ in 0..2 {
+        let again = office.charge("invoice-17");
+        assert_eq!(
+            (again.code, again.stdout, &*again.stderr),
+            (
+                Some(0),
+                format!(
+                    "{{\"outcome\":\"processed\",\"http_status\":null,\"data\":{{\"TransactionId\":{id}}},\
+                     \"key\":\"invoice-17\",\"recorded\":true}}\n"
+                ),
+                ""
+            )
+        );
+    }
+    assert_eq!(office.requests(), 1);
+    let text = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]).end();
+    assert!(text.stdout.starts_with("PROCESSED EARLIER, nothing was sent now\n"), "{text:?}");
+    assert!(text.stdout.contains("invoice-17"), "{text:?}");
+}
+
+#[test]
+fn every_operation_that_moves_money_can_have_a_key() {
+    let office = Office::open();
+    let ach = ach_payment();
+    for (key, arguments, stdin) in [
+        ("card", &["transaction", "create", "--file", "-"][..], CARD_PAYMENT),
+        ("account", &["transaction", "create", "--file", "-"], &*ach),
+    ] {
+        let run =
+            || office.run(arguments.iter().copied()).arguments(["--key", key]).stdin(stdin).end().json();
+        let (first, again) = (run(), run());
+        assert_eq!(first["data"]["TransactionId"], again["data"]["TransactionId"], "{first} {again}");
+        assert_eq!((first.get("recorded"), &again["recorded"]), (None, &Value::from(true)));
+    }
+    let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
+    let authorised =
+        office.run(["transaction", "create", "--file", "-", "--key", "auth"]).stdin(authorisation).end();
+    let id = authorised.processed()["TransactionId"].as_str().unwrap().to_owned();
+    let void = || office.run(["void", &id, "--key", "void-1"]).end().json();
+    let (first, again) = (void(), void());
+    assert_eq!(first["data"], again["data"], "{first} {again}");
+    assert_eq!(again["recorded"], true);
+    assert_eq!(office.requests(), 4);
+    assert_eq!(office.show("card")["card_ending"], "0005");
+    assert_eq!(office.show("account")["subject"], "account");
+    assert_eq!(office.show("void-1")["voids"], *id);
+
+    let folder = fs::read_dir(office.journal().parent().unwrap()).unwrap();
+    for entry in folder.map(|entry| entry.unwrap()).filter(|entry| entry.file_type().unwrap().is_file()) {
+        let bytes = fs::read(entry.path()).unwrap();
+        for secret in ["378282246310005", "7391", "1233", "000123456789", KEY] {
+            let has_it = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!has_it, "{secret} in {}", entry.path().display());
+        }
+    }
+}
+
+#[test]
+fn a_key_that_stands_for_another_request_is_refused_and_nothing_sent() {
+    let office = Office::open();
+    office.charge("invoice-17").processed();
+    for other in
+        [TOKEN_PAYMENT.replace("45.00", "45.01"), TOKEN_PAYMENT.replace("tok_approved", "tok_declined")]
+    {
+        let ended = office.charging("invoice-17", &other).end();
+        let error = ended.failed(2, "invalid");
+        assert_eq!(error["kind"], "key_reused");
+        assert!(error["message"].as_str().unwrap().contains("nothing was sent"), "{error}");
+        assert_eq!(ended.json()["key"], "invoice-17");
+    }
+    assert_eq!(office.requests(), 1);
+    office.sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(45_00));
+}
+
+#[test]
+fn a_key_and_a_journal_belong_together() {
+    let office = Office::open();
+    let journal = office.journal();
+    let journal = journal.to_str().unwrap();
+    let create = ["token-transaction", "create", "--file", "-"];
+    let at_the_sandbox = || payments_at(office.sandbox.base_url(), create).stdin(TOKEN_PAYMENT);
+    for (run, advice) in [
+        (at_the_sandbox().arguments(["--key", "invoice-17"]), "give --journal PLACE or set PAYMENTS_JOURNAL"),
+        (at_the_sandbox().arguments(["--journal", journal]), "--journal needs --key"),
+        (at_the_sandbox().env("PAYMENTS_JOURNAL", journal), "unset the variable"),
+        (
+            at_the_sandbox().arguments(["--journal", "mysql://db", "--key", "k"]),
+            "neither a path nor an address that begins with postgres://",
+        ),
+        (at_the_sandbox().arguments(["--journal", journal, "--key", "invoice 17"]), "--key"),
+        (at_the_sandbox().arguments(["--journal", "", "--key", "k"]), "--journal"),
+    ] {
+        let error = run.end().failed(2, "invalid");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(advice) && message.contains("nothing was sent"), "{advice}: {message}");
+    }
+    assert_eq!(office.requests(), 0);
+    assert!(!office.journal().exists(), "what is refused makes no journal");
+
+    // The option goes before the variable, and an empty variable is none.
+    at_the_sandbox().env("PAYMENTS_JOURNAL", "").end().processed();
+    let ended = office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", "/nowhere/at/all");
+    ended.arguments(["--journal", journal]).end().processed();
+    assert_eq!(office.show("invoice-17")["state"], "processed");
+}
+
+#[test]
+fn a_rehearsal_makes_no_journal() {
+    let office = Office::open();
+    let ended = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--dry-run"]).end();
+    assert_eq!(ended.json()["outcome"], "dry_run");
+    assert!(!office.journal().exists());
+    // Nor does a request that is refused.
+    office.charging("invoice-17", "{}").end().failed(2, "invalid");
+    assert!(!office.journal().exists());
+}
+
+#[test]
+fn an_unknown_outcome_stays_unknown_and_is_not_sent_again() {
+    let office = Office::open();
+    office.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+    let request = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 17"}"#);
+    let first = office.charging("invoice-17", &request).end();
+    let error = first.failed(5, "unknown");
+    assert!(error["sent_at"].is_string(), "{error}");
+    assert_eq!((&first.json()["key"], first.json().get("recorded")), (&"invoice-17".into(), None));
+
+    let again = office.charging("invoice-17", &request).end();
+    let error = again.failed(5, "unknown");
+    assert_eq!(again.json()["recorded"], true);
+    let shown = office.show("invoice-17");
+    assert_eq!(error["kind"], shown["kind"]);
+    for (member, value) in [("amount", "45.00"), ("reference", "\"invoice 17\"")] {
+        assert!(again.stdout.contains(&format!("\"{member}\":{value}")), "{}", again.stdout);
+    }
+    assert_eq!(error["sent_at"], shown["begun_at"], "the time to look for is that of the first call");
+    let text = office.charging("invoice-17", &request).arguments(["--output", "text"]).end();
+    for part in ["OUTCOME UNKNOWN, do not pay it another way", "then resolve the key", "invoice-17"] {
+        assert!(text.stderr.contains(part), "{part}: {}", text.stderr);
+    }
+    assert_eq!(office.requests(), 1);
+}
+
+#[test]
+fn a_rejection_is_repeated_with_its_exit_code_and_reopened_only_by_a_person() {
+    let office = Office::open();
+    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
+    let codes = [0, 1].map(|_| office.charging("invoice-17", &declined).end());
+    for ended in &codes {
+        ended.failed(4, "rejected");
+    }
+    assert_eq!(codes[1].json()["recorded"], true);
+
+    let wrong_key =
+        || office.charging("invoice-18", TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong_key").end();
+    for _ in 0..2 {
+        let error = wrong_key().failed(6, "rejected");
+        assert_eq!(error["http_status"], 401, "{error}");
+    }
+    // The right key does not help: the answer was no.
+    office.charge("invoice-18").failed(6, "rejected");
+    let text = office.charging("invoice-18", TOKEN_PAYMENT).arguments(["--output", "text"]).end();
+    assert!(text.stderr.contains("payments journal retry --status 401"), "{}", text.stderr);
+
+    let retried = office.run(["journal", "retry", "--status", "401,403"]).end();
+    assert_eq!((retried.code, &*retried.stdout), (Some(0), "{\"reopened\":{\"count\":1,\"sum\":45.00}}\n"));
+    assert_eq!(office.show("invoice-18")["state"], "not_processed");
+    office.charge("invoice-18").processed();
+    office.charging("invoice-17", &declined).end().failed(4, "rejected");
+    assert_eq!(office.show("invoice-18")["attempts"], 2);
+}
+
+#[test]
+fn what_was_not_processed_is_sent_under_the_same_key() {
+    let office = Office::open();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nowhere = format!("http://{closed}/api/v1/public");
+    let run = || office.charging("invoice-17", TOKEN_PAYMENT);
+    run().env("PAYMENTS_BASE_URL", &nowhere).end().failed(3, "not_processed");
+    assert_eq!(office.show("invoice-17")["state"], "not_processed");
+    run().end().processed();
+}
+
+#[test]
+fn a_journal_that_cannot_be_made_sends_nothing() {
+    let office = Office::open();
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "no folder").unwrap();
+    fs::write(folder.path().join("other"), "no database ".repeat(500)).unwrap();
+    for name in ["file/billing.db", "other", "."] {
+        let place = folder.path().join(name);
+        let run =
+            office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", place.to_str().unwrap());
+        let ended = run.end();
+        assert!(matches!(ended.code, Some(2 | 3)), "{ended:?}");
+        assert_eq!(ended.json()["error"]["kind"], "journal", "{ended:?}");
+    }
+    assert_eq!(office.requests(), 0);
+    assert_eq!(fs::read_to_string(folder.path().join("other")).unwrap(), "no database ".repeat(500));
+}
+
+#[test]
+fn a_password_in_the_address_of_a_journal_is_never_shown() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let office = Office::open();
+    for url in [
+        format!("postgres://ada:hunter2@{closed}/books"),
+        format!("postgresql://ada@{closed}/books?password=hunter2"),
+        "postgres://ada:hunter2".to_owned(),
+        "postgres://ada:hunter2@/books?sslmode=nonsense".to_owned(),
+    ] {
+        for shape in ["json", "text"] {
+            let run = office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &url);
+            let ended = run.arguments(["--verbose", "--output", shape]).end();
+            assert!(matches!(ended.code, Some(2 | 3)), "{ended:?}");
+            assert!(!format!("{ended:?}").contains("hunter2"), "{ended:?}");
+        }
+        let ended = payments(["journal", "list", "--journal", &url]).end();
+        assert!(matches!(ended.code, Some(2 | 3)) && !format!("{ended:?}").contains("hunter2"), "{ended:?}");
+    }
+    assert_eq!(office.requests(), 0);
+}
+
+#[test]
+fn verbose_names_the_journal() {
+    let office = Office::open();
+    let ended = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--verbose"]).end();
+    let journal = format!("payments: journal {} (PAYMENTS_JOURNAL)", office.journal().display());
+    assert!(ended.stderr.contains(&journal), "{}", ended.stderr);
+}
+
+#[test]
+fn one_key_in_two_processes_is_in_progress_for_the_second() {
+    let office = Office::open();
+    let gate = office.held();
+    let first = office.charging("invoice-17", TOKEN_PAYMENT).stdout(std::process::Stdio::piped()).spawn();
+    block_on(gate.arrived());
+    let second = office.charge("invoice-17");
+    let error = second.failed(5, "unknown");
+    assert_eq!((&error["kind"], office.requests()), (&"in_progress".into(), 1), "{error}");
+    assert_eq!(office.show("invoice-17")["state"], "sending");
+    let resolving =
+        office.run(["journal", "resolve", "invoice-17", "--not-processed", "--note", "gone"]).end();
+    assert_eq!(resolving.failed(2, "invalid")["kind"], "not_unknown");
+    gate.release();
+    first.end().processed();
+    assert_eq!(office.charge("invoice-17").json()["recorded"], true);
+    assert_eq!(office.requests(), 1);
+}
+
+#[cfg(unix)]
+mod interrupted {
+    use std::process::Stdio;
+
+    use super::*;
+
+    #[test]
+    fn one_signal_waits_for_the_answer_and_records_it() {
+        for signal in ["INT", "TERM"] {
+            let office = Office::open();
+            let gate = office.held();
+            let running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
+            block_on(gate.arrived());
+            running.signal(signal);
+            // What is heard before the answer: the line on stderr, which this waits for.
+            let mut running = running;
+            assert!(running.first_error_line().starts_with(&format!("SIG{signal}: waiting for the answer")));
+            gate.release();
+            let ended = running.end();
+            assert_eq!((ended.code, &ended.json()["outcome"]), (Some(0), &"processed".into()), "{ended:?}");
+            assert_eq!(office.show("invoice-17")["state"], "processed");
+        }
+    }
+
+    #[test]
+    fn two_signals_end_at_once_and_the_key_stays_listed() {
+        let office = Office::open();
+        let gate = office.held();
+        let mut running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
+        block_on(gate.arrived());
+        running.signal("INT");
+        running.first_error_line();
+        running.signal("INT");
+        let ended = running.end();
+        let error = ended.failed(5, "unknown");
+        assert_eq!((&error["kind"], &ended.json()["key"]), (&"interrupted".into(), &"invoice-17".into()));
+        assert!(error["sent_at"].is_string(), "{error}");
+        drop(gate);
+        let shown = office.show("invoice-17");
+        assert_eq!((&shown["state"], &shown["kind"]), (&"unknown".into(), &"crash".into()));
+        office.charge("invoice-17").failed(5, "unknown");
+        assert_eq!(office.requests(), 1);
+    }
+
+    #[test]
+    fn a_killed_call_leaves_an_unknown_key() {
+        let office = Office::open();
+        let gate = office.held();
+        let running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
+        block_on(gate.arrived());
+        running.signal("KILL");
+        running.end();
+        drop(gate);
+        let ended = office.run(["journal", "list", "--unresolved"]).end();
+        let list: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(
+            (&list[0]["key"], &list[0]["state"], &list[0]["kind"]),
+            (&"invoice-17".into(), &"unknown".into(), &"crash".into()),
+            "{ended:?}"
+        );
+        office.charge("invoice-17").failed(5, "unknown");
+        assert_eq!(office.requests(), 1);
+    }
+}
