@@ -1,6 +1,8 @@
 use std::env;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -16,6 +18,8 @@ use crate::template::{ServerUser, copy_to};
 #[derive(Debug)]
 pub struct Server {
     folder: PathBuf,
+    user: ServerUser,
+    port: u16,
     shell: Child,
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -69,17 +73,30 @@ impl Server {
     /// If the temporary folder's name is no text.
     pub fn url(&self) -> String {
         let folder = self.folder.to_str().expect("the temporary folder's name is a text");
-        format!("postgres://postgres@{}/postgres", folder.replace('/', "%2F"))
+        format!("postgres://postgres@{}:{}/postgres", folder.replace('/', "%2F"), self.port)
     }
 
     /// Where its socket is.
     pub fn socket(&self) -> PathBuf {
-        self.folder.join(".s.PGSQL.5432")
+        self.folder.join(format!(".s.PGSQL.{}", self.port))
     }
 
-    /// Where its data are: `pg_hba.conf` and `postgresql.conf` count from the next start.
-    pub fn data(&self) -> PathBuf {
-        self.folder.join("data")
+    /// The port of its socket's name, and of 127.0.0.1 once its `listen_addresses` say so.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Writes a file into its folder of data, which only the server may read. Most count from the next start.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be written.
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.folder.join("data").join(name);
+        let written = fs::write(&path, text)
+            .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o600)))
+            .and_then(|()| self.user.own(&path));
+        written.expect("the folder of data can be written");
     }
 
     /// Stops it and waits until it is gone.
@@ -108,10 +125,11 @@ impl Server {
         // The shell removes it, which outlives this process.
         let folder = tempfile::Builder::new().prefix("postgres-").tempdir().map(TempDir::keep)?;
         let user = ServerUser::of_this_process(&folder)?;
+        // Free at this moment, and only taken by a server that is told to listen there.
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let configuration = configuration(&folder, port, settings);
         let prepared = copy_to(&folder.join("data"), binaries, user)
-            .and_then(|()| {
-                fs::write(folder.join("data/postgresql.auto.conf"), configuration(&folder, settings))
-            })
+            .and_then(|()| fs::write(folder.join("data/postgresql.auto.conf"), configuration))
             .and_then(|()| user.own(&folder));
         if let Err(error) = prepared {
             let _ = fs::remove_dir_all(&folder);
@@ -130,7 +148,7 @@ impl Server {
         let mut shell = user.run(&mut command).spawn()?;
         let orders = shell.stdin.take();
         let answers = BufReader::new(shell.stdout.take().expect("it is piped"));
-        let mut this = Self { folder, shell, orders, answers };
+        let mut this = Self { folder, user, port, shell, orders, answers };
         this.order("START")?;
         this.wait_until_ready()?;
         Ok(this)
@@ -150,7 +168,7 @@ impl Server {
         let began = Instant::now();
         while began.elapsed() < LONGEST_START {
             let status = fs::read_to_string(self.folder.join("data/postmaster.pid")).unwrap_or_default();
-            if status.lines().nth(7).is_some_and(|line| line.trim() == "ready") {
+            if status.lines().nth(7).is_some_and(|line| ["ready", "standby"].contains(&line.trim())) {
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(5));
@@ -167,10 +185,11 @@ impl Drop for Server {
     }
 }
 
-fn configuration(folder: &Path, settings: Settings<'_>) -> String {
-    let folder = folder.display().to_string();
-    let own = [
+fn configuration(folder: &Path, port: u16, settings: Settings<'_>) -> String {
+    let (folder, port) = (folder.display().to_string(), port.to_string());
+    let own: [(&str, &str); 7] = [
         ("listen_addresses", ""),
+        ("port", &port),
         ("unix_socket_directories", &folder),
         ("shared_buffers", "16MB"),
         ("max_wal_size", "64MB"),

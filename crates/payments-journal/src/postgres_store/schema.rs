@@ -78,14 +78,21 @@ const VERSION: i32 = MIGRATIONS.len() as i32;
 /// Any number; this one is "payments" as text.
 const LOCK: i64 = 0x7061_796d_656e_7473;
 
-const HAS_VERSION: &str = "SELECT to_regclass('payments_journal.version') IS NOT NULL";
+// Asked of the catalogue's tables: `to_regclass` and its like may answer out of what this connection knew before it waited
+// for the lock.
+const HAS_VERSION: &str = "
+    SELECT EXISTS (
+        SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        WHERE nspname = 'payments_journal' AND relname = 'version'
+    )";
 const READ_VERSION: &str = "SELECT version FROM payments_journal.version";
-const HAS_NO_SCHEMA: &str = "SELECT to_regnamespace('payments_journal') IS NULL";
+const HAS_NO_SCHEMA: &str = "SELECT NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'payments_journal')";
 const CREATE_VERSION: &str = "
     CREATE TABLE payments_journal.version (version integer NOT NULL);
     INSERT INTO payments_journal.version VALUES (0)";
-const PERSISTENCE: &str =
-    "SELECT relpersistence = 'p' FROM pg_class WHERE oid = to_regclass('payments_journal.intents')";
+const PERSISTENCE: &str = "
+    SELECT relpersistence = 'p' FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = 'payments_journal' AND relname = 'intents'";
 
 /// What brings a version to the next. Only added to, never changed.
 ///

@@ -1,5 +1,21 @@
-use payments_journal::PostgresStore;
+//! What is PostgreSQL's alone. Every server here is a real one of the test's own.
+
+mod lost_replies;
+mod outages;
+mod privileges;
+mod proxy;
+mod purges;
+mod refusals;
+mod tls;
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+use payments_fake::FakeGateway;
+use payments_journal::{IntentKey, Journal, JournaledClient, PostgresStore, StoreError};
 use payments_postgres_for_tests::Server;
+use tokio_postgres::{Client, NoTls};
 
 use crate::contract::{self, Place};
 
@@ -19,3 +35,46 @@ async fn place() -> Option<InPostgres> {
 }
 
 contract::tests!(if place);
+
+const TEN_FIFTY: Amount = Amount::from_cents(10_50);
+
+fn payment() -> TokenTransaction {
+    TokenTransaction::builder("tok_approved", TEN_FIFTY, ConvenienceFee::Inactive).build().unwrap()
+}
+
+fn key() -> IntentKey {
+    contract::key("invoice-17")
+}
+
+async fn client(gateway: &FakeGateway, url: &str) -> JournaledClient {
+    let store = PostgresStore::connect(url).await.unwrap();
+    JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap())
+}
+
+/// What the store has to say to a database that it should not open.
+async fn refusal(url: &str) -> StoreError {
+    PostgresStore::connect(url).await.expect_err("it was opened")
+}
+
+/// A connection of the test's own.
+async fn administrator(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn sql(url: &str, statements: &str) {
+    let administrator = administrator(url).await;
+    for statement in statements.split(';').filter(|statement| !statement.trim().is_empty()) {
+        administrator.batch_execute(statement).await.unwrap();
+    }
+}
+
+/// Asks until it is so.
+async fn until<F: Future<Output = bool>>(what: &str, mut is_so: impl FnMut() -> F) {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < Duration::from_mins(1), "never: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

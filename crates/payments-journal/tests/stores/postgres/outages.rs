@@ -1,0 +1,100 @@
+use payments_core::{OperationName, Outcome};
+use payments_fake::FakeGateway;
+use payments_journal::{Failure, IntentState, Journal, PostgresStore, StateName};
+use payments_postgres_for_tests::{Server, Shutdown};
+
+use super::proxy::Proxy;
+use super::{TEN_FIFTY, client, key, payment, until};
+use crate::contract;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_cut_off_counts_as_dead_and_still_says_how_it_ended() {
+    let Some(server) = Server::start() else { return };
+    let (gateway, proxy) = (FakeGateway::new(), Proxy::before(&server).await);
+    let cut_off = client(&gateway, &proxy.url()).await;
+    let gate = gateway.gate_after_commit(OperationName::TokenTransaction);
+    let calling = tokio::spawn({
+        let cut_off = cut_off.clone();
+        async move { cut_off.process_token(&key(), &payment()).await }
+    });
+    gate.arrived().await;
+
+    proxy.go_down();
+    let journal = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
+    until("it counts as dead", async || {
+        journal.give_up_the_dead().await.unwrap();
+        journal.find(&key()).await.unwrap().unwrap().state.name() == StateName::Unknown
+    })
+    .await;
+    let given_up = journal.find(&key()).await.unwrap().unwrap();
+    assert_eq!(given_up.state, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
+    let another = client(&gateway, &server.url()).await;
+    let error = another.process_token(&key(), &payment()).await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown, "nobody sends it again");
+
+    gate.release();
+    proxy.come_up();
+    let charged = calling.await.unwrap().unwrap();
+    assert!(charged.not_recorded.is_none(), "{charged:?}");
+    let intent = journal.find(&key()).await.unwrap().unwrap();
+    assert_eq!(intent.state, IntentState::Processed { transaction_id: charged.transaction_id });
+    gateway.ledger().assert_charged_once(TEN_FIFTY);
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let is_live = async || payments_journal::IntentStore::is_live(&store, &intent.owner).await.unwrap();
+    until("it counts as live again", is_live).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_crashes_and_comes_back_costs_no_key() {
+    let Some(mut server) = Server::start() else { return };
+    let gateway = FakeGateway::new();
+    let client = client(&gateway, &server.url()).await;
+    let gate = gateway.gate_after_commit(OperationName::TokenTransaction);
+    let in_flight = tokio::spawn({
+        let client = client.clone();
+        async move { client.process_token(&key(), &payment()).await }
+    });
+    gate.arrived().await;
+
+    server.stop(Shutdown::Immediate);
+    gate.release();
+    let another = contract::key("invoice-18");
+    let error = client.process_token(&another, &payment()).await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::NotProcessed);
+    assert_eq!(gateway.ledger().charged().count(), 1, "without a row no charge");
+
+    server.start_again();
+    let charged = in_flight.await.unwrap().unwrap();
+    assert!(charged.not_recorded.is_none(), "{charged:?}");
+    client.process_token(&another, &payment()).await.unwrap();
+    let listed = client.journal().list(StateName::ALL, None, 10).await.unwrap().intents;
+    assert!(listed.iter().all(|intent| intent.state.name() == StateName::Processed), "{listed:?}");
+    assert_eq!((listed.len(), gateway.ledger().charged().count()), (2, 2));
+}
+
+/// Its sign of life is a connection of its own, which a restart breaks like any other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_owner_lives_on_after_a_restart() {
+    let Some(mut server) = Server::start() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    server.stop(Shutdown::Fast);
+    server.start_again();
+    let another = PostgresStore::connect(&server.url()).await.unwrap();
+    let owner = payments_journal::IntentStore::owner(&store);
+    until("it counts as live again", async || {
+        payments_journal::IntentStore::is_live(&another, owner).await.unwrap()
+    })
+    .await;
+    drop(store);
+}
+
+/// What else could be lost is the whole program, for as long as it takes to time out.
+#[test]
+fn a_store_ends_without_its_server_and_without_its_runtime() {
+    let Some(mut server) = Server::start() else { return };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let store = runtime.block_on(PostgresStore::connect(&server.url())).unwrap();
+    server.stop(Shutdown::Immediate);
+    drop(runtime);
+    drop(store);
+}

@@ -1,0 +1,69 @@
+use payments_journal::{IntentStore as _, PostgresStore};
+use payments_postgres_for_tests::{Server, Shutdown};
+use tokio::task::JoinSet;
+
+use super::{InPostgres, refusal, sql};
+use crate::contract;
+
+const RIGHTS_OF_A_USER: &str = "
+    CREATE ROLE billing LOGIN PASSWORD 's3cret';
+    GRANT USAGE ON SCHEMA payments_journal TO billing;
+    GRANT SELECT ON payments_journal.version TO billing;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON payments_journal.intents TO billing";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn once_the_tables_are_there_reading_and_writing_them_is_enough() {
+    let Some(server) = Server::start() else { return };
+    PostgresStore::connect(&server.url()).await.unwrap();
+    sql(&server.url(), RIGHTS_OF_A_USER).await;
+    let url = server.url().replace("postgres@", "billing:s3cret@");
+    let store = PostgresStore::connect(&url).await.unwrap();
+    let (change, _) = contract::begin("k", &store, 1);
+    store.apply(change).await.unwrap();
+    let another = PostgresStore::connect(&url).await.unwrap();
+    assert!(another.is_live(store.owner()).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_password_is_refused_and_no_password_is_shown() {
+    let Some(mut server) = Server::start() else { return };
+    PostgresStore::connect(&server.url()).await.unwrap();
+    sql(&server.url(), RIGHTS_OF_A_USER).await;
+    server.stop(Shutdown::Fast);
+    server.write("pg_hba.conf", "local all postgres trust\nlocal all all scram-sha-256\n");
+    server.start_again();
+
+    let store = PostgresStore::connect(&server.url().replace("postgres@", "billing:s3cret@")).await.unwrap();
+    assert!(!format!("{store:?}").contains("s3cret"));
+    let error = refusal(&server.url().replace("postgres@", "billing:wr0ng@")).await;
+    assert!(error.is_refused(), "{error:#}");
+    assert!(!format!("{error:#} {error:?}").contains("wr0ng"), "{error:#} {error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_may_make_the_tables_at_once() {
+    let Some(server) = Server::start() else { return };
+    let mut opening = JoinSet::new();
+    for _ in 0..16 {
+        let url = server.url();
+        opening.spawn(async move { PostgresStore::connect(&url).await.unwrap() });
+    }
+    let stores = opening.join_all().await;
+    let (change, _) = contract::begin("k", &stores[0], 1);
+    stores[0].apply(change).await.unwrap();
+    assert!(stores[15].find(&contract::key("k")).await.unwrap().is_some());
+}
+
+/// What the server's administrator has set for everybody is not what a journal needs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_settings_of_the_database_change_nothing() {
+    let Some(server) = Server::start() else { return };
+    sql(
+        &server.url(),
+        "ALTER DATABASE postgres SET synchronous_commit = off;
+         ALTER DATABASE postgres SET default_transaction_isolation = 'serializable';
+         ALTER DATABASE postgres SET search_path = nowhere",
+    )
+    .await;
+    contract::of_many_who_begin_one_key_one_wins(InPostgres(server)).await;
+}

@@ -1,0 +1,89 @@
+use payments_journal::PostgresStore;
+use payments_postgres_for_tests::{Server, Shutdown};
+
+use super::{administrator, refusal, sql};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_does_not_keep_what_it_says_is_refused() {
+    let Some(server) = Server::start() else { return };
+    PostgresStore::connect(&server.url()).await.unwrap();
+    for setting in ["fsync", "full_page_writes"] {
+        let switch = async |to: &str| {
+            sql(&server.url(), &format!("ALTER SYSTEM SET {setting} = {to}; SELECT pg_reload_conf()")).await;
+            super::until("the server has read its settings", async || {
+                let row = administrator(&server.url()).await.query_one(&format!("SHOW {setting}"), &[]).await;
+                row.unwrap().get::<_, &str>(0) == to
+            })
+            .await;
+        };
+        switch("off").await;
+        let error = refusal(&server.url()).await;
+        assert!(error.is_refused() && error.to_string().contains(&format!("{setting} off")), "{error:#}");
+        switch("on").await;
+        PostgresStore::connect(&server.url()).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_cannot_hold_a_journal_is_refused() {
+    let Some(server) = Server::start() else { return };
+    sql(
+        &server.url(),
+        "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0;
+         CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on;
+         CREATE ROLE stranger LOGIN",
+    )
+    .await;
+    let of_database = |name: &str| format!("{}{name}", server.url().strip_suffix("postgres").unwrap());
+    let as_role = |role: &str| server.url().replace("postgres@", &format!("{role}@"));
+    for (url, what) in [
+        (of_database("latin"), "UTF8"),
+        (as_role("reader"), "only read"),
+        (as_role("stranger"), "permission denied"),
+        (as_role("nobody_knows"), "does not exist"),
+        (of_database("no_such"), "does not exist"),
+    ] {
+        let error = refusal(&url).await;
+        assert!(error.is_refused() && format!("{error:#}").contains(what), "{error:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_that_are_not_ours_any_more_are_refused() {
+    let Some(server) = Server::start() else { return };
+    PostgresStore::connect(&server.url()).await.unwrap();
+
+    sql(&server.url(), "ALTER TABLE payments_journal.intents SET UNLOGGED").await;
+    let error = refusal(&server.url()).await;
+    assert!(error.is_refused() && error.to_string().contains("UNLOGGED"), "{error:#}");
+    sql(&server.url(), "ALTER TABLE payments_journal.intents SET LOGGED").await;
+
+    sql(&server.url(), "UPDATE payments_journal.version SET version = version + 1").await;
+    let error = refusal(&server.url()).await;
+    assert!(error.is_newer(), "{error:#}");
+    sql(&server.url(), "UPDATE payments_journal.version SET version = version - 1").await;
+    PostgresStore::connect(&server.url()).await.unwrap();
+
+    sql(&server.url(), "DROP TABLE payments_journal.intents").await;
+    let error = refusal(&server.url()).await;
+    assert!(error.is_damaged(), "{error:#}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_standby_is_refused() {
+    let Some(mut server) = Server::start() else { return };
+    PostgresStore::connect(&server.url()).await.unwrap();
+    server.stop(Shutdown::Fast);
+    server.write("standby.signal", "");
+    server.start_again();
+    let error = refusal(&server.url()).await;
+    assert!(error.is_refused() && error.to_string().contains("standby"), "{error:#}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_unavailable() {
+    let Some(mut server) = Server::start() else { return };
+    server.stop(Shutdown::Fast);
+    let error = refusal(&server.url()).await;
+    assert!(error.is_unavailable(), "{error:#}");
+}
