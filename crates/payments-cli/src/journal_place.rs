@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::{self, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use payments_journal::{Journal, PostgresStore, SqliteStore, StoreError};
 use tokio::task::spawn_blocking;
@@ -48,50 +48,45 @@ impl JournalPlace {
     /// Opens the journal, and makes it if it is not there.
     pub(crate) async fn open(&self) -> Result<Journal, Failure> {
         let opened = match &self.kind {
-            Kind::File(path) => {
-                let path = path.clone();
-                match spawn_blocking(move || SqliteStore::open(path)).await {
-                    Ok(Ok(store)) => Journal::open(store).await,
-                    Ok(Err(error)) => Err(error),
-                    Err(_) => {
-                        return Err(Failure::not_processed("internal", "internal error; nothing was sent"));
-                    }
-                }
-            }
+            Kind::File(path) => open_file(path.clone()).await,
             Kind::Database(url) => match PostgresStore::connect(url).await {
                 Ok(store) => Journal::open(store).await,
                 Err(error) => Err(error),
             },
         };
-        opened.map_err(|error| {
-            let failure = store_failure(&error);
-            match &self.source {
-                Source::Variable(name) => failure.hint(format!("the journal is the one of {name}: {self}")),
-                _ => failure,
-            }
-        })
+        opened.map_err(|error| self.failure(&error))
     }
 
     /// Opens the journal if it is there: what only reads must not make one.
     pub(crate) async fn open_what_is_there(&self) -> Result<Journal, Failure> {
-        if self.is_missing() {
+        self.open_if_there().await?.ok_or_else(|| {
             let from = &self.source;
-            return Err(Failure::invalid(
+            Failure::invalid(
                 "no_journal",
                 format!("there is no journal at {self}, which {from} names; nothing was changed"),
-            ));
-        }
-        self.open().await
+            )
+        })
     }
 
-    /// Whether there certainly is none. Of a database that is not asked before it is opened.
-    pub(crate) fn is_missing(&self) -> bool {
-        match &self.kind {
-            // A link that leads nowhere is there, and is refused when it is opened.
-            Kind::File(path) => path.symlink_metadata().is_err_and(|error| {
-                matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
-            }),
-            Kind::Database(_) => false,
+    /// The same, or none.
+    pub(crate) async fn open_if_there(&self) -> Result<Option<Journal>, Failure> {
+        let opened = match &self.kind {
+            Kind::File(path) if is_nothing(path) => return Ok(None),
+            Kind::File(path) => open_file(path.clone()).await,
+            Kind::Database(url) => match PostgresStore::connect_to_existing(url).await {
+                Ok(Some(store)) => Journal::open(store).await,
+                Ok(None) => return Ok(None),
+                Err(error) => Err(error),
+            },
+        };
+        opened.map(Some).map_err(|error| self.failure(&error))
+    }
+
+    fn failure(&self, error: &StoreError) -> Failure {
+        let failure = store_failure(error);
+        match &self.source {
+            Source::Variable(name) => failure.hint(format!("the journal is the one of {name}: {self}")),
+            _ => failure,
         }
     }
 
@@ -125,6 +120,21 @@ impl JournalPlace {
         };
         Ok(Some(Self { kind, source }))
     }
+}
+
+/// On a thread of its own, because another process may have the file for seconds.
+async fn open_file(path: PathBuf) -> Result<Journal, StoreError> {
+    let opening = spawn_blocking(move || SqliteStore::open(path)).await;
+    let store =
+        opening.map_err(|_| StoreError::unavailable("opening the journal failed by an internal error"))??;
+    Journal::open(store).await
+}
+
+/// A link that leads nowhere is something, and is refused when it is opened.
+fn is_nothing(path: &Path) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+
+    path.symlink_metadata().is_err_and(|error| matches!(error.kind(), NotFound | NotADirectory))
 }
 
 /// Why the journal could not do what it was asked, where nothing was sent because of it.

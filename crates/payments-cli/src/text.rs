@@ -34,14 +34,16 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
     if let Some(note) = note {
         writeln!(text, "  {}", style.paint(Tone::Faint, note)).expect("a String takes every write");
     }
+    let key = processed.note.as_ref().and_then(|note| note.key.as_ref());
+    let key = key.map(|key| ("key", key.as_str().to_owned()));
     match serde_json::from_str::<Members>(processed.data.get()) {
         Ok(Members(members)) => {
-            write_rows(&mut text, members.iter().map(|(name, value)| (&**name, readable(value))));
+            let rows = members.iter().map(|(name, value)| (&**name, readable(value)));
+            write_rows(&mut text, rows.chain(key));
         }
-        Err(_) => write_rows(&mut text, [("data", processed.data.get().to_owned())]),
-    }
-    if let Some(key) = processed.note.as_ref().and_then(|note| note.key.as_ref()) {
-        write_rows(&mut text, [("key", key.as_str().to_owned())]);
+        Err(_) => {
+            write_rows(&mut text, [("data", processed.data.get().to_owned())].into_iter().chain(key));
+        }
     }
     text
 }

@@ -100,7 +100,26 @@ impl PostgresStore {
     /// [unavailable](StoreError::is_unavailable) if the server cannot be reached within 10 seconds.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         let address = Address::parse(url)?;
-        let mut link = Link::open(&address).await?;
+        let link = Link::open(&address).await?;
+        Self::over(address, link).await
+    }
+
+    /// The same, or `None` if there are no tables, which are not made then: for whoever only looks, and must not take an
+    /// empty database for a journal without charges.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub async fn connect_to_existing(url: &str) -> Result<Option<Self>, StoreError> {
+        let address = Address::parse(url)?;
+        let link = Link::open(&address).await?;
+        if schema::is_missing(&link).await? {
+            return Ok(None);
+        }
+        Self::over(address, link).await.map(Some)
+    }
+
+    async fn over(address: Address, mut link: Link) -> Result<Self, StoreError> {
         schema::bring_up(&mut link).await?;
         let session = Session::new(link).await?;
         let owner = OwnerId::new();

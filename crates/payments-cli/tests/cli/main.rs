@@ -14,6 +14,7 @@ mod http;
 mod input;
 mod interrupts;
 mod journal;
+mod journal_postgres;
 mod journaled_charges;
 #[cfg(unix)]
 mod kills;

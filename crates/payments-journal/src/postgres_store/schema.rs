@@ -60,6 +60,11 @@ pub(super) async fn check(link: &Link) -> Result<(), StoreError> {
     }
 }
 
+/// Whether no table was ever made here.
+pub(super) async fn is_missing(link: &Link) -> Result<bool, StoreError> {
+    Ok(version(&link.client).await? == 0)
+}
+
 /// 0 where there are none.
 async fn version(client: &Client) -> Result<i32, StoreError> {
     let reading = async {

@@ -1,0 +1,48 @@
+//! The same commands over a journal in PostgreSQL, which several machines can share.
+#![cfg(unix)]
+
+use payments_core::OperationName;
+use payments_fake::Fault;
+use payments_postgres_for_tests::Server;
+use serde_json::{Value, json};
+
+use crate::journaled_charges::Office;
+use crate::support::{Ended, TOKEN_PAYMENT};
+
+/// Runs `arguments` with the database as journal.
+fn run(office: &Office, server: &Server, arguments: &[&str]) -> Ended {
+    let run = office.run(arguments.iter().copied()).env("PAYMENTS_JOURNAL", &server.url());
+    run.stdin(TOKEN_PAYMENT).end()
+}
+
+#[test]
+fn a_journal_in_postgresql_does_what_a_file_does() {
+    let Some(server) = Server::start() else { return };
+    let office = Office::open();
+    let payments = |arguments: &[&str]| run(&office, &server, arguments);
+    let charge = |key: &str| payments(&["token-transaction", "create", "--file", "-", "--key", key]);
+
+    // Twice, because what only looks must not make one.
+    for _ in 0..2 {
+        let error = payments(&["journal", "list"]).failed(2, "invalid");
+        assert_eq!(error["kind"], "no_journal", "{error}");
+    }
+
+    let id = charge("invoice-17").processed()["TransactionId"].clone();
+    let again = charge("invoice-17").json();
+    assert_eq!((&again["data"]["TransactionId"], &again["recorded"]), (&id, &json!(true)), "{again}");
+    office.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+    charge("invoice-18").failed(5, "unknown");
+    charge("invoice-18").failed(5, "unknown");
+    assert_eq!(office.requests(), 2);
+
+    let unresolved: Value =
+        serde_json::from_str(&payments(&["journal", "list", "--unresolved"]).stdout).expect("an array");
+    assert_eq!(unresolved.as_array().map(Vec::len), Some(1), "{unresolved}");
+    assert_eq!(unresolved[0]["key"], "invoice-18");
+    let note = ["journal", "resolve", "invoice-18", "--not-processed", "--note", "not in the books"];
+    assert_eq!(payments(&note).json()["resolved_as"], "not_processed");
+    charge("invoice-18").processed();
+    let exported = payments(&["journal", "export"]);
+    assert_eq!(exported.stdout.lines().count(), 2, "{exported:?}");
+}
