@@ -1,6 +1,7 @@
 //! What is PostgreSQL's alone. Every server here is a real one of the test's own.
 
 mod lost_replies;
+mod machines;
 mod outages;
 mod privileges;
 mod proxy;
