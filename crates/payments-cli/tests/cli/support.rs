@@ -89,6 +89,12 @@ impl Run {
         self
     }
 
+    #[cfg(unix)]
+    pub(crate) fn in_folder(mut self, folder: &std::path::Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
     /// Typed on the terminal, and ended with Ctrl-D.
     #[cfg(unix)]
     pub(crate) fn typed(mut self, text: &str) -> Self {

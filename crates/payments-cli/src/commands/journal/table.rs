@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use payments_journal::{Intent, IntentState, StateName, Verdict};
+use payments_journal::{Intent, IntentState, Verdict};
 
 use super::tally::Tally;
 use crate::escape::for_terminal;
@@ -15,17 +15,28 @@ pub(super) struct Table {
     /// Of the columns so far: each page is as wide as the widest before it.
     widths: [usize; COLUMNS.len()],
     has_heading: bool,
-    tallies: Vec<(StateName, Tally)>,
+    tallies: [(&'static str, Tally); SUMS.len()],
 }
 
-const COLUMNS: [&str; 6] = ["KEY", "STATE", "AMOUNT", "SENT AT", "TRANSACTION", "REFERENCE"];
+const COLUMNS: [&str; 6] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "TRANSACTION", "REFERENCE"];
+
+/// What is summed apart: the states, and of what a person has resolved whether the money moved.
+const SUMS: [&str; 7] = [
+    "sending",
+    "processed",
+    "rejected",
+    "not_processed",
+    "unknown",
+    "resolved (processed)",
+    "resolved (not processed)",
+];
 
 /// The one that is aligned at its end.
 const AMOUNT: usize = 2;
 
 impl Table {
     pub(super) fn new(style: Style) -> Self {
-        let tallies = StateName::ALL.iter().map(|state| (*state, Tally::default())).collect();
+        let tallies = SUMS.map(|name| (name, Tally::default()));
         Self { style, widths: COLUMNS.map(str::len), has_heading: false, tallies }
     }
 
@@ -33,8 +44,11 @@ impl Table {
     pub(super) fn page(&mut self, intents: &[Intent]) -> String {
         let rows: Vec<_> = intents.iter().map(|intent| (cells(intent), tone(&intent.state))).collect();
         for intent in intents {
-            let name = intent.state.name();
-            if let Some((_, tally)) = self.tallies.iter_mut().find(|(state, _)| *state == name) {
+            let name = match &intent.state {
+                resolved @ IntentState::Resolved { .. } => state(resolved),
+                other => other.name().as_str().to_owned(),
+            };
+            if let Some((_, tally)) = self.tallies.iter_mut().find(|(sum, _)| *sum == name) {
                 tally.add(intent);
             }
         }
@@ -61,9 +75,9 @@ impl Table {
             return format!("{}\n", self.style.paint(Tone::Faint, "none"));
         }
         let mut text = "\n".to_owned();
-        for (state, tally) in rows {
-            let (name, intents) = (state.as_str(), tally.intents());
-            writeln!(text, "{name:13}  {intents:>12}  {:>14}", tally.sum())
+        for (name, tally) in rows {
+            let intents = tally.intents();
+            writeln!(text, "{name:24}  {intents:>15}  {:>14}", tally.sum())
                 .expect("a String takes every write");
         }
         text

@@ -1,0 +1,90 @@
+//! Sessions that the documents show, run as they stand there.
+#![cfg(unix)]
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::support::payments;
+
+const README: &str = include_str!("../../../../README.md");
+const RECONCILING: &str = include_str!("../../../../docs/reconciling.md");
+
+#[test]
+#[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
+fn the_session_with_curl_says_what_the_readme_shows() {
+    let (_, chapter) = README.split_once("## The sandbox").expect("the chapter is there");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let session = blocks(chapter, "console").next().expect("a session is there");
+    assert_session(session.lines(), "127.0.0.1:8437", folder.path());
+}
+
+#[test]
+fn the_session_of_reconciling_says_what_the_chapter_shows() {
+    let (_, chapter) = RECONCILING.split_once("## The whole of it, to try").expect("the chapter is there");
+    let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let faults = blocks(chapter, "json").next().expect("the faults are there");
+    fs::write(folder.path().join("faults.json"), faults).expect("it is writable");
+    let session: Vec<_> = blocks(chapter, "console").flat_map(str::lines).collect();
+    assert!(session.len() > 40, "{session:?}");
+    assert_session(session.into_iter(), "127.0.0.1:8438", folder.path());
+}
+
+/// The blocks of this language in a document.
+fn blocks<'a>(document: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
+    let start = format!("```{language}\n");
+    let starts: Vec<_> = document.match_indices(&start).map(|(at, _)| at + start.len()).collect();
+    starts.into_iter().map(|at| document[at..].split("```").next().expect("there is a first piece"))
+}
+
+/// Runs the commands in `folder` and compares what they say. The first starts a sandbox; the test's takes a free port in
+/// place of `shown_address`.
+fn assert_session<'a>(mut lines: impl Iterator<Item = &'a str>, shown_address: &str, folder: &Path) {
+    let start = lines.next().expect("it starts a sandbox");
+    let options = start.strip_prefix("$ payments sandbox ").and_then(|rest| rest.strip_suffix(" &"));
+    let options = options.unwrap_or_else(|| panic!("{start}")).replace(shown_address, "127.0.0.1:0");
+    let running = payments(["sandbox"]).arguments(options.split(' ')).in_folder(folder);
+    let mut running = running.stdout(Stdio::piped()).spawn();
+    let ready = running.first_line();
+    let address = ready.split('/').nth(2).expect("an address").to_owned();
+    assert_eq!(lines.next(), Some(ready.trim_end().replace(&address, shown_address).as_str()));
+
+    let mut script = String::new();
+    let mut shown = String::new();
+    for line in lines {
+        if let Some(command) = line.strip_prefix("$ ") {
+            // An error of the command is part of what is shown; a line ends where the next command begins.
+            script.extend(["echo '$'\n", command, "\necho\n"]);
+            shown.push_str("$\n");
+        } else {
+            shown.extend([line, "\n"]);
+        }
+    }
+    let script = format!("exec 2>&1\n{}", script.replace(shown_address, &address));
+    let commands = Path::new(env!("CARGO_BIN_EXE_payments")).parent().expect("it stands in a folder");
+    let others = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths([commands.to_owned()].into_iter().chain(env::split_paths(&others)));
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &script]).current_dir(folder).env("PATH", path.expect("a plain path"));
+    let output = bash.output().expect("bash runs");
+    let said = String::from_utf8(output.stdout).expect("text").replace(&address, shown_address);
+    assert_eq!(lines_without_times(&said), lines_without_times(&shown));
+}
+
+/// The lines that are not empty, with the same time in place of every time.
+fn lines_without_times(text: &str) -> String {
+    let lines: Vec<_> = text.lines().filter(|line| !line.is_empty()).collect();
+    let mut text = lines.join("\n");
+    let is_time = |piece: &str| {
+        let shape: String = piece.chars().map(|it| if it.is_ascii_digit() { '0' } else { it }).collect();
+        shape == "0000-00-00T00:00:00.000Z"
+    };
+    for at in 0..text.len() {
+        if text.get(at..at + 24).is_some_and(is_time) {
+            text.replace_range(at..at + 24, "2000-01-01T00:00:00.000Z");
+        }
+    }
+    text
+}
