@@ -20,6 +20,8 @@ mod problem;
 mod reader;
 mod rights;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use owners::Owner;

@@ -20,14 +20,18 @@ pub(super) fn to_write(place: &Place, patience: Duration) -> Result<Connection, 
     }
     // Until it is known whose file it is, nothing of it is touched, its log included.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
-    let found = recognise(place, &connection).inspect_err(|_| leave_no_trace(place, &connection))?;
-    configure(place, &connection, patience)?;
-    if !matches!(found, Found::Current) {
-        bring_up(place, &mut connection)?;
-    }
-    write_again(place, &mut connection, patience)?;
+    take(place, &mut connection, patience).inspect_err(|_| leave_no_trace(place, &connection))?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(fail)?;
     Ok(connection)
+}
+
+fn take(place: &Place, connection: &mut Connection, patience: Duration) -> Result<(), StoreError> {
+    let found = recognise(place, connection)?;
+    configure(place, connection, patience)?;
+    if !matches!(found, Found::Current) {
+        bring_up(place, connection)?;
+    }
+    write_again(place, connection, patience)
 }
 
 /// A connection that sees what is committed and changes nothing.
@@ -79,7 +83,19 @@ fn recognise(place: &Place, connection: &Connection) -> Result<Found, StoreError
         (schema::APPLICATION_ID, version) if version > schema::VERSION => {
             Err(problem::newer(path, version, schema::VERSION))
         }
-        (schema::APPLICATION_ID, version) => Ok(Found::Older(version)),
+        (schema::APPLICATION_ID, version)
+            if schema::can_migrate(version, schema::VERSION, schema::MIGRATIONS) =>
+        {
+            Ok(Found::Older(version))
+        }
+        (schema::APPLICATION_ID, version) => Err(problem::refused(
+            path,
+            format_args!(
+                "is of an older version (its schema is {version}) that this one (schema {}) cannot bring up to date; it \
+                 was left as it is: use the version that wrote it",
+                schema::VERSION
+            ),
+        )),
         (0, 0) => {
             let is_empty = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
             let is_empty = connection.query_row(is_empty, [], |row| row.get(0)).map_err(fail)?;
@@ -162,16 +178,7 @@ fn bring_up(place: &Place, connection: &mut Connection) -> Result<(), StoreError
         Found::Current => return Ok(()),
         Found::New => schema::create(&transaction).map_err(fail)?,
         Found::Older(version) => {
-            if !schema::migrate(&transaction, version, schema::VERSION, schema::MIGRATIONS).map_err(fail)? {
-                return Err(problem::refused(
-                    path,
-                    format_args!(
-                        "is of an older version (its schema is {version}) that this one (schema {}) cannot bring up \
-                         to date, and was left as it is: use the version that wrote it",
-                        schema::VERSION
-                    ),
-                ));
-            }
+            schema::migrate(&transaction, version, schema::VERSION, schema::MIGRATIONS).map_err(fail)?;
         }
     }
     transaction.commit().map_err(fail)

@@ -3,6 +3,8 @@
 //! A change of anything here that an older or newer version could not read raises [`VERSION`], and adds the
 //! [`Migration`] from the version before.
 
+use std::collections::BTreeMap;
+
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, Row};
 
@@ -23,20 +25,23 @@ pub(super) struct Migration {
 /// One for each older version that can still be opened.
 pub(super) const MIGRATIONS: &[Migration] = &[];
 
-/// Makes the tables in an empty database, within a transaction.
+/// The tables and indexes, as SQLite keeps their definitions.
 ///
 /// `position` is the order in which intents were first written down, and the key of the table: a row is added at its end,
 /// and a million keys in random order scatter the entries of one narrow index and not the rows. That index and the one of
 /// what is unresolved are all that a change touches beside its row. `position_floor` keeps the position of a row that was
 /// purged from being given again, which would hide a new row from a list that is being read.
-pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(
+const DEFINITIONS: &[(&str, &str)] = &[
+    (
+        "table meta",
         "CREATE TABLE meta (
             row INTEGER PRIMARY KEY CHECK (row = 1),
             position_floor INTEGER NOT NULL
-        ) STRICT;
-        INSERT INTO meta (row, position_floor) VALUES (1, 0);
-        CREATE TABLE intent (
+        ) STRICT",
+    ),
+    (
+        "table intent",
+        "CREATE TABLE intent (
             position INTEGER PRIMARY KEY,
             key TEXT NOT NULL,
             operation TEXT NOT NULL,
@@ -62,51 +67,58 @@ pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
             begun_at INTEGER NOT NULL,
             changed_at INTEGER NOT NULL,
             revision INTEGER NOT NULL
-        ) STRICT;
-        CREATE UNIQUE INDEX intent_key ON intent (key);
-        CREATE INDEX intent_unresolved ON intent (position) WHERE state IN ('sending', 'unknown');",
-    )?;
+        ) STRICT",
+    ),
+    ("index intent_key", "CREATE UNIQUE INDEX intent_key ON intent (key)"),
+    (
+        "index intent_unresolved",
+        "CREATE INDEX intent_unresolved ON intent (position) WHERE state IN ('sending', 'unknown')",
+    ),
+];
+
+/// Makes the tables in an empty database, within a transaction.
+pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
+    for (_, sql) in DEFINITIONS {
+        connection.execute_batch(sql)?;
+    }
+    connection.execute_batch("INSERT INTO meta (row, position_floor) VALUES (1, 0)")?;
     connection.pragma_update(None, "user_version", VERSION)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)
 }
 
-/// Brings the tables from an older version to `to`, within a transaction; `false` if a step is not known.
+/// Whether each step from an older version to `to` is known.
+pub(super) fn can_migrate(from: i32, to: i32, migrations: &[Migration]) -> bool {
+    (from..to).all(|version| migrations.iter().any(|migration| migration.from == version))
+}
+
+/// Brings the tables from an older version to `to`, within a transaction, by the steps that are known.
 pub(super) fn migrate(
     connection: &Connection,
     from: i32,
     to: i32,
     migrations: &[Migration],
-) -> rusqlite::Result<bool> {
+) -> rusqlite::Result<()> {
     for version in from..to {
-        let Some(migration) = migrations.iter().find(|migration| migration.from == version) else {
-            return Ok(false);
-        };
-        connection.execute_batch(migration.statements)?;
+        for migration in migrations.iter().filter(|migration| migration.from == version) {
+            connection.execute_batch(migration.statements)?;
+        }
         connection.pragma_update(None, "user_version", version + 1)?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// The first table or index, such as `table intent`, that is not there as [`create`] makes it. What somebody added, such
 /// as an index for questions of their own, is not looked at.
-pub(super) fn unlike(connection: &Connection) -> rusqlite::Result<Option<String>> {
-    let model = Connection::open_in_memory()?;
-    create(&model)?;
-    let mut expected =
-        model.prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")?;
-    let mut expected = expected.query([])?;
-    let mut is_there = connection.prepare(
-        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2 AND replace(sql, ' ', '') = ?3)",
-    )?;
-    while let Some(row) = expected.next()? {
-        let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
-        // A file keeps the text that made it, however this one is indented by then.
-        let sql = row.get_ref(2)?.as_str()?.replace(' ', "");
-        if !is_there.query_row([&kind, &name, &sql], |row| row.get(0))? {
-            return Ok(Some(format!("{kind} {name}")));
-        }
-    }
-    Ok(None)
+pub(super) fn unlike(connection: &Connection) -> rusqlite::Result<Option<&'static str>> {
+    let mut statement = connection.prepare("SELECT type || ' ' || name, sql FROM sqlite_schema")?;
+    let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let found: BTreeMap<String, Option<String>> = found.collect::<rusqlite::Result<_>>()?;
+    // A file keeps the text that made it, however this one is indented by then.
+    let unspaced = |sql: &str| sql.split_whitespace().collect::<String>();
+    let is_there = |(name, sql): &(&str, &str)| {
+        found.get(*name).and_then(Option::as_deref).is_some_and(|found| unspaced(found) == unspaced(sql))
+    };
+    Ok(DEFINITIONS.iter().find(|definition| !is_there(definition)).map(|(name, _)| *name))
 }
 
 /// The columns of an [`IntentRow`], in its order. Those of [`values`] and [`read`] are the same.
@@ -293,7 +305,7 @@ mod tests {
         connection.execute_batch("CREATE INDEX mine ON intent (amount)").unwrap();
         assert_eq!(unlike(&connection).unwrap(), None);
         connection.execute_batch("DROP INDEX intent_key").unwrap();
-        assert_eq!(unlike(&connection).unwrap().as_deref(), Some("index intent_key"));
+        assert_eq!(unlike(&connection).unwrap(), Some("index intent_key"));
     }
 
     /// A million rows that ended must not stand between a crash and what it has left.
@@ -318,10 +330,11 @@ mod tests {
             Migration { from: 2, statements: "ALTER TABLE intent ADD COLUMN three TEXT" },
         ];
         let connection = database();
-        assert!(migrate(&connection, 1, 3, &steps).unwrap());
+        assert!(can_migrate(1, 3, &steps));
+        migrate(&connection, 1, 3, &steps).unwrap();
         connection.prepare("SELECT two, three FROM intent").unwrap();
         let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0));
         assert_eq!(version.unwrap(), 3);
-        assert!(!migrate(&database(), 0, 3, &steps).unwrap(), "nobody knows the way from 0");
+        assert!(!can_migrate(0, 3, &steps) && !can_migrate(1, 4, &steps));
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::fmt::Display;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -180,10 +181,13 @@ impl Session<'_> {
 
     /// Makes the changes in one transaction and wakes who waits for them.
     fn apply(&mut self, changes: &mut Vec<(Box<Change>, Reply<Applied>)>) -> Result<(), StoreError> {
-        let result = self.transact(|statements| {
-            changes.iter().map(|(change, _)| statements.apply(change)).collect::<rusqlite::Result<Vec<_>>>()
-        });
         let path = self.place.path();
+        let result = self.transact(|statements| {
+            changes
+                .iter()
+                .map(|(change, _)| statements.apply(change, path))
+                .collect::<rusqlite::Result<Vec<_>>>()
+        });
         match result {
             Ok(applied) => {
                 for ((_, reply), applied) in changes.drain(..).zip(applied) {
@@ -290,7 +294,7 @@ impl Failed {
 }
 
 /// What those in the transaction are told, and what everybody after them, if the store is at its end.
-fn told(path: &std::path::Path, failed: Failed) -> (StoreError, Option<StoreError>) {
+fn told(path: &Path, failed: Failed) -> (StoreError, Option<StoreError>) {
     match failed {
         Failed::Busy => (problem::busy(path), None),
         Failed::Before(reason) => {
@@ -337,8 +341,15 @@ impl<'a> Statements<'a> {
     }
 
     /// Reads, asks and writes. The inner error is about this row alone, and then it was not changed.
-    fn apply(&mut self, change: &Change) -> rusqlite::Result<Result<Applied, StoreError>> {
-        let found = self.find.query_row([change.key().as_str()], |row| schema::read(row, 0)).optional()?;
+    fn apply(&mut self, change: &Change, path: &Path) -> rusqlite::Result<Result<Applied, StoreError>> {
+        let found = self.find.query_row([change.key().as_str()], |row| schema::read(row, 0)).optional();
+        let found = match found {
+            // What stands there is no text or no number.
+            Err(error) if error.sqlite_error_code().is_none() => {
+                return Ok(Err(problem::unreadable(path, &error)));
+            }
+            found => found?,
+        };
         let found = match found.map(Intent::try_from).transpose() {
             Ok(found) => found,
             Err(damaged) => return Ok(Err(damaged)),

@@ -8,3 +8,7 @@ mod memory;
 mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(all(unix, feature = "sqlite"))]
+mod sqlite_damage;
+#[cfg(all(unix, feature = "sqlite"))]
+mod sqlite_place;

@@ -1,6 +1,6 @@
-//! What holds for the file alone: who may open it, what is refused, what is noticed.
+//! The contract, put to a file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use payments_journal::SqliteStore;
 use tempfile::TempDir;
@@ -17,9 +17,25 @@ impl InAFile {
         Self { directory: tempfile::tempdir().unwrap() }
     }
 
+    /// In memory, if the system has a directory for that: for tests that open a journal some thousand times, and for which
+    /// no sync has to last.
+    #[cfg(unix)]
+    pub(crate) fn in_memory() -> Self {
+        let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self { directory: directory.unwrap() }
+    }
+
     pub(crate) fn path(&self) -> PathBuf {
         self.directory.path().join("journal.db")
     }
+}
+
+/// What stands beside the database.
+#[cfg(unix)]
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
 }
 
 impl Place for InAFile {

@@ -1,0 +1,266 @@
+//! Failures that no disk makes on demand, at the seam where a transaction is committed. What a real disk, a real lock and
+//! real processes do is in `tests/stores`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, SystemTime};
+
+use payments_core::Outcome;
+use payments_fake::FakeGateway;
+use payments_model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
+use rusqlite::ffi;
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+
+use super::*;
+use crate::{AttemptId, Ending, IntentState, Journal, JournaledClient};
+
+/// What becomes of the next commits.
+#[derive(Clone)]
+struct Disk(Arc<AtomicU8>);
+
+const SOUND: u8 = 0;
+/// The sync fails, and nothing was kept.
+const LOSES: u8 = 1;
+/// The sync fails, and all was kept.
+const KEEPS: u8 = 2;
+
+impl Disk {
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    fn becomes(&self, state: u8) {
+        self.0.store(state, Ordering::SeqCst);
+    }
+
+    fn settings(&self) -> Settings {
+        let Self(state) = self.clone();
+        let failed = || {
+            rusqlite::Error::SqliteFailure(
+                ffi::Error::new(ffi::SQLITE_IOERR_FSYNC),
+                Some("disk I/O error".to_owned()),
+            )
+        };
+        let commit: Commit = Box::new(move |connection| match state.load(Ordering::SeqCst) {
+            SOUND => connection.execute_batch("COMMIT"),
+            KEEPS => connection.execute_batch("COMMIT").and_then(|()| Err(failed())),
+            _ => Err(failed()),
+        });
+        Settings { commit, ..Settings::default() }
+    }
+}
+
+struct World {
+    _directory: TempDir,
+    path: PathBuf,
+    disk: Disk,
+}
+
+impl World {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("journal.db");
+        Self { _directory: directory, path, disk: Disk::new() }
+    }
+
+    fn open(&self) -> SqliteStore {
+        SqliteStore::open_with(&self.path, self.disk.settings()).unwrap()
+    }
+}
+
+fn key(text: &str) -> IntentKey {
+    IntentKey::new(text).unwrap()
+}
+
+fn payment() -> TokenTransaction {
+    let amount = Amount::from_cents(10_50);
+    TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build().unwrap()
+}
+
+fn begin(text: &str, store: &SqliteStore) -> (Change, AttemptId) {
+    let attempt = AttemptId::new();
+    let now = SystemTime::UNIX_EPOCH;
+    (Change::begin(key(text), (&payment()).into(), attempt.clone(), store.owner().clone(), now), attempt)
+}
+
+fn processed(text: &str, attempt: AttemptId) -> Change {
+    let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
+    Change::end(key(text), attempt, ending, SystemTime::UNIX_EPOCH)
+}
+
+/// Each of those who share the commit is told so, nobody after them gets anything, and the next to open the file finds
+/// whole rows or none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_that_fails_is_in_doubt_and_the_last() {
+    for (failure, is_kept) in [(LOSES, false), (KEEPS, true)] {
+        let world = World::new();
+        let store = Arc::new(world.open());
+        store.apply(begin("before", &store).0).await.unwrap();
+
+        world.disk.becomes(failure);
+        let mut calls = JoinSet::new();
+        for number in 0..8 {
+            let store = store.clone();
+            calls.spawn(async move {
+                let name = format!("during-{number}");
+                (store.apply(begin(&name, &store).0).await.unwrap_err(), name)
+            });
+        }
+        let errors = calls.join_all().await;
+        assert!(errors.iter().any(|(error, _)| error.is_in_doubt()), "{errors:?}");
+        assert!(errors.iter().all(|(error, _)| error.is_in_doubt() || error.is_poisoned()), "{errors:?}");
+
+        // A disk that works again is not believed.
+        world.disk.becomes(SOUND);
+        let error = store.apply(begin("after", &store).0).await.unwrap_err();
+        assert!(error.is_poisoned(), "{error:?}");
+        assert!(error.to_string().contains("disk I/O error"), "{error}");
+        assert!(store.find(&key("before")).await.unwrap_err().is_poisoned());
+        assert!(store.list(StateName::ALL, None, 9).await.unwrap_err().is_poisoned());
+        assert!(store.purge(SystemTime::now()).await.unwrap_err().is_poisoned());
+
+        drop(store);
+        let store = world.open();
+        let kept = async |name: &str| store.find(&key(name)).await.unwrap().is_some();
+        assert!(kept("before").await);
+        assert!(!kept("after").await);
+        for (error, name) in errors {
+            assert_eq!(kept(&name).await, is_kept && error.is_in_doubt(), "{name}: {error}");
+        }
+        store.apply(begin("again", &store).0).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn without_a_row_there_is_no_charge() {
+    for failure in [LOSES, KEEPS] {
+        let (world, gateway) = (World::new(), FakeGateway::new());
+        let journal = Journal::open(world.open()).await.unwrap();
+        let client = JournaledClient::new(gateway.client(), journal);
+        world.disk.becomes(failure);
+        for name in ["in-the-failing-commit", "after-it"] {
+            let error = client.process_token(&key(name), &payment()).await.unwrap_err();
+            assert_eq!(error.outcome(), Outcome::NotProcessed, "{error:#}");
+        }
+        drop(client);
+
+        world.disk.becomes(SOUND);
+        let journal = Journal::open(world.open()).await.unwrap();
+        assert_eq!(gateway.ledger().entries().len(), 0);
+        // It may have been kept as begun, and then nobody knows that nothing was sent.
+        let unresolved = journal.list(StateName::UNRESOLVED, None, 9).await.unwrap().intents;
+        assert_eq!(unresolved.len(), usize::from(failure == KEEPS));
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_could_not_be_kept_is_told_and_its_key_stays_in_doubt() {
+    let (world, gateway) = (World::new(), FakeGateway::new());
+    let store = world.open();
+    let (change, attempt) = begin("invoice-17", &store);
+    store.apply(change).await.unwrap();
+    gateway.client().process_token(&payment()).await.unwrap();
+    world.disk.becomes(LOSES);
+    assert!(store.apply(processed("invoice-17", attempt)).await.unwrap_err().is_in_doubt());
+    drop(store);
+
+    world.disk.becomes(SOUND);
+    let client = JournaledClient::new(gateway.client(), Journal::open(world.open()).await.unwrap());
+    let error = client.process_token(&key("invoice-17"), &payment()).await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown, "{error:#}");
+    gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
+}
+
+#[tokio::test]
+async fn a_purge_that_fails_removes_no_part_of_a_portion() {
+    let world = World::new();
+    let store = world.open();
+    for name in ["one", "two"] {
+        let (change, attempt) = begin(name, &store);
+        store.apply(change).await.unwrap();
+        store.apply(processed(name, attempt)).await.unwrap();
+    }
+    world.disk.becomes(LOSES);
+    assert!(store.purge(SystemTime::now()).await.unwrap_err().is_in_doubt());
+    drop(store);
+    world.disk.becomes(SOUND);
+    assert_eq!(world.open().list(StateName::ALL, None, 9).await.unwrap().intents.len(), 2);
+}
+
+#[tokio::test]
+async fn a_position_is_never_given_twice() {
+    let world = World::new();
+    let store = world.open();
+    let mut last = 0;
+    for name in ["one", "two", "three"] {
+        let (change, attempt) = begin(name, &store);
+        store.apply(change).await.unwrap();
+        store.apply(processed(name, attempt)).await.unwrap();
+        let page = store.list(StateName::ALL, None, 9).await.unwrap();
+        assert_eq!(page.intents.len(), 1);
+        let look = connection::to_read(&store.place, Duration::ZERO).unwrap();
+        let position = look.query_row("SELECT max(position) FROM intent", [], |row| row.get(0)).unwrap();
+        assert!(position > last, "{position}");
+        last = position;
+        assert_eq!(store.purge(SystemTime::now()).await.unwrap(), 1);
+    }
+}
+
+/// A process that stopped in the middle of a transaction must not stop everybody for ever, nor end what they have open.
+#[tokio::test]
+async fn a_journal_that_is_locked_is_unavailable_and_goes_on_later() {
+    let world = World::new();
+    let patience = Duration::from_millis(50);
+    let store =
+        SqliteStore::open_with(&world.path, Settings { patience, ..Settings::default() }).unwrap();
+    let other = rusqlite::Connection::open(&world.path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+
+    let error = store.apply(begin("invoice-17", &store).0).await.unwrap_err();
+    assert!(error.is_unavailable(), "{error:?}");
+    assert!(error.to_string().starts_with("database locked: "), "{error}");
+    assert_eq!(store.find(&key("invoice-17")).await.unwrap(), None, "reading is not locked");
+    // To open it nothing has to be written.
+    SqliteStore::open_with(&world.path, Settings { patience, ..Settings::default() }).unwrap();
+
+    other.execute_batch("ROLLBACK").unwrap();
+    let applied = store.apply(begin("invoice-17", &store).0).await.unwrap();
+    assert_eq!(applied.written.unwrap().state, IntentState::Sending);
+}
+
+#[tokio::test]
+async fn a_store_of_an_older_version_stops_when_the_schema_grows_under_it() {
+    let world = World::new();
+    let store = world.open();
+    store.apply(begin("before", &store).0).await.unwrap();
+    let newer = rusqlite::Connection::open(&world.path).unwrap();
+    newer.pragma_update(None, "user_version", schema::VERSION + 1).unwrap();
+    let error = store.apply(begin("after", &store).0).await.unwrap_err();
+    assert!(error.is_poisoned(), "{error:?}");
+    assert!(error.to_string().contains("schema to version 2"), "{error}");
+    drop(store);
+    let error = SqliteStore::open(&world.path).unwrap_err();
+    assert!(error.is_newer(), "{error:?}");
+}
+
+/// Versions before this could lose a commit when a log was begun anew just then.
+#[test]
+fn the_bundled_sqlite_resets_its_log_safely() {
+    assert!(rusqlite::version_number() >= 3_051_003, "{}", rusqlite::version());
+}
+
+#[test]
+fn every_commit_is_synced() {
+    let world = World::new();
+    drop(world.open());
+    let place = Place::prepare(&world.path).unwrap();
+    let connection = connection::to_write(&place, Duration::ZERO).unwrap();
+    let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
+    let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
+    assert_eq!(mode.unwrap(), "wal");
+    assert_eq!(number("synchronous"), 2, "2 is FULL");
+    assert_eq!((number("fullfsync"), number("checkpoint_fullfsync")), (1, 1));
+    assert_eq!(number("wal_autocheckpoint"), 0, "the writer does it, and sees it fail");
+}

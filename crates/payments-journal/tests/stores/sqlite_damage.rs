@@ -1,0 +1,257 @@
+//! What a disk, another program or another version has left: never a lost row, never a charge on its word, and a clear
+//! error each.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use payments_journal::{
+    Change, Ending, Intent, IntentKey, IntentState, IntentStore, SqliteStore, StateName, StoreError,
+};
+use rusqlite::Connection;
+use tokio::runtime;
+
+use crate::contract::{at, begin, key};
+use crate::sqlite::{InAFile, beside};
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+}
+
+fn processed(intent: &Intent, transaction: &str) -> Change {
+    let ending = Ending::Processed(payments_core::model::TransactionId::from_answer(transaction).unwrap());
+    Change::end(intent.key.clone(), intent.attempt.clone(), ending, at(1))
+}
+
+/// Begins and ends so many intents, each in two commits.
+async fn charge(store: &SqliteStore, count: usize) {
+    for number in 0..count {
+        let applied = store.apply(begin(&format!("key-{number}"), store, 0).0).await.unwrap();
+        store.apply(processed(&applied.written.unwrap(), &format!("txn_{number}"))).await.unwrap();
+    }
+}
+
+/// Every row, by its key.
+async fn rows(store: &SqliteStore) -> Result<BTreeMap<IntentKey, Intent>, StoreError> {
+    let page = store.list(StateName::ALL, None, usize::MAX).await?;
+    Ok(page.intents.into_iter().map(|intent| (intent.key.clone(), intent)).collect())
+}
+
+/// What stands in the directory, to be compared.
+fn contents(path: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(path.parent().unwrap()).unwrap().map(Result::unwrap);
+    let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
+    files.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
+}
+
+/// It is refused, left as it was, and leaves nothing beside it.
+fn assert_left_alone(path: &Path) -> StoreError {
+    make_private(path);
+    let before = contents(path);
+    let error = SqliteStore::open(path).unwrap_err();
+    let after = contents(path);
+    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>(), "{error}");
+    assert!(after == before, "it was changed: {error}");
+    assert!(error.to_string().starts_with("nothing was charged, because "), "{error}");
+    error
+}
+
+fn make_private(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+#[test]
+fn what_is_no_database_is_left_alone() {
+    for content in [&b"x"[..], &[0; 511], &[0; 4096], &[7; 4096], b"Key,Amount\n", &[b'a'; 10_000]] {
+        let place = InAFile::new();
+        fs::write(place.path(), content).unwrap();
+        let error = assert_left_alone(&place.path());
+        assert!(error.is_damaged(), "{error:?}");
+        assert!(error.to_string().contains("no journal"), "{error}");
+    }
+}
+
+#[test]
+fn a_database_of_another_program_is_left_alone() {
+    let programs = [
+        "CREATE TABLE customer (name TEXT)",
+        "PRAGMA application_id = 1347639635; CREATE TABLE record (position INTEGER PRIMARY KEY)",
+        "PRAGMA application_id = 7",
+        "PRAGMA user_version = 3",
+        "PRAGMA journal_mode = WAL; CREATE TABLE customer (name TEXT)",
+    ];
+    for sql in programs {
+        let place = InAFile::new();
+        Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
+        let error = assert_left_alone(&place.path());
+        assert!(error.is_damaged(), "{error:?}");
+        assert!(error.to_string().contains("of another program"), "{error}");
+    }
+}
+
+#[test]
+fn a_journal_of_another_version_is_left_alone() {
+    for (version, words) in [(2, "of a newer version"), (900, "of a newer version"), (0, "of an older version")] {
+        let place = InAFile::new();
+        block_on(charge(&SqliteStore::open(place.path()).unwrap(), 3));
+        Connection::open(place.path()).unwrap().pragma_update(None, "user_version", version).unwrap();
+        let error = assert_left_alone(&place.path());
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(error.to_string().contains(&format!("its schema is {version}")), "{error}");
+        assert_eq!(error.is_newer(), version > 0);
+    }
+}
+
+#[test]
+fn a_journal_without_its_index_is_left_alone() {
+    for sql in ["DROP INDEX intent_key", "DROP INDEX intent_unresolved", "ALTER TABLE intent DROP COLUMN note"] {
+        let place = InAFile::new();
+        block_on(charge(&SqliteStore::open(place.path()).unwrap(), 3));
+        Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
+        let error = assert_left_alone(&place.path());
+        assert!(error.is_damaged(), "{error:?}");
+        assert!(error.to_string().contains("is missing or not of this version"), "{error}");
+    }
+}
+
+/// A row that cannot be read is nobody's word, and no reason to stop the others.
+#[tokio::test]
+async fn a_row_that_says_nonsense_is_damaged_and_stays() {
+    let place = InAFile::new();
+    let store = SqliteStore::open(place.path()).unwrap();
+    charge(&store, 2).await;
+    let other = Connection::open(place.path()).unwrap();
+    for sql in ["state = 'paid'", "state = 'rejected'", "amount = 'much'", "reason = CAST(X'FF' AS TEXT)"] {
+        other.execute_batch(&format!("UPDATE intent SET {sql} WHERE key = 'key-0'")).unwrap();
+        let error = store.apply(begin("key-0", &store, 9).0).await.unwrap_err();
+        assert!(error.is_damaged(), "{sql}: {error:?}");
+        assert!(store.find(&key("key-0")).await.unwrap_err().is_damaged());
+        assert!(store.apply(begin("key-1", &store, 9).0).await.unwrap().written.is_none());
+    }
+}
+
+/// The last frame of the log at each of its bytes: as if the machine had stopped while it was written.
+#[test]
+fn a_log_that_was_cut_loses_its_last_commit_at_most() {
+    const COMMITS: usize = 20;
+    let place = InAFile::in_memory();
+    let store = SqliteStore::open(place.path()).unwrap();
+    block_on(charge(&store, COMMITS / 2));
+    // The last commit ends an intent, so the row before it is known: it was being sent.
+    let last = key(&format!("key-{}", COMMITS / 2 - 1));
+    let expected = block_on(rows(&store)).unwrap();
+    let (database, log) = (fs::read(place.path()).unwrap(), fs::read(beside(&place.path(), "-wal")).unwrap());
+    drop(store);
+
+    const FRAME: usize = 24 + 4096;
+    assert_eq!((log.len() - 32) % FRAME, 0);
+    let mut lost = 0;
+    for end in log.len() - FRAME..=log.len() {
+        fs::write(place.path(), &database).unwrap();
+        fs::write(beside(&place.path(), "-wal"), &log[..end]).unwrap();
+        make_private(&beside(&place.path(), "-wal"));
+        let _ = fs::remove_file(beside(&place.path(), "-shm"));
+        let store = SqliteStore::open(place.path()).unwrap();
+        let mut found = block_on(rows(&store)).unwrap();
+        if end < log.len() {
+            let row = found.insert(last.clone(), expected[&last].clone()).unwrap();
+            assert_eq!(row.state, IntentState::Sending, "{end}");
+            lost += 1;
+        }
+        assert_eq!(found, expected, "{end}");
+    }
+    assert_eq!(lost, FRAME);
+}
+
+/// Bytes that changed in the last frame are noticed by its checksum.
+#[test]
+fn a_log_whose_end_is_wrong_loses_its_last_commit_at_most() {
+    let place = InAFile::in_memory();
+    let store = SqliteStore::open(place.path()).unwrap();
+    block_on(charge(&store, 3));
+    let expected = block_on(rows(&store)).unwrap();
+    let (database, log) = (fs::read(place.path()).unwrap(), fs::read(beside(&place.path(), "-wal")).unwrap());
+    drop(store);
+    for offset in [4119, 4096, 2000, 24, 23, 16, 8, 4, 1] {
+        let mut log = log.clone();
+        let place_of_byte = log.len() - offset;
+        log[place_of_byte] ^= 0x55;
+        fs::write(place.path(), &database).unwrap();
+        fs::write(beside(&place.path(), "-wal"), &log).unwrap();
+        make_private(&beside(&place.path(), "-wal"));
+        let _ = fs::remove_file(beside(&place.path(), "-shm"));
+        let found = block_on(rows(&SqliteStore::open(place.path()).unwrap())).unwrap();
+        assert_eq!(found.len(), 3);
+        let same = found.iter().filter(|(key, row)| expected[*key] == **row).count();
+        assert_eq!(same, 2, "{offset}");
+    }
+}
+
+/// A database in its own file, every page of it used, and its rows.
+fn closed_journal() -> (InAFile, Vec<u8>, BTreeMap<IntentKey, Intent>) {
+    let place = InAFile::in_memory();
+    let store = SqliteStore::open(place.path()).unwrap();
+    block_on(charge(&store, 60));
+    block_on(store.apply(begin("in-flight", &store, 0).0)).unwrap();
+    let rows = block_on(rows(&store)).unwrap();
+    drop(store);
+    assert!(!beside(&place.path(), "-wal").exists());
+    let database = fs::read(place.path()).unwrap();
+    (place, database, rows)
+}
+
+#[test]
+fn a_database_whose_end_is_missing_is_refused() {
+    let (place, database, _) = closed_journal();
+    for end in database.len() - 4096..database.len() {
+        fs::write(place.path(), &database[..end]).unwrap();
+        let error = SqliteStore::open(place.path()).unwrap_err();
+        assert!(error.is_damaged(), "{end}: {error:?}");
+    }
+    fs::write(place.path(), &database).unwrap();
+    SqliteStore::open(place.path()).unwrap();
+}
+
+/// Whatever page is lost: no key that was charged is taken for new.
+#[test]
+fn a_page_that_is_lost_permits_nothing() {
+    let (place, database, rows) = closed_journal();
+    let pages = database.len() / 4096;
+    assert!(pages >= 8, "{pages}");
+    let (mut refused, mut noticed) = (0, 0);
+    for (page, byte) in (0..pages).flat_map(|page| [(page, 0), (page, 0xA5)]) {
+        let mut damaged = database.clone();
+        damaged[page * 4096..(page + 1) * 4096].fill(byte);
+        fs::write(place.path(), &damaged).unwrap();
+        let _ = fs::remove_file(beside(&place.path(), "-shm"));
+        let store = match SqliteStore::open(place.path()) {
+            Ok(store) => store,
+            Err(error) => {
+                assert!(error.is_damaged(), "{page}: {error:?}");
+                refused += 1;
+                continue;
+            }
+        };
+        let mut errors = 0;
+        for (key, row) in &rows {
+            let change = begin(key.as_str(), &store, 9).0;
+            match block_on(store.apply(change)) {
+                Ok(applied) => {
+                    assert_eq!(applied.written, None, "page {page}: {key} was taken for new");
+                    assert_eq!(applied.found.as_ref(), Some(row), "page {page}");
+                }
+                Err(_) => errors += 1,
+            }
+        }
+        // The pages that hold nothing of these rows.
+        if block_on(store.list(StateName::UNRESOLVED, None, 9)).is_err() {
+            errors += 1;
+        }
+        if block_on(store.apply(begin("new", &store, 9).0)).is_err() {
+            errors += 1;
+        }
+        noticed += usize::from(errors > 0);
+    }
+    assert_eq!(refused + noticed, 2 * pages, "no page is there for nothing");
+}

@@ -1,0 +1,253 @@
+//! Where a journal may be and who may touch it, and that a file which is taken away is noticed.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+
+use payments_journal::{IntentStore, OwnerId, SqliteStore, StateName, StoreError};
+use tempfile::TempDir;
+
+use crate::contract::{begin, key};
+use crate::sqlite::{InAFile, beside};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o7777
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// Names in the directory, in order.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Opening it says that it is unsafe, that nothing was charged, and each of `words`.
+fn assert_refused(path: &Path, words: &[&str]) -> StoreError {
+    let error = SqliteStore::open(path).unwrap_err();
+    assert!(error.is_refused(), "{error:?}");
+    for word in [&["nothing was charged"], words].concat() {
+        assert!(error.to_string().contains(word), "{word:?} in: {error}");
+    }
+    error
+}
+
+#[test]
+fn what_is_made_is_its_owners_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("books/journal.db");
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(mode(&directory.path().join("books")), 0o700);
+    assert_eq!(mode(&path), 0o600);
+    assert_eq!(mode(&beside(&path, "-wal")), 0o600);
+    assert_eq!(mode(&beside(&path, "-shm")), 0o600);
+    let owners = beside(&path, "-owners");
+    assert_eq!(mode(&owners), 0o700);
+    assert_eq!(names(&owners), [store.owner().as_str()]);
+    assert_eq!(mode(&owners.join(store.owner().as_str())), 0o600);
+    drop(store);
+    assert_eq!(names(&directory.path().join("books")), ["journal.db", "journal.db-owners"]);
+    assert!(names(&owners).is_empty());
+}
+
+#[test]
+fn a_path_may_be_relative_to_a_directory_that_a_link_leads_to() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("disk")).unwrap();
+    symlink("disk", directory.path().join("link")).unwrap();
+    SqliteStore::open(directory.path().join("link/journal.db")).unwrap();
+    assert!(directory.path().join("disk/journal.db").is_file());
+}
+
+#[test]
+fn a_directory_is_made_and_no_row_of_them() {
+    let directory = tempfile::tempdir().unwrap();
+    assert_refused(&directory.path().join("two/missing/journal.db"), &["make ", "two/missing first"]);
+    assert_refused(directory.path(), &["is no file"]);
+    assert_refused(Path::new("/"), &["has no name of a file"]);
+}
+
+#[test]
+fn a_file_that_others_may_touch_is_refused() {
+    let place = InAFile::new();
+    let path = place.path();
+    drop(SqliteStore::open(&path).unwrap());
+    for bits in [0o640, 0o604, 0o620, 0o602, 0o644, 0o666, 0o660] {
+        set_mode(&path, bits);
+        let before = fs::read(&path).unwrap();
+        let remedy = format!("chmod go-rwx {}", path.canonicalize().unwrap().display());
+        assert_refused(&path, &[&format!("mode {bits:04o}"), &remedy]);
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert_eq!(mode(&path), bits, "it is not mended in silence: who has read it meanwhile?");
+    }
+    set_mode(&path, 0o600);
+    let _store = SqliteStore::open(&path).unwrap();
+    for suffix in ["-wal", "-shm"] {
+        set_mode(&beside(&path, suffix), 0o644);
+        assert_refused(&path, &[suffix, "chmod go-rwx"]);
+        set_mode(&beside(&path, suffix), 0o600);
+    }
+    set_mode(&beside(&path, "-owners"), 0o755);
+    assert_refused(&path, &["-owners", "chmod go-rwx"]);
+}
+
+#[test]
+fn a_file_of_another_user_is_refused() {
+    let place = InAFile::new();
+    drop(SqliteStore::open(place.path()).unwrap());
+    if chown(place.path(), Some(65534), None).is_err() {
+        eprintln!("NOT COVERED: a file of another user; only root can give one away");
+        return;
+    }
+    assert_refused(&place.path(), &["belongs to user 65534"]);
+}
+
+#[test]
+fn a_file_with_two_names_is_refused() {
+    let place = InAFile::new();
+    drop(SqliteStore::open(place.path()).unwrap());
+    fs::hard_link(place.path(), place.path().with_file_name("other.db")).unwrap();
+    assert_refused(&place.path(), &["has a second name"]);
+}
+
+#[test]
+fn a_symbolic_link_is_refused_and_not_followed() {
+    for (suffix, target) in [("", "elsewhere"), ("-wal", "elsewhere"), ("-shm", "elsewhere"), ("", "nowhere")] {
+        let place = InAFile::new();
+        let path = place.path();
+        if !suffix.is_empty() {
+            drop(SqliteStore::open(&path).unwrap());
+        }
+        let elsewhere = path.with_file_name("elsewhere");
+        fs::write(&elsewhere, "").unwrap();
+        set_mode(&elsewhere, 0o600);
+        symlink(path.with_file_name(target), beside(&path, suffix)).unwrap();
+        assert_refused(&path, &[&format!("journal.db{suffix}"), "is a symbolic link"]);
+        assert_eq!(fs::read(&elsewhere).unwrap(), b"");
+        assert!(!path.with_file_name("nowhere").exists());
+    }
+}
+
+#[test]
+fn a_directory_that_others_may_write_is_refused_unless_it_is_sticky() {
+    for (bits, is_refused) in
+        [(0o777, true), (0o707, true), (0o770, true), (0o1777, false), (0o755, false), (0o700, false)]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        set_mode(directory.path(), bits);
+        let path = directory.path().join("journal.db");
+        if is_refused {
+            assert_refused(&path, &[&format!("mode {bits:04o}"), "chmod go-w "]);
+            assert!(names(directory.path()).is_empty());
+        } else {
+            SqliteStore::open(&path).unwrap();
+        }
+    }
+}
+
+/// Whoever opens the path now takes every key for new, so nothing may be sent on the word of the file that was there.
+#[tokio::test]
+async fn a_file_that_was_taken_away_ends_the_store() {
+    let taken_away: [fn(&Path); 5] = [
+        |path| fs::remove_file(path).unwrap(),
+        |path| fs::rename(path, path.with_file_name("moved")).unwrap(),
+        |path| {
+            fs::copy(path, path.with_file_name("copy")).unwrap();
+            fs::rename(path.with_file_name("copy"), path).unwrap();
+        },
+        |path| fs::remove_file(beside(path, "-wal")).unwrap(),
+        |path| fs::remove_file(beside(path, "-shm")).unwrap(),
+    ];
+    for (number, take_away) in taken_away.into_iter().enumerate() {
+        let place = InAFile::new();
+        let store = SqliteStore::open(place.path()).unwrap();
+        store.apply(begin("before", &store, 0).0).await.unwrap();
+        take_away(&place.path());
+        let listed = store.list(StateName::ALL, None, 9).await.unwrap_err();
+        assert!(listed.is_poisoned(), "{number}: {listed:?}");
+        for _ in 0..2 {
+            let error = store.apply(begin("after", &store, 1).0).await.unwrap_err();
+            assert!(error.is_poisoned(), "{number}: {error:?}");
+            assert!(error.to_string().contains("was removed, moved or replaced"), "{number}: {error}");
+        }
+        drop(store);
+    }
+}
+
+/// A database whose log was left alone would be opened as a new one.
+#[test]
+fn a_log_without_its_database_is_refused() {
+    let place = InAFile::new();
+    let _store = SqliteStore::open(place.path()).unwrap();
+    let (elsewhere, log) = (place.path().with_file_name("other.db"), beside(&place.path(), "-wal"));
+    fs::write(beside(&elsewhere, "-wal"), [7; 100]).unwrap();
+    set_mode(&beside(&elsewhere, "-wal"), 0o600);
+    assert!(log.exists());
+    for is_empty in [false, true] {
+        if is_empty {
+            fs::write(&elsewhere, "").unwrap();
+            set_mode(&elsewhere, 0o600);
+        }
+        let error = SqliteStore::open(&elsewhere).unwrap_err();
+        assert!(error.is_damaged(), "{error:?}");
+        assert!(error.to_string().contains("the database is gone or empty"), "{error}");
+        assert_eq!(elsewhere.exists(), is_empty);
+        assert_eq!(fs::read(beside(&elsewhere, "-wal")).unwrap(), [7; 100]);
+    }
+}
+
+/// A journal with one open store, and the file of an owner that has died.
+async fn with_a_dead_owner() -> (InAFile, SqliteStore, PathBuf) {
+    let place = InAFile::new();
+    let store = SqliteStore::open(place.path()).unwrap();
+    let dead = OwnerId::new();
+    let file = beside(&place.path(), "-owners").join(dead.as_str());
+    fs::write(&file, "").unwrap();
+    assert!(!store.is_live(&dead).await.unwrap());
+    (place, store, file)
+}
+
+#[tokio::test]
+async fn who_opens_the_journal_removes_the_files_of_the_dead_alone() {
+    let (place, store, dead) = with_a_dead_owner().await;
+    let note = dead.with_file_name("note");
+    fs::write(&note, "of somebody else").unwrap();
+    let other = SqliteStore::open(place.path()).unwrap();
+    assert!(!dead.exists());
+    assert!(note.exists());
+    for owner in [store.owner(), other.owner()] {
+        assert!(store.is_live(owner).await.unwrap());
+        assert!(other.is_live(owner).await.unwrap());
+    }
+    let gone = other.owner().clone();
+    drop(other);
+    assert!(!store.is_live(&gone).await.unwrap());
+}
+
+/// It decides what a row is called and nothing else.
+#[tokio::test]
+async fn an_owner_whose_file_is_gone_is_taken_for_dead_and_writes_on() {
+    let (place, store, _) = with_a_dead_owner().await;
+    fs::remove_dir_all(beside(&place.path(), "-owners")).unwrap();
+    let other = SqliteStore::open(place.path()).unwrap();
+    assert!(!other.is_live(store.owner()).await.unwrap());
+    assert!(store.is_live(store.owner()).await.unwrap());
+    store.apply(begin("invoice-17", &store, 0).0).await.unwrap();
+    assert!(other.find(&key("invoice-17")).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_name_of_an_owner_leads_nowhere_else() {
+    let (_place, store, _) = with_a_dead_owner().await;
+    let outside = TempDir::new().unwrap();
+    let file = outside.path().join("locked");
+    let locked = fs::File::create(&file).unwrap();
+    locked.lock().unwrap();
+    assert!(!store.is_live(&OwnerId::from_kept(file.to_str().unwrap())).await.unwrap());
+    assert!(!store.is_live(&OwnerId::from_kept("../journal.db")).await.unwrap());
+    assert!(!store.is_live(&OwnerId::from_kept("")).await.unwrap());
+}
