@@ -26,7 +26,12 @@ pub(super) fn to_write(place: &Place, patience: Duration) -> Result<Connection, 
 }
 
 fn take(place: &Place, connection: &mut Connection, patience: Duration) -> Result<(), StoreError> {
-    let found = recognise(place, connection)?;
+    let found = {
+        // At one moment of it: another process may be making it.
+        let fail = |error: rusqlite::Error| problem::at_open(place.path(), &error);
+        let moment = connection.transaction().map_err(fail)?;
+        recognise(place, &moment)?
+    };
     configure(place, connection, patience)?;
     if !matches!(found, Found::Current) {
         bring_up(place, connection)?;

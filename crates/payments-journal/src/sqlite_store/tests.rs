@@ -213,8 +213,7 @@ async fn a_position_is_never_given_twice() {
 async fn a_journal_that_is_locked_is_unavailable_and_goes_on_later() {
     let world = World::new();
     let patience = Duration::from_millis(50);
-    let store =
-        SqliteStore::open_with(&world.path, Settings { patience, ..Settings::default() }).unwrap();
+    let store = SqliteStore::open_with(&world.path, Settings { patience, ..Settings::default() }).unwrap();
     let other = rusqlite::Connection::open(&world.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
 

@@ -11,4 +11,10 @@ mod sqlite;
 #[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_damage;
 #[cfg(all(unix, feature = "sqlite"))]
+mod sqlite_disk;
+#[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_place;
+#[cfg(all(unix, feature = "sqlite"))]
+mod sqlite_process;
+#[cfg(all(unix, feature = "sqlite"))]
+mod sqlite_processes;

@@ -92,7 +92,9 @@ fn a_database_of_another_program_is_left_alone() {
 
 #[test]
 fn a_journal_of_another_version_is_left_alone() {
-    for (version, words) in [(2, "of a newer version"), (900, "of a newer version"), (0, "of an older version")] {
+    for (version, words) in
+        [(2, "of a newer version"), (900, "of a newer version"), (0, "of an older version")]
+    {
         let place = InAFile::new();
         block_on(charge(&SqliteStore::open(place.path()).unwrap(), 3));
         Connection::open(place.path()).unwrap().pragma_update(None, "user_version", version).unwrap();
@@ -105,7 +107,9 @@ fn a_journal_of_another_version_is_left_alone() {
 
 #[test]
 fn a_journal_without_its_index_is_left_alone() {
-    for sql in ["DROP INDEX intent_key", "DROP INDEX intent_unresolved", "ALTER TABLE intent DROP COLUMN note"] {
+    for sql in
+        ["DROP INDEX intent_key", "DROP INDEX intent_unresolved", "ALTER TABLE intent DROP COLUMN note"]
+    {
         let place = InAFile::new();
         block_on(charge(&SqliteStore::open(place.path()).unwrap(), 3));
         Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
@@ -131,37 +135,55 @@ async fn a_row_that_says_nonsense_is_damaged_and_stays() {
     }
 }
 
+/// An empty database whose pages are so long, for a journal to be made in: a short page has each of its bytes tried in
+/// little time.
+fn with_pages_of(length: usize) -> InAFile {
+    let place = InAFile::in_memory();
+    let empty = Connection::open(place.path()).unwrap();
+    empty.execute_batch(&format!("PRAGMA page_size = {length}; PRAGMA journal_mode = WAL")).unwrap();
+    drop(empty);
+    make_private(&place.path());
+    place
+}
+
+/// How long a page is, and which of its bytes are tried.
+const PAGES: [(usize, usize); 2] = [(512, 1), (4096, 61)];
+
 /// The last frame of the log at each of its bytes: as if the machine had stopped while it was written.
 #[test]
 fn a_log_that_was_cut_loses_its_last_commit_at_most() {
-    const COMMITS: usize = 20;
-    let place = InAFile::in_memory();
-    let store = SqliteStore::open(place.path()).unwrap();
-    block_on(charge(&store, COMMITS / 2));
-    // The last commit ends an intent, so the row before it is known: it was being sent.
-    let last = key(&format!("key-{}", COMMITS / 2 - 1));
-    let expected = block_on(rows(&store)).unwrap();
-    let (database, log) = (fs::read(place.path()).unwrap(), fs::read(beside(&place.path(), "-wal")).unwrap());
-    drop(store);
-
-    const FRAME: usize = 24 + 4096;
-    assert_eq!((log.len() - 32) % FRAME, 0);
-    let mut lost = 0;
-    for end in log.len() - FRAME..=log.len() {
-        fs::write(place.path(), &database).unwrap();
-        fs::write(beside(&place.path(), "-wal"), &log[..end]).unwrap();
-        make_private(&beside(&place.path(), "-wal"));
-        let _ = fs::remove_file(beside(&place.path(), "-shm"));
+    for (page, step) in PAGES {
+        let place = with_pages_of(page);
         let store = SqliteStore::open(place.path()).unwrap();
-        let mut found = block_on(rows(&store)).unwrap();
-        if end < log.len() {
-            let row = found.insert(last.clone(), expected[&last].clone()).unwrap();
-            assert_eq!(row.state, IntentState::Sending, "{end}");
-            lost += 1;
+        block_on(charge(&store, 5));
+        // The last commit ends an intent, so the row before it is known: it was being sent.
+        let last = key("key-4");
+        let expected = block_on(rows(&store)).unwrap();
+        let (database, log) =
+            (fs::read(place.path()).unwrap(), fs::read(beside(&place.path(), "-wal")).unwrap());
+        drop(store);
+
+        let frame = 24 + page;
+        assert_eq!((log.len() - 32) % frame, 0);
+        for end in (log.len() - frame..log.len()).step_by(step).chain([log.len() - 1, log.len()]) {
+            let store = open_copy(&place, &database, &log[..end]);
+            let mut found = block_on(rows(&store)).unwrap();
+            if end < log.len() {
+                let row = found.insert(last.clone(), expected[&last].clone()).unwrap();
+                assert_eq!(row.state, IntentState::Sending, "{end}");
+            }
+            assert_eq!(found, expected, "{end}");
         }
-        assert_eq!(found, expected, "{end}");
     }
-    assert_eq!(lost, FRAME);
+}
+
+/// As another machine would, on which these were found.
+fn open_copy(place: &InAFile, database: &[u8], log: &[u8]) -> SqliteStore {
+    fs::write(place.path(), database).unwrap();
+    fs::write(beside(&place.path(), "-wal"), log).unwrap();
+    make_private(&beside(&place.path(), "-wal"));
+    let _ = fs::remove_file(beside(&place.path(), "-shm"));
+    SqliteStore::open(place.path()).unwrap()
 }
 
 /// Bytes that changed in the last frame are noticed by its checksum.
@@ -177,11 +199,7 @@ fn a_log_whose_end_is_wrong_loses_its_last_commit_at_most() {
         let mut log = log.clone();
         let place_of_byte = log.len() - offset;
         log[place_of_byte] ^= 0x55;
-        fs::write(place.path(), &database).unwrap();
-        fs::write(beside(&place.path(), "-wal"), &log).unwrap();
-        make_private(&beside(&place.path(), "-wal"));
-        let _ = fs::remove_file(beside(&place.path(), "-shm"));
-        let found = block_on(rows(&SqliteStore::open(place.path()).unwrap())).unwrap();
+        let found = block_on(rows(&open_copy(&place, &database, &log))).unwrap();
         assert_eq!(found.len(), 3);
         let same = found.iter().filter(|(key, row)| expected[*key] == **row).count();
         assert_eq!(same, 2, "{offset}");
@@ -189,8 +207,8 @@ fn a_log_whose_end_is_wrong_loses_its_last_commit_at_most() {
 }
 
 /// A database in its own file, every page of it used, and its rows.
-fn closed_journal() -> (InAFile, Vec<u8>, BTreeMap<IntentKey, Intent>) {
-    let place = InAFile::in_memory();
+fn closed_journal(page: usize) -> (InAFile, Vec<u8>, BTreeMap<IntentKey, Intent>) {
+    let place = with_pages_of(page);
     let store = SqliteStore::open(place.path()).unwrap();
     block_on(charge(&store, 60));
     block_on(store.apply(begin("in-flight", &store, 0).0)).unwrap();
@@ -203,20 +221,22 @@ fn closed_journal() -> (InAFile, Vec<u8>, BTreeMap<IntentKey, Intent>) {
 
 #[test]
 fn a_database_whose_end_is_missing_is_refused() {
-    let (place, database, _) = closed_journal();
-    for end in database.len() - 4096..database.len() {
-        fs::write(place.path(), &database[..end]).unwrap();
-        let error = SqliteStore::open(place.path()).unwrap_err();
-        assert!(error.is_damaged(), "{end}: {error:?}");
+    for (page, step) in PAGES {
+        let (place, database, _) = closed_journal(page);
+        for end in (database.len() - page..database.len()).step_by(step).chain([database.len() - 1]) {
+            fs::write(place.path(), &database[..end]).unwrap();
+            let error = SqliteStore::open(place.path()).unwrap_err();
+            assert!(error.is_damaged(), "{end}: {error:?}");
+        }
+        fs::write(place.path(), &database).unwrap();
+        SqliteStore::open(place.path()).unwrap();
     }
-    fs::write(place.path(), &database).unwrap();
-    SqliteStore::open(place.path()).unwrap();
 }
 
 /// Whatever page is lost: no key that was charged is taken for new.
 #[test]
 fn a_page_that_is_lost_permits_nothing() {
-    let (place, database, rows) = closed_journal();
+    let (place, database, rows) = closed_journal(4096);
     let pages = database.len() / 4096;
     assert!(pages >= 8, "{pages}");
     let (mut refused, mut noticed) = (0, 0);

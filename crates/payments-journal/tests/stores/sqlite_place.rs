@@ -116,7 +116,8 @@ fn a_file_with_two_names_is_refused() {
 
 #[test]
 fn a_symbolic_link_is_refused_and_not_followed() {
-    for (suffix, target) in [("", "elsewhere"), ("-wal", "elsewhere"), ("-shm", "elsewhere"), ("", "nowhere")] {
+    for (suffix, target) in [("", "elsewhere"), ("-wal", "elsewhere"), ("-shm", "elsewhere"), ("", "nowhere")]
+    {
         let place = InAFile::new();
         let path = place.path();
         if !suffix.is_empty() {

@@ -1,0 +1,170 @@
+//! Another process with the journal: this very program, told by its environment to do what it reads, line by line.
+
+use std::env;
+use std::io::{BufRead, BufReader, Write, stdin, stdout};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use payments_core::model::TransactionId;
+use payments_journal::{Change, Ending, IntentStore, SqliteStore, StoreError};
+use tokio::runtime;
+
+use crate::contract::{at, begin};
+
+/// The journal's path, in a process that was started to be told.
+const JOURNAL: &str = "PAYMENTS_TEST_JOURNAL";
+
+/// Stands before each answer, among whatever else a program of tests writes.
+const ANSWER: &str = "=> ";
+
+/// A process that has the journal open, until it is dropped: then it is killed.
+pub(crate) struct Process {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    pub(crate) fn start(journal: &Path) -> Self {
+        Self::start_under(&[], journal)
+    }
+
+    /// Through another program, such as one that limits it.
+    pub(crate) fn start_under(wrapper: &[&str], journal: &Path) -> Self {
+        let program = env::current_exe().unwrap();
+        let mut words = wrapper.iter().map(Into::into).chain([program.into_os_string()]);
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words).args(["--exact", "sqlite_process::as_a_process_of_its_own", "--nocapture"]);
+        let mut child = command
+            .env(JOURNAL, journal)
+            .env("RUST_BACKTRACE", "0")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, input, output }
+    }
+
+    pub(crate) fn ask(&mut self, question: &str) -> String {
+        self.tell(question);
+        self.answer()
+    }
+
+    pub(crate) fn tell(&mut self, question: &str) {
+        writeln!(self.input, "{question}").unwrap();
+    }
+
+    pub(crate) fn answer(&mut self) -> String {
+        self.try_answer().expect("the process has ended")
+    }
+
+    /// `None` if it has ended.
+    pub(crate) fn try_answer(&mut self) -> Option<String> {
+        loop {
+            let mut line = String::new();
+            if self.output.read_line(&mut line).unwrap() == 0 {
+                return None;
+            }
+            if let Some((_, answer)) = line.trim_end().split_once(ANSWER) {
+                return Some(answer.to_owned());
+            }
+        }
+    }
+
+    /// As `kill -9`.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a process that was started above does; in an ordinary run of the tests nothing.
+#[test]
+fn as_a_process_of_its_own() {
+    let Some(journal) = env::var_os(JOURNAL) else { return };
+    let runtime = runtime::Builder::new_current_thread().build().unwrap();
+    let mut store = None;
+    for line in stdin().lines() {
+        let line = line.unwrap();
+        let words: Vec<_> = line.split(' ').collect();
+        let answer = match (&words[..], &store) {
+            (["open"], _) => {
+                store = None;
+                match SqliteStore::open(&journal) {
+                    Ok(opened) => {
+                        store = Some(opened);
+                        "opened".to_owned()
+                    }
+                    Err(error) => failed(&error),
+                }
+            }
+            (["remove", path], _) => format!("{:?}", std::fs::remove_file(path)),
+            (["begin", key], Some(store)) => runtime.block_on(begun(store, key)),
+            (["charge", key], Some(store)) => runtime.block_on(charged(store, key)),
+            (["charge", keys, from, to], Some(store)) => {
+                let (from, to): (u32, u32) = (from.parse().unwrap(), to.parse().unwrap());
+                let mut answers = (from..to)
+                    .map(|number| runtime.block_on(charged(store, &format!("{keys}{number}"))))
+                    .inspect(|answer| tell(answer));
+                let failure = answers.find(|answer| answer.starts_with("failed"));
+                failure.map_or_else(|| "done".to_owned(), |_| "stopped".to_owned())
+            }
+            _ => panic!("{line:?} is nothing that this process can do"),
+        };
+        tell(&answer);
+    }
+}
+
+fn tell(answer: &str) {
+    let mut output = stdout();
+    writeln!(output, "{ANSWER}{answer}").unwrap();
+    output.flush().unwrap();
+}
+
+/// `failed KIND: MESSAGE`.
+fn failed(error: &StoreError) -> String {
+    let kinds = [
+        ("in_doubt", error.is_in_doubt()),
+        ("poisoned", error.is_poisoned()),
+        ("unavailable", error.is_unavailable()),
+        ("refused", error.is_refused()),
+        ("damaged", error.is_damaged()),
+    ];
+    let (kind, _) = kinds.into_iter().find(|(_, is_it)| *is_it).unwrap();
+    format!("failed {kind}: {error}")
+}
+
+/// `begun`, `kept`, or how it failed.
+async fn begun(store: &SqliteStore, key: &str) -> String {
+    match store.apply(begin(key, store, 0).0).await {
+        Ok(applied) => if applied.written.is_some() { "begun" } else { "kept" }.to_owned(),
+        Err(error) => failed(&error),
+    }
+}
+
+/// `charged KEY` if it was begun and ended here, `kept` if another has begun it, or how it failed.
+async fn charged(store: &SqliteStore, key: &str) -> String {
+    let (change, attempt) = begin(key, store, 0);
+    let name = change.key().clone();
+    match store.apply(change).await {
+        Ok(applied) if applied.written.is_none() => return "kept".to_owned(),
+        Ok(_) => {}
+        Err(error) => return failed(&error),
+    }
+    let transaction = TransactionId::from_answer(format!("txn_{key}")).unwrap();
+    match store.apply(Change::end(name, attempt, Ending::Processed(transaction), at(1))).await {
+        Ok(applied) => {
+            assert!(applied.written.is_some());
+            format!("charged {key}")
+        }
+        Err(error) => failed(&error),
+    }
+}
