@@ -86,6 +86,17 @@ impl Intent {
         }
     }
 
+    /// The transaction that it was processed as, by the service's word or a person's.
+    pub fn processed_as(&self) -> Option<&TransactionId> {
+        match &self.state {
+            IntentState::Processed { transaction_id } => Some(transaction_id),
+            IntentState::Resolved {
+                resolution: Resolution { verdict: Verdict::Processed(id), .. }, ..
+            } => Some(id),
+            _ => None,
+        }
+    }
+
     /// Whether the request may be handed to a transport under this key: nothing of it can have been acted upon.
     pub(crate) fn may_be_sent(&self) -> bool {
         match &self.state {

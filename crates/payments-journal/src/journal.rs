@@ -240,7 +240,7 @@ impl Journal {
             let has_it = |other: &Intent| {
                 other.key != intent.key
                     && is_void(other) == is_void(intent)
-                    && other.transaction_id() == Some(id)
+                    && other.processed_as() == Some(id)
             };
             if let Some(holder) = page.intents.into_iter().find(has_it) {
                 return Ok(Some(holder));

@@ -16,7 +16,7 @@ use crate::journal::Begun;
 use crate::payment::Payment;
 use crate::{
     AttemptId, Ending, Error, Failure, Intent, IntentKey, IntentState, Journal, Journaled, Resolution,
-    ResolveError, Verdict,
+    ResolveError,
 };
 
 /// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.
@@ -222,20 +222,14 @@ fn from_the_journal<P: Payment>(intent: Intent, payment: &P) -> Result<Journaled
     if !differences.is_empty() {
         return Err(Error::key_reused(intent, differences));
     }
-    let processed = |transaction_id: &TransactionId| {
-        Ok(Journaled { transaction_id: transaction_id.clone(), answer: None, not_recorded: None })
-    };
-    match &intent.state {
-        IntentState::Processed { transaction_id } => processed(transaction_id),
-        IntentState::Resolved { resolution, before: _ } => match &resolution.verdict {
-            Verdict::Processed(transaction_id) => processed(transaction_id),
-            Verdict::NotProcessed => Err(Error::recorded(intent)),
-        },
-        IntentState::Sending => Err(Error::in_progress(intent)),
-        IntentState::Rejected(_) | IntentState::NotProcessed(_) | IntentState::Unknown(_) => {
-            Err(Error::recorded(intent))
-        }
+    if let Some(transaction_id) = intent.processed_as().cloned() {
+        return Ok(Journaled { transaction_id, answer: None, not_recorded: None });
     }
+    Err(if intent.state == IntentState::Sending {
+        Error::in_progress(intent)
+    } else {
+        Error::recorded(intent)
+    })
 }
 
 /// `None` if the future panics: even then it must be written down that the request may have been sent.
