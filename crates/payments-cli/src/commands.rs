@@ -1,6 +1,5 @@
 //! The commands, one file for each noun of the command line.
 
-#[allow(dead_code, reason = "the run itself is being built")]
 mod batch;
 mod check;
 mod completions;

@@ -6,9 +6,7 @@
 
 mod app;
 mod args;
-#[allow(dead_code, reason = "the run itself is being built")]
 mod batch_arguments;
-#[allow(dead_code, reason = "the run itself is being built")]
 mod batch_report;
 mod call;
 mod checked;

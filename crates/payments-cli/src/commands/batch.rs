@@ -2,48 +2,158 @@
 
 mod batch_file;
 mod csv_rows;
+mod feed;
 mod inspection;
 mod json_rows;
+mod pace;
+mod progress;
+mod results;
 mod row;
 mod rows;
+mod run;
 mod scratch;
+mod service;
 
-use tokio::task::spawn_blocking;
+use std::io;
+use std::sync::Arc;
+
+use payments_journal::{Intent, Journal, JournaledClient, StateName, StoreError};
+use tokio::runtime::{self, Handle};
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::Instant;
 
 use self::batch_file::BatchFile;
 use self::inspection::{Inspected, Refusal, inspect};
+use self::pace::Pace;
+use self::progress::Progress;
+use self::results::Results;
+use self::row::Row;
+use self::run::Run;
+use self::service::Service;
 use crate::args::GlobalOptions;
-use crate::batch_arguments::BatchArguments;
+use crate::batch_arguments::{BatchArguments, Rate};
 use crate::batch_report::Summary;
-use crate::call;
+use crate::call::Prepared;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::journal_place::JournalPlace;
 use crate::output::Output;
 use crate::report::Report;
 
 /// Runs the command to its end.
 pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode {
     let output = Output::choose(options.output);
-    let ended = call::block_on(end(options, arguments));
-    let report = ended.and_then(|ended| ended).unwrap_or_else(Report::from);
-    output.write(&report)
+    let ended =
+        runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| cannot_start(&error));
+    let ended = ended.and_then(|runtime| {
+        let ended = runtime.block_on(end(options, output, arguments));
+        // What was given up must not keep the command alive.
+        runtime.shutdown_background();
+        ended
+    });
+    output.write(&ended.unwrap_or_else(Report::from))
 }
 
-async fn end(options: GlobalOptions, arguments: BatchArguments) -> Result<Report, Failure> {
-    let inspected = spawn_blocking(move || {
-        let mut file = BatchFile::open(&arguments.file)?;
-        inspect(&mut file, None)
-    });
-    let inspected = match inspected.await {
-        Ok(Ok(inspected)) => inspected,
-        Ok(Err(Refusal::Problems(problems))) => return Ok(Report::Refused(Box::new(problems))),
-        Ok(Err(Refusal::Failure(failure))) => return Err(*failure),
-        Err(_) => return Err(Failure::not_processed("internal", "internal error; nothing was sent")),
+async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) -> Result<Report, Failure> {
+    let is_dry_run = options.client.dry_run;
+    let place = JournalPlace::demand(arguments.journal.as_deref())?;
+    let path = arguments.file.clone();
+    let prepared =
+        Prepared::new(options.client, output, |client, _| client, move || BatchFile::open(&path)).await?;
+    let Prepared { settings, client, call: file, mut interrupt } = prepared;
+    // A file with an error must leave nothing behind, so a journal that is not there is made only for a good one.
+    let journal = place.open_if_there().await?;
+    let known = match &journal {
+        Some(journal) => known(journal).await?,
+        None => None,
     };
-    let Inspected { tallies, doubts, .. } = inspected;
-    if options.client.dry_run {
-        let summary = Summary { tallies, doubts, is_dry_run: true, ..Summary::default() };
+    let is_secret = {
+        let client = client.clone();
+        move |key: &str| client.is_api_key_in(key)
+    };
+    let inspected = inspected(file, known, is_secret, &mut interrupt).await?;
+    let (file, inspected) = match inspected {
+        Ok(inspected) => inspected,
+        Err(Refusal::Problems(problems)) => return Ok(Report::Refused(Box::new(problems))),
+        Err(Refusal::Failure(failure)) => return Err(*failure),
+    };
+    let (tallies, doubts) = (inspected.tallies, inspected.doubts.clone());
+    let summary = Summary { tallies, doubts, is_dry_run, ..Summary::default() };
+    if is_dry_run {
         return Ok(Report::Summed(Box::new(summary)));
     }
-    Err(Failure::invalid("usage", "only --dry-run can be done yet; nothing was sent"))
+    let results = Results::open(&arguments, &file)?;
+    let journal = match journal {
+        Some(journal) => journal,
+        None => place.open().await?,
+    };
+    if let Some(signal) = interrupt.has_arrived().await {
+        return Err(crate::call::before_sending(signal));
+    }
+    let concurrency = usize::from(arguments.concurrency);
+    let run = Run {
+        world: Service { client: JournaledClient::new(client, journal), settings: Arc::new(settings) },
+        rows: inspected.feed(file, concurrency),
+        pace: Pace::new(concurrency, arguments.rate.map(Rate::interval), arguments.patience),
+        max_rejected: arguments.max_rejected,
+        results,
+        progress: Progress::begin(&summary.tallies, Instant::now()),
+        summary,
+    };
+    let summary = run.complete(async || interrupt.arrived().await).await;
+    Ok(Report::Summed(Box::new(summary)))
+}
+
+/// The journal, if there is anything in it to be asked for.
+async fn known(journal: &Journal) -> Result<Option<Journal>, Failure> {
+    let page = journal.list(StateName::ALL, None, 1).await.map_err(|error| cannot_be_asked(&error))?;
+    Ok((!page.intents.is_empty()).then(|| journal.clone()))
+}
+
+/// Reads the whole file in a thread of its own, while the signals stay heard.
+async fn inspected(
+    mut file: BatchFile,
+    known: Option<Journal>,
+    is_secret: impl Fn(&str) -> bool + Send + 'static,
+    interrupt: &mut Interrupt,
+) -> Result<Result<(BatchFile, Inspected), Refusal>, Failure> {
+    let runtime = Handle::current();
+    let inspecting = spawn_blocking(move || match known {
+        None => inspect(&mut file, &is_secret, None).map(|inspected| (file, inspected)),
+        Some(journal) => {
+            let mut recall = |rows: &[Row]| runtime.block_on(recall(&journal, rows));
+            inspect(&mut file, &is_secret, Some(&mut recall)).map(|inspected| (file, inspected))
+        }
+    });
+    tokio::select! {
+        biased;
+        inspected = inspecting => {
+            inspected.map_err(|_| Failure::not_processed("internal", "internal error; nothing was sent"))
+        }
+        signal = interrupt.arrived() => Err(crate::call::before_sending(signal)),
+    }
+}
+
+/// What the journal has of each row.
+async fn recall(journal: &Journal, rows: &[Row]) -> Result<Vec<Option<Intent>>, Failure> {
+    let mut asked = JoinSet::new();
+    for (place, row) in rows.iter().enumerate() {
+        let (journal, key) = (journal.clone(), row.key.clone());
+        asked.spawn(async move { (place, journal.find(&key).await) });
+    }
+    let mut found: Vec<_> = rows.iter().map(|_| None).collect();
+    for (place, answer) in asked.join_all().await {
+        found[place] = answer.map_err(|error| cannot_be_asked(&error))?;
+    }
+    Ok(found)
+}
+
+fn cannot_be_asked(error: &StoreError) -> Failure {
+    Failure::not_processed("journal", format!("the journal cannot be read; nothing was sent: {error:#}"))
+}
+
+fn cannot_start(error: &io::Error) -> Failure {
+    Failure::not_processed("internal", "this process cannot wait for sockets and signals; nothing was sent")
+        .because(error)
 }

@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod batch_files;
+#[cfg(unix)]
+mod batch_runs;
 mod cases;
 mod check;
 mod colours;

@@ -196,6 +196,14 @@ impl Running {
         line
     }
 
+    /// The next line of stderr, which the command must still be writing to.
+    pub(crate) fn error_line(&mut self) -> String {
+        let stderr = self.0.stderr.as_mut().expect("stderr is piped");
+        let mut line = String::new();
+        BufReader::with_capacity(1, stderr).read_line(&mut line).expect("stderr is text");
+        line
+    }
+
     /// Waits for the end while nobody reads its streams; none if it does not come.
     pub(crate) fn ends_unread(mut self) -> Option<i32> {
         // A bound against a hang, which nothing but a hang comes near.

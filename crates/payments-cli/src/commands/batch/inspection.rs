@@ -32,10 +32,16 @@ pub(super) enum Refusal {
 /// Asks the journal for each of these rows.
 pub(super) type Recall<'a> = &'a mut dyn FnMut(&[Row]) -> Result<Vec<Option<Intent>>, Failure>;
 
-/// Reads the whole file, in the memory of a few rows. With a journal, asks what it has of each.
-pub(super) fn inspect(file: &mut BatchFile, recall: Option<Recall<'_>>) -> Result<Inspected, Refusal> {
+/// Reads the whole file, in the memory of a few rows. With a journal, asks what it has of each. A key in which the API
+/// key stands, by `is_secret`, is refused.
+pub(super) fn inspect<'a>(
+    file: &mut BatchFile,
+    is_secret: &'a dyn Fn(&str) -> bool,
+    recall: Option<Recall<'a>>,
+) -> Result<Inspected, Refusal> {
     let (rows, problems) = Rows::begin(file).map_err(|error| unreadable(&error))?;
     let mut inspection = Inspection {
+        is_secret,
         recall,
         waiting: Vec::new(),
         problems: Problems::of(file.name.clone()),
@@ -68,6 +74,8 @@ pub(super) fn inspect(file: &mut BatchFile, recall: Option<Recall<'_>>) -> Resul
 }
 
 struct Inspection<'a> {
+    /// Whether the API key stands in a text.
+    is_secret: &'a dyn Fn(&str) -> bool,
     recall: Option<Recall<'a>>,
     /// Good rows that the journal was not asked for yet.
     waiting: Vec<(u64, u64, Row)>,
@@ -89,6 +97,10 @@ impl Inspection<'_> {
                 self.problems.extend(problems);
             }
             Ok(row) => {
+                if (self.is_secret)(row.key.as_str()) {
+                    self.problems.push(Problem::new(line, "Key", "must not hold the API key"));
+                    return self.keep(number, line, None, digest, false);
+                }
                 let total = &mut self.inspected.tallies.total;
                 if let Some(more) = total.checked_with(row.payment.amount()) {
                     *total = more;

@@ -1,0 +1,180 @@
+//! The file of `--results`: each result as it ends, appended.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use super::batch_file::BatchFile;
+use super::row::Row;
+use crate::batch_arguments::BatchArguments;
+use crate::escape;
+use crate::failure::Failure;
+use crate::path_name;
+use crate::processed::{Effect, Processed};
+use crate::report::Report;
+
+/// The open file.
+#[derive(Debug)]
+pub(super) struct Results {
+    out: BufWriter<File>,
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Csv,
+    JsonLines,
+}
+
+/// The columns of a CSV file.
+const COLUMNS: [&str; 9] =
+    ["line", "key", "outcome", "amount", "reference", "transaction_id", "http_status", "kind", "message"];
+
+impl Results {
+    /// Opens the file that the arguments name, and makes it if it is not there.
+    pub(super) fn open(arguments: &BatchArguments, input: &BatchFile) -> Result<Option<Self>, Failure> {
+        let Some(path) = &arguments.results else { return Ok(None) };
+        let file = format!("the file of --results{}", path_name::in_brackets(path));
+        let refused = |why: &str| Failure::invalid("results", format!("{file} {why}; nothing was sent"));
+        let cannot_be_written = |error: io::Error| refused("cannot be written").because(&error);
+        // Before it is opened: a named pipe would wait for somebody to read it.
+        match path.metadata() {
+            Ok(metadata) if !metadata.is_file() => return Err(refused("is there and is no regular file")),
+            _ => {}
+        }
+        if arguments.journal.as_deref().map(Path::new) == Some(path) {
+            return Err(refused("is the journal"));
+        }
+        let opened = open(path).map_err(cannot_be_written)?;
+        if is_same(&opened, input).map_err(cannot_be_written)? {
+            return Err(refused("is the file of the billing run itself"));
+        }
+        let extension = path.extension().and_then(|it| it.to_str());
+        let format = match extension {
+            Some(extension) if extension.eq_ignore_ascii_case("csv") => Format::Csv,
+            _ => Format::JsonLines,
+        };
+        Self::begin(opened, format).map(Some).map_err(cannot_be_written)
+    }
+
+    /// Ends what a killed run has left of a line.
+    fn begin(mut file: File, format: Format) -> io::Result<Self> {
+        let length = file.seek(SeekFrom::End(0))?;
+        let mut last = [b'\n'];
+        if length > 0 {
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+        }
+        let mut this = Self { out: BufWriter::new(file), format };
+        if last != [b'\n'] {
+            this.out.write_all(b"\n")?;
+        }
+        if length == 0 && format == Format::Csv {
+            this.write_record(&COLUMNS.map(str::to_owned))?;
+        }
+        this.out.flush()?;
+        Ok(this)
+    }
+
+    /// Writes how the row ended, as `payments token-transaction create --key … --output json` would print it, with its line.
+    pub(super) fn write(&mut self, row: &Row, reference: Option<&str>, report: &Report) -> io::Result<()> {
+        match self.format {
+            Format::JsonLines => {
+                let document = serde_json::to_string(report)?;
+                let members = document.strip_prefix('{').unwrap_or_default();
+                let line = format!("{{\"line\":{},{members}", row.line);
+                writeln!(self.out, "{}", escape::in_json(&line))
+            }
+            Format::Csv => {
+                let (outcome, transaction_id, http_status, kind, message) = cells(report);
+                self.write_record(&[
+                    row.line.to_string(),
+                    row.key.to_string(),
+                    outcome.to_owned(),
+                    row.payment.amount().to_string(),
+                    reference.unwrap_or_default().to_owned(),
+                    transaction_id,
+                    http_status,
+                    kind,
+                    message,
+                ])
+            }
+        }
+    }
+
+    /// Hands everything to the operating system.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Has everything on the disk.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        self.out.get_ref().sync_all()
+    }
+
+    fn write_record(&mut self, cells: &[String; COLUMNS.len()]) -> io::Result<()> {
+        let mut writer = csv::WriterBuilder::new().buffer_capacity(1024).from_writer(Vec::new());
+        writer.write_record(cells.iter().map(|cell| escape::for_terminal(cell)))?;
+        let record = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
+        self.out.write_all(&record)
+    }
+}
+
+/// Outcome, transaction, HTTP status, kind and message.
+fn cells(report: &Report) -> (&'static str, String, String, String, String) {
+    match report {
+        Report::Processed(Processed { http_status, effect, .. }) => {
+            let id = match effect {
+                Effect::Moved { transaction_id } => transaction_id.clone(),
+                Effect::FoundTransaction { .. } | Effect::FoundCustomer => String::new(),
+            };
+            (
+                "processed",
+                id,
+                http_status.map(|it| it.to_string()).unwrap_or_default(),
+                String::new(),
+                String::new(),
+            )
+        }
+        Report::Failed(failure) => {
+            let answer = failure.answer.as_ref();
+            let answered = answer.and_then(|answer| answer.transaction_id.clone());
+            let to_look_up = || failure.advice.to_look_up.as_ref().map(ToString::to_string);
+            (
+                failure.outcome.as_str(),
+                answered.or_else(to_look_up).unwrap_or_default(),
+                answer.map(|answer| answer.http_status.to_string()).unwrap_or_default(),
+                failure.kind.to_string(),
+                failure.message.clone(),
+            )
+        }
+        _ => ("", String::new(), String::new(), String::new(), String::new()),
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(path)
+}
+
+/// Whether both paths lead to one file.
+#[cfg(unix)]
+fn is_same(file: &File, input: &BatchFile) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let (file, input) = (file.metadata()?, input.metadata()?);
+    Ok((file.dev(), file.ino()) == (input.dev(), input.ino()))
+}
+
+#[cfg(not(unix))]
+#[allow(clippy::unnecessary_wraps, reason = "one signature for every platform")]
+fn is_same(_file: &File, _input: &BatchFile) -> io::Result<bool> {
+    Ok(false)
+}

@@ -1,0 +1,404 @@
+//! The run: rows become charges, a few at a time, until none is left or something says stop.
+
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use payments_core::{Outcome, RetryAfter};
+use payments_journal::{Error, IntentState, Journaled};
+use payments_model::TransactionReceipt;
+use tokio::sync::mpsc::{self, error::TryRecvError};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use super::feed::Fed;
+use super::pace::{OutOfPatience, Pace, Start, Ticket};
+use super::progress::Progress;
+use super::results::Results;
+use super::row::Row;
+use crate::batch_report::{Doubt, Stop, Summary};
+use crate::report::Report;
+
+/// What a charge ended with.
+pub(super) type Charged = Result<Journaled<TransactionReceipt>, Error>;
+
+/// What a run needs of the world.
+pub(super) trait World: Clone + Send + Sync + 'static {
+    /// Sends the charge of the row, unless the journal is against it.
+    fn charge(&self, row: &Row) -> impl Future<Output = Charged> + Send;
+
+    /// How it ended, as the file of `--results` has it.
+    fn report(&self, row: &Row, charged: &Charged, at: SystemTime) -> Report;
+
+    /// The row's own reference, as it may be shown.
+    fn reference(&self, row: &Row) -> Option<String>;
+}
+
+/// A run under way.
+pub(super) struct Run<W> {
+    pub(super) world: W,
+    pub(super) rows: mpsc::Receiver<Fed>,
+    pub(super) pace: Pace,
+    pub(super) max_rejected: Option<u64>,
+    pub(super) results: Option<Results>,
+    pub(super) progress: Progress,
+    pub(super) summary: Summary,
+}
+
+/// Chosen by this command: how often a row is tried in one run where nothing of it has reached the service.
+const MOST_TRIES: u32 = 10;
+
+/// How often the progress is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+impl<W: World> Run<W> {
+    /// Runs to the end; `interrupted` names each signal as it arrives.
+    pub(super) async fn complete(self, mut interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
+        let mut state = State {
+            run: self,
+            in_flight: JoinSet::new(),
+            flying: HashMap::new(),
+            waiting: VecDeque::new(),
+            is_fed: false,
+            is_interrupted: false,
+        };
+        let mut look = interval(LOOK_EVERY);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let next = state.start_what_may();
+            if state.is_over() {
+                break;
+            }
+            tokio::select! {
+                biased;
+                signal = interrupted() => if state.interrupted(signal) { break },
+                Some(ended) = state.in_flight.join_next(), if !state.in_flight.is_empty() => {
+                    state.ended(ended);
+                    while let Some(ended) = state.in_flight.try_join_next() {
+                        state.ended(ended);
+                    }
+                    state.flush();
+                }
+                fed = state.run.rows.recv(), if next == Next::Row => state.fed(fed),
+                () = sleep_until(next.instant()), if matches!(next, Next::Instant(_)) => {}
+                _ = look.tick() => state.show(),
+            }
+        }
+        state.end()
+    }
+}
+
+struct State<W> {
+    run: Run<W>,
+    in_flight: JoinSet<Ended>,
+    /// The rows in flight, by their lines: what is left behind if the run is given up.
+    flying: HashMap<u64, Arc<Row>>,
+    /// Rows of which nothing has reached the service, to be tried again.
+    waiting: VecDeque<Waiting>,
+    is_fed: bool,
+    is_interrupted: bool,
+}
+
+/// A row, and how it went last.
+struct Waiting {
+    row: Arc<Row>,
+    tries: u32,
+    last: Charged,
+    at: SystemTime,
+}
+
+/// A charge that ended.
+struct Ended {
+    row: Arc<Row>,
+    tries: u32,
+    ticket: Ticket,
+    charged: Charged,
+    at: SystemTime,
+}
+
+/// What the run waits for, beside the end of what is in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Row,
+    Instant(Instant),
+    Nothing,
+}
+
+impl Next {
+    fn instant(self) -> Instant {
+        match self {
+            Self::Instant(instant) => instant,
+            Self::Row | Self::Nothing => Instant::now(),
+        }
+    }
+}
+
+impl<W: World> State<W> {
+    fn is_over(&self) -> bool {
+        let is_stopped = self.run.summary.stop.is_some();
+        self.in_flight.is_empty() && (is_stopped || self.is_fed && self.waiting.is_empty())
+    }
+
+    fn start_what_may(&mut self) -> Next {
+        while self.run.summary.stop.is_none() {
+            match self.run.pace.may_start(Instant::now(), self.in_flight.len()) {
+                Start::At(instant) if self.has_more() => return Next::Instant(instant),
+                Start::At(_) | Start::WhenOneEnds => return Next::Nothing,
+                Start::Now => {}
+            }
+            if let Some(Waiting { row, tries, .. }) = self.waiting.pop_front() {
+                self.start(row, tries + 1);
+                continue;
+            }
+            match self.run.rows.try_recv() {
+                Ok(fed) => self.fed(Some(fed)),
+                Err(TryRecvError::Empty) => return Next::Row,
+                Err(TryRecvError::Disconnected) => {
+                    self.is_fed = true;
+                    return Next::Nothing;
+                }
+            }
+        }
+        Next::Nothing
+    }
+
+    fn has_more(&self) -> bool {
+        !self.is_fed || !self.waiting.is_empty()
+    }
+
+    fn fed(&mut self, fed: Option<Fed>) {
+        match fed {
+            // While it was waited for, a signal may have said stop.
+            Some(Fed::Row(row)) if self.run.summary.stop.is_none() => self.start(Arc::from(row), 1),
+            Some(Fed::Row(_)) => {}
+            Some(Fed::Stop(stop)) => self.stop(stop),
+            None => self.is_fed = true,
+        }
+    }
+
+    fn start(&mut self, row: Arc<Row>, tries: u32) {
+        let ticket = self.run.pace.start(Instant::now());
+        let world = self.run.world.clone();
+        self.flying.insert(row.line, row.clone());
+        self.in_flight.spawn(async move {
+            let at = SystemTime::now();
+            let charged = world.charge(&row).await;
+            Ended { row, tries, ticket, charged, at }
+        });
+    }
+
+    fn ended(&mut self, ended: Result<Ended, JoinError>) {
+        let Ok(Ended { row, tries, ticket, charged, at }) = ended else {
+            // Its row stays among those in flight.
+            return self.stop(Stop::Internal);
+        };
+        self.flying.remove(&row.line);
+        let is_to_be_tried_again = self.pace(&charged, ticket);
+        if is_to_be_tried_again && tries < MOST_TRIES {
+            self.waiting.push_back(Waiting { row, tries, last: charged, at });
+        } else {
+            self.count(&row, &charged, at);
+        }
+    }
+
+    /// Lets the pace know, and says whether the row may be tried again in this run: only if it provably did not leave this
+    /// machine, and only because of the network.
+    fn pace(&mut self, charged: &Charged, ticket: Ticket) -> bool {
+        let now = Instant::now();
+        let pace = &mut self.run.pace;
+        let error = match charged {
+            Ok(journaled) => {
+                if !journaled.is_from_the_journal() {
+                    pace.answered(ticket);
+                }
+                return false;
+            }
+            Err(error) => error,
+        };
+        let Some(call) = error.call_error() else { return false };
+        let status = call.http_status().map(|status| status.as_u16());
+        match (call.outcome(), status) {
+            (_, Some(401)) => self.stop(Stop::Unauthorized),
+            (_, Some(403)) => self.stop(Stop::Forbidden),
+            (Outcome::Rejected, Some(429)) => {
+                let asked = call.retry_after().and_then(pause_asked_for);
+                if let Err(OutOfPatience { .. }) = pace.throttled(ticket, now, asked) {
+                    self.stop(Stop::Throttled(asked));
+                }
+            }
+            (Outcome::Rejected, _) => pace.answered(ticket),
+            (Outcome::Unknown, _) => {
+                if pace.unknown(ticket, now).is_err() {
+                    self.stop(Stop::Outage(format!("the last outcomes are unknown ({})", call.kind())));
+                }
+            }
+            (Outcome::NotProcessed, _) if call.is_validation() || call.is_configuration() => {}
+            (Outcome::NotProcessed, _) => {
+                if pace.not_reached(ticket, now).is_err() {
+                    self.stop(Stop::Outage(call.to_string()));
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Counts the row where it belongs, and writes its result down.
+    fn count(&mut self, row: &Row, charged: &Charged, at: SystemTime) {
+        let Summary { tallies, not_recorded, .. } = &mut self.run.summary;
+        let amount = row.payment.amount();
+        let mut doubt = None;
+        let mut is_of_this_run = true;
+        match charged {
+            Ok(journaled) if journaled.is_from_the_journal() => {
+                tallies.earlier.processed.add(amount);
+                is_of_this_run = false;
+            }
+            Ok(_) => tallies.processed.add(amount),
+            Err(error) if error.is_in_progress() => {
+                tallies.in_progress.add(amount);
+                is_of_this_run = false;
+            }
+            Err(error) if error.is_recorded() => {
+                is_of_this_run = false;
+                match error.intent().map(|intent| &intent.state) {
+                    Some(IntentState::Rejected(_)) => tallies.earlier.rejected.add(amount),
+                    Some(IntentState::NotProcessed(_)) => tallies.not_processed.add(amount),
+                    _ => {
+                        tallies.earlier.unknown.add(amount);
+                        doubt = Some(error.kind().to_owned());
+                    }
+                }
+            }
+            Err(error) => match error.outcome() {
+                Outcome::NotProcessed => tallies.not_processed.add(amount),
+                Outcome::Rejected => tallies.rejected.add(amount),
+                Outcome::Unknown => {
+                    tallies.unknown.add(amount);
+                    doubt = Some(error.kind().to_owned());
+                }
+            },
+        }
+        let unwritten = match charged {
+            Ok(journaled) => journaled.not_recorded.as_ref(),
+            Err(error) => error.not_recorded(),
+        };
+        let failed_journal = unwritten.or_else(|| charged.as_ref().err()?.store_error());
+        let stop = failed_journal.map(|error| Stop::Journal(format!("{error:#}")));
+        if unwritten.is_some() && doubt.is_none() {
+            *not_recorded += 1;
+            doubt = Some("not_recorded".to_owned());
+        }
+        if let Some(kind) = doubt {
+            let transaction_id = match charged {
+                Ok(journaled) => Some(&journaled.transaction_id),
+                Err(error) => error.transaction_id(),
+            };
+            self.doubt(row, transaction_id.map(ToString::to_string), kind);
+        }
+        if let Some(stop) = stop {
+            self.stop(stop);
+        }
+        let rejected = self.run.summary.tallies.rejected.count;
+        if let Some(limit) = self.run.max_rejected.filter(|limit| rejected > *limit) {
+            self.stop(Stop::TooManyRejected(limit));
+        }
+        if is_of_this_run {
+            self.write(row, charged, at);
+        }
+    }
+
+    fn doubt(&mut self, row: &Row, transaction_id: Option<String>, kind: String) {
+        let doubts = &mut self.run.summary.doubts;
+        if doubts.len() < Doubt::MOST_LISTED {
+            let (line, key, amount) = (row.line, row.key.to_string(), row.payment.amount());
+            doubts.push(Doubt { line, key, amount, transaction_id, kind });
+        }
+    }
+
+    fn write(&mut self, row: &Row, charged: &Charged, at: SystemTime) {
+        let Run { world, results, .. } = &mut self.run;
+        let Some(results) = results else { return };
+        let (report, reference) = (world.report(row, charged, at), world.reference(row));
+        let written = results.write(row, reference.as_deref(), &report);
+        self.check_results(written);
+    }
+
+    /// So that little is missing there if the process is killed; the journal has it all.
+    fn flush(&mut self) {
+        if let Some(results) = &mut self.run.results {
+            let flushed = results.flush();
+            self.check_results(flushed);
+        }
+    }
+
+    fn check_results(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            self.run.results = None;
+            self.run.summary.incomplete_results = Some(error.to_string());
+            self.stop(Stop::Results(error.to_string()));
+        }
+    }
+
+    /// The first reason counts, but for what decides how the process ends.
+    fn stop(&mut self, stop: Stop) {
+        let before = &mut self.run.summary.stop;
+        let goes_before = match (&*before, &stop) {
+            (None, _) => true,
+            (Some(before), Stop::Unauthorized) => !matches!(before, Stop::Unauthorized),
+            (Some(before), Stop::GivenUp(_)) => matches!(before, Stop::Interrupted(_)),
+            (Some(_), _) => false,
+        };
+        if goes_before {
+            *before = Some(stop);
+        }
+    }
+
+    /// Says whether the run is given up.
+    fn interrupted(&mut self, signal: &'static str) -> bool {
+        if self.is_interrupted {
+            self.stop(Stop::GivenUp(signal));
+            return true;
+        }
+        self.is_interrupted = true;
+        self.stop(Stop::Interrupted(signal));
+        let in_flight = self.in_flight.len();
+        self.run.progress.tell(&format!(
+            "{signal}: no new charge is begun; waiting for {in_flight} in flight. \
+             Once more ends at once, and what is in flight is unknown then"
+        ));
+        false
+    }
+
+    fn show(&mut self) {
+        let Run { progress, summary, pace, .. } = &mut self.run;
+        progress.show(&summary.tallies, Instant::now(), pace.paused_until());
+    }
+
+    fn end(mut self) -> Summary {
+        for Waiting { row, last, at, .. } in std::mem::take(&mut self.waiting) {
+            self.count(&row, &last, at);
+        }
+        for row in std::mem::take(&mut self.flying).into_values() {
+            self.run.summary.tallies.unknown.add(row.payment.amount());
+            self.doubt(&row, None, "in_flight".to_owned());
+        }
+        if let Some(results) = self.run.results.take() {
+            let finished = results.finish();
+            self.check_results(finished);
+        }
+        let Run { mut summary, progress, .. } = self.run;
+        summary.doubts.sort_by_key(|doubt| doubt.line);
+        progress.end();
+        summary
+    }
+}
+
+fn pause_asked_for(retry_after: RetryAfter) -> Option<Duration> {
+    match retry_after {
+        RetryAfter::Delay(pause) => Some(pause),
+        RetryAfter::Date(date) => date.duration_since(SystemTime::now()).ok(),
+        _ => None,
+    }
+}

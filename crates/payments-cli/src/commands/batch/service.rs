@@ -1,0 +1,52 @@
+//! The service behind the journal, as a run needs it.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use payments_journal::JournaledClient;
+
+use super::row::Row;
+use super::run::{Charged, World};
+use crate::call;
+use crate::failure::FailedOutcome;
+use crate::journaled_call;
+use crate::processed::Processed;
+use crate::report::Report;
+use crate::settings::Settings;
+
+/// Sends charges.
+#[derive(Clone, Debug)]
+pub(super) struct Service {
+    pub(super) client: JournaledClient,
+    pub(super) settings: Arc<Settings>,
+}
+
+impl World for Service {
+    async fn charge(&self, row: &Row) -> Charged {
+        self.client.process_token(&row.key, &row.payment).await
+    }
+
+    fn report(&self, row: &Row, charged: &Charged, at: SystemTime) -> Report {
+        let Self { settings, .. } = self;
+        match charged {
+            Ok(journaled) => {
+                Report::Processed(Processed::journaled(journaled.clone(), &row.key, |success| {
+                    Processed::moved(success, success.data(), &success.transaction_id)
+                }))
+            }
+            Err(error) => {
+                let failure = journaled_call::failure(error, settings);
+                match failure.outcome {
+                    FailedOutcome::Unknown => {
+                        call::of_what_was_sent(failure, &row.payment, settings, at).into()
+                    }
+                    _ => failure.into(),
+                }
+            }
+        }
+    }
+
+    fn reference(&self, row: &Row) -> Option<String> {
+        row.payment.reference_no().map(|text| self.settings.without_key(text))
+    }
+}

@@ -1,0 +1,519 @@
+//! `payments batch run` against a sandbox: every way in which a run can end, and what the same command does after it.
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use payments_core::OperationName;
+use payments_fake::{Fault, block_on};
+use payments_tests::DeafPort;
+use serde_json::{Value, json};
+
+use crate::journaled_charges::Office;
+use crate::support::{Ended, KEY, Run, payments_at};
+
+const TOKENS: OperationName = OperationName::TokenTransaction;
+
+/// An office with files for its billing runs.
+struct Billing {
+    office: Office,
+    folder: tempfile::TempDir,
+}
+
+/// How many rows stand where, without those places where none does.
+#[track_caller]
+fn counts(ended: &Ended) -> Value {
+    let document = ended.json();
+    let rows = document["rows"].as_object().unwrap();
+    let count = |name: &str| rows[name]["count"].as_u64().unwrap();
+    let all: u64 = rows.keys().filter(|name| *name != "total").map(|name| count(name)).sum();
+    assert_eq!(all, count("total"), "every row is counted once: {document}");
+    rows.iter()
+        .filter(|(_, tally)| tally["count"] != 0)
+        .map(|(name, tally)| (name.clone(), tally["count"].clone()))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+#[track_caller]
+fn ends(ended: &Ended, code: i32, outcome: &str, stopped: Option<&str>) {
+    assert_eq!(ended.code, Some(code), "{ended:?}");
+    let document = ended.json();
+    let reason = document["stopped"].get("reason").and_then(Value::as_str);
+    assert_eq!((document["outcome"].as_str(), reason), (Some(outcome), stopped), "{ended:?}");
+}
+
+impl Billing {
+    fn open() -> Self {
+        Self { office: Office::open(), folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Rows of 1.01, 2.01 and so on with these tokens, and the keys k1, k2 and so on.
+    fn write(&self, tokens: &[&str]) {
+        let mut text = "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n".to_owned();
+        for (number, token) in (1..).zip(tokens) {
+            writeln!(text, "k{number},{token},{number}.01,false,order {number}").unwrap();
+        }
+        fs::write(self.path("rows.csv"), text).unwrap();
+    }
+
+    fn good(&self, count: usize) {
+        self.write(&vec!["tok_approved"; count]);
+    }
+
+    fn command(&self, options: &[&str]) -> Run {
+        self.command_at(self.office.sandbox.base_url(), options)
+    }
+
+    fn command_at(&self, base_url: &str, options: &[&str]) -> Run {
+        let journal = self.office.journal();
+        let arguments = ["batch", "run", &self.path("rows.csv"), "--journal", journal.to_str().unwrap()];
+        payments_at(base_url, arguments).arguments(options.iter().copied())
+    }
+
+    fn run(&self, options: &[&str]) -> Ended {
+        self.command(options).end()
+    }
+
+    /// References and amounts of everything that was charged; none of them twice.
+    #[track_caller]
+    fn charged(&self) -> BTreeSet<(String, String)> {
+        let ledger = self.office.sandbox.gateway().ledger();
+        let charged: Vec<_> = ledger
+            .charged()
+            .map(|entry| (entry.reference_no.clone().unwrap_or_default(), entry.amount.to_string()))
+            .collect();
+        let distinct: BTreeSet<_> = charged.iter().cloned().collect();
+        assert_eq!(distinct.len(), charged.len(), "nobody is charged twice: {charged:?}");
+        distinct
+    }
+
+    fn results(&self, name: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.path(name)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn arm(&self, fault: Fault) {
+        self.office.sandbox.gateway().arm(fault);
+    }
+}
+
+#[test]
+fn every_row_is_charged_once_and_the_same_command_again_sends_nothing() {
+    let billing = Billing::open();
+    billing.good(70);
+    let ended = billing.run(&["--results", &billing.path("results.jsonl")]);
+    ends(&ended, 0, "processed", None);
+    assert_eq!(ended.stderr, "");
+    assert_eq!(counts(&ended), json!({"processed": 70, "total": 70}));
+    assert!(ended.stdout.contains(r#""processed":{"count":70,"sum":2485.70}"#), "{}", ended.stdout);
+    assert_eq!(billing.charged().len(), 70);
+
+    let results = billing.results("results.jsonl");
+    assert_eq!(results.len(), 70);
+    let lines: BTreeSet<_> = results.iter().map(|result| result["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, (2..=71).collect());
+    for result in &results {
+        assert_eq!(result["key"], format!("k{}", result["line"].as_u64().unwrap() - 1));
+        assert_eq!((&result["outcome"], &result["http_status"]), (&json!("processed"), &json!(200)));
+        assert!(result["data"]["TransactionId"].is_string());
+    }
+
+    let before = billing.office.requests();
+    let ended = billing.run(&["--results", &billing.path("results.jsonl")]);
+    ends(&ended, 0, "processed", None);
+    assert_eq!(counts(&ended), json!({"processed_earlier": 70, "total": 70}));
+    assert_eq!((billing.office.requests(), billing.results("results.jsonl").len()), (before, 70));
+}
+
+#[test]
+fn what_is_rejected_is_4_and_stays_rejected() {
+    let billing = Billing::open();
+    billing.write(&["tok_approved", "tok_declined", "tok_approved"]);
+    let ended = billing.run(&[]);
+    ends(&ended, 4, "rejected", None);
+    assert_eq!(counts(&ended), json!({"processed": 2, "rejected": 1, "total": 3}));
+    assert!(ended.stdout.contains(r#""rejected":{"count":1,"sum":2.01}"#), "{}", ended.stdout);
+    let before = billing.office.requests();
+    let ended = billing.run(&[]);
+    ends(&ended, 4, "rejected", None);
+    assert_eq!(counts(&ended), json!({"processed_earlier": 2, "rejected_earlier": 1, "total": 3}));
+    assert_eq!(billing.office.requests(), before);
+}
+
+#[test]
+fn d03_what_is_unknown_is_5_is_listed_and_never_sent_again() {
+    let billing = Billing::open();
+    billing.good(5);
+    billing.arm(Fault::response_lost(TOKENS).skip(2));
+    let ended = billing.run(&["--concurrency", "1", "--results", &billing.path("results.jsonl")]);
+    ends(&ended, 5, "unknown", None);
+    assert_eq!(counts(&ended), json!({"processed": 4, "unknown": 1, "total": 5}));
+    let doubt =
+        json!({"line": 4, "key": "k3", "amount": 3.01, "transaction_id": null, "kind": "disconnected"});
+    let mut unresolved = ended.json()["unresolved"].clone();
+    assert_eq!(unresolved.as_array().unwrap().len(), 1);
+    unresolved[0]["kind"] = "disconnected".into();
+    assert_eq!(unresolved[0], doubt);
+    let error = &billing.results("results.jsonl")[2]["error"];
+    assert_eq!((&error["reference"], &error["amount"]), (&json!("order 3"), &json!(3.01)), "{error}");
+    assert!(error["sent_at"].is_string(), "{error}");
+
+    let before = billing.office.requests();
+    let ended = billing.run(&["--output", "text"]);
+    assert_eq!((ended.code, billing.office.requests()), (Some(5), before));
+    for part in ["OUTCOME UNKNOWN of 1 charge", "line 4: k3, 3.01", "payments journal list --unresolved"] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+    assert_eq!(billing.charged().len(), 5, "it was charged, which the client could not know");
+
+    // A person finds out.
+    let note = ["journal", "resolve", "k3", "--not-processed", "--note", "not in the books"];
+    assert_eq!(billing.office.run(note).end().code, Some(0));
+    assert_eq!(billing.run(&[]).code, Some(0));
+    assert_eq!(billing.office.requests(), before + 1, "what a person has reopened is sent");
+}
+
+#[test]
+fn a_refused_key_stops_the_run_with_6_and_a_person_reopens_what_it_met() {
+    let billing = Billing::open();
+    billing.good(50);
+    let ended = billing.command(&["--concurrency", "1"]).env("PAYMENTS_API_KEY", "another_key").end();
+    ends(&ended, 6, "rejected", Some("unauthorized"));
+    assert_eq!(counts(&ended), json!({"rejected": 1, "not_started": 49, "total": 50}));
+
+    let ended = billing.run(&[]);
+    ends(&ended, 4, "rejected", None);
+    assert_eq!(counts(&ended), json!({"processed": 49, "rejected_earlier": 1, "total": 50}));
+    assert_eq!(billing.office.run(["journal", "retry", "--status", "401"]).end().code, Some(0));
+    ends(&billing.run(&[]), 0, "processed", None);
+    assert_eq!(billing.charged().len(), 50);
+}
+
+#[test]
+fn a_forbidden_charge_stops_the_run_too() {
+    let billing = Billing::open();
+    billing.good(20);
+    billing.arm(Fault::on(TOKENS).before_commit().status(StatusCode::FORBIDDEN).skip(3));
+    let ended = billing.run(&["--concurrency", "1"]);
+    ends(&ended, 3, "unfinished", Some("forbidden"));
+    assert_eq!(counts(&ended), json!({"processed": 3, "rejected": 1, "not_started": 16, "total": 20}));
+}
+
+#[test]
+fn too_many_requests_are_answered_by_the_pause_that_is_asked_for() {
+    let billing = Billing::open();
+    billing.good(6);
+    let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
+    billing.arm(busy.clone().retry_after("1").skip(2));
+    let begun = Instant::now();
+    let ended = billing.run(&["--concurrency", "1"]);
+    ends(&ended, 4, "rejected", None);
+    assert_eq!(counts(&ended), json!({"processed": 5, "rejected": 1, "total": 6}));
+    assert!(begun.elapsed() >= Duration::from_secs(1), "the pause was kept");
+
+    // Longer than there is patience for: it ends at once and says so.
+    billing.good(9);
+    billing.arm(busy.retry_after("3600"));
+    let ended = billing.run(&["--concurrency", "1"]);
+    ends(&ended, 3, "unfinished", Some("throttled"));
+    assert!(ended.json()["stopped"]["message"].as_str().unwrap().contains("a pause of 3600 s"), "{ended:?}");
+    assert_eq!(
+        counts(&ended),
+        json!({"processed_earlier": 5, "rejected_earlier": 1, "rejected": 1, "not_started": 2, "total": 9})
+    );
+}
+
+#[test]
+fn d02_an_outage_leaves_everything_to_the_next_run() {
+    let billing = Billing::open();
+    billing.good(100);
+    let port = DeafPort::refusing();
+    let nobody = format!("http://{}/api/v1/public", port.address());
+    let ended = billing
+        .command_at(
+            &nobody,
+            &["--patience", "0", "--concurrency", "4", "--results", &billing.path("r.jsonl")],
+        )
+        .end();
+    ends(&ended, 3, "unfinished", Some("outage"));
+    let seen = counts(&ended);
+    let tried = seen["not_processed"].as_u64().unwrap();
+    assert!((1..=4).contains(&tried), "no more than were in flight: {seen}");
+    assert_eq!(seen["not_started"], 100 - tried);
+    let results = billing.results("r.jsonl");
+    assert_eq!(results.len() as u64, tried);
+    assert!(results.iter().all(|result| result["outcome"] == "not_processed"), "{results:?}");
+
+    // With patience, the same rows are tried again in the same run.
+    let ended = billing.command_at(&nobody, &["--patience", "2", "--concurrency", "2"]).end();
+    ends(&ended, 3, "unfinished", Some("outage"));
+    assert!(counts(&ended)["not_processed"].as_u64().unwrap() <= 2, "{ended:?}");
+
+    ends(&billing.run(&[]), 0, "processed", None);
+    assert_eq!(billing.charged().len(), 100);
+}
+
+#[test]
+fn a_run_that_is_going_wrong_is_stopped() {
+    for (limit, rejected) in [("0", 1), ("2", 3)] {
+        let billing = Billing::open();
+        billing.write(&["tok_declined"; 20]);
+        let ended = billing.run(&["--concurrency", "1", "--max-rejected", limit]);
+        ends(&ended, 3, "unfinished", Some("max_rejected"));
+        assert_eq!(counts(&ended), json!({"rejected": rejected, "not_started": 20 - rejected, "total": 20}));
+        // The limit is each run's own, as a person who starts it again wants to go on.
+        let ended = billing.run(&["--concurrency", "1", "--max-rejected", "20"]);
+        ends(&ended, 4, "rejected", None);
+    }
+}
+
+#[test]
+fn answers_that_are_all_unknown_stop_the_run_before_the_file_is_burnt() {
+    let billing = Billing::open();
+    billing.good(100);
+    billing.arm(Fault::on(TOKENS).before_commit().status(StatusCode::BAD_GATEWAY).times(100));
+    let ended = billing.run(&["--concurrency", "2", "--patience", "0"]);
+    ends(&ended, 5, "unknown", Some("outage"));
+    let unknown = counts(&ended)["unknown"].as_u64().unwrap();
+    assert!((5..=6).contains(&unknown), "{ended:?}");
+}
+
+#[test]
+fn one_signal_lets_what_is_in_flight_end() {
+    for signal in ["INT", "TERM"] {
+        let billing = Billing::open();
+        billing.good(20);
+        let gate = billing.office.sandbox.gateway().gate(TOKENS);
+        let mut running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
+        block_on(gate.arrivals(3));
+        running.signal(signal);
+        let told = running.error_line();
+        assert!(told.starts_with(&format!("SIG{signal}: no new charge is begun; waiting for 3 ")), "{told}");
+        gate.release();
+        let ended = running.end();
+        ends(&ended, 3, "unfinished", Some("interrupted"));
+        assert_eq!(counts(&ended), json!({"processed": 3, "not_started": 17, "total": 20}));
+        assert_eq!(billing.office.requests(), 3);
+        ends(&billing.run(&[]), 0, "processed", None);
+        assert_eq!(billing.charged().len(), 20);
+    }
+}
+
+#[test]
+fn d22_two_signals_end_at_once_and_what_was_in_flight_is_unknown_and_never_sent_again() {
+    let billing = Billing::open();
+    billing.good(20);
+    let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
+    let mut running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
+    block_on(gate.arrivals(3));
+    running.signal("INT");
+    running.error_line();
+    running.signal("INT");
+    let ended = running.end();
+    ends(&ended, 5, "unknown", Some("interrupted"));
+    assert_eq!(counts(&ended), json!({"unknown": 3, "not_started": 17, "total": 20}));
+    let kinds: Vec<_> =
+        ended.json()["unresolved"].as_array().unwrap().iter().map(|it| it["kind"].clone()).collect();
+    assert_eq!(kinds, ["in_flight"; 3]);
+    gate.release();
+
+    let ended = billing.run(&[]);
+    ends(&ended, 5, "unknown", None);
+    assert_eq!(counts(&ended), json!({"processed": 17, "unknown_earlier": 3, "total": 20}));
+    assert_eq!(billing.office.requests(), 20);
+    assert_eq!(billing.charged().len(), 20);
+}
+
+#[test]
+fn a_key_that_stands_for_another_request_is_refused_before_anything_is_sent() {
+    let billing = Billing::open();
+    billing.good(2);
+    ends(&billing.run(&[]), 0, "processed", None);
+    let before = billing.office.requests();
+    let text = "Key,TokenId,Amount,ConvenienceFeeActive\nk9,tok_approved,1,false\nk2,tok_declined,3,true\n";
+    fs::write(billing.path("rows.csv"), text).unwrap();
+    let error = billing.run(&[]).failed(2, "invalid");
+    assert_eq!(
+        error["violations"],
+        json!([{"line": 3, "field": "Key", "rule":
+            "already stands in the journal for another request, with another token and another amount and another \
+             convenience fee"}])
+    );
+    assert_eq!(billing.office.requests(), before);
+}
+
+#[test]
+fn a_dry_run_tells_what_is_left() {
+    let billing = Billing::open();
+    billing.good(3);
+    ends(&billing.run(&[]), 0, "processed", None);
+    billing.good(5);
+    let before = billing.office.requests();
+    let ended = billing.run(&["--dry-run"]);
+    ends(&ended, 0, "dry_run", None);
+    assert_eq!(counts(&ended), json!({"processed_earlier": 3, "not_started": 2, "total": 5}));
+    let text = billing.run(&["--dry-run", "--output", "text"]).stdout;
+    assert!(text.starts_with("DRY RUN, nothing was sent"), "{text}");
+    assert!(text.contains("would be sent         2   9.02"), "{text}");
+    assert_eq!(billing.office.requests(), before);
+}
+
+#[test]
+fn an_invalid_file_leaves_no_journal_and_no_results() {
+    let billing = Billing::open();
+    billing.write(&["tok_approved", ""]);
+    let error = billing.run(&["--results", &billing.path("results.jsonl")]).failed(2, "invalid");
+    assert_eq!(error["violations"], json!([{"line": 3, "field": "TokenId", "rule": "is required"}]));
+    assert!(!billing.office.journal().exists());
+    assert!(!fs::exists(billing.path("results.jsonl")).unwrap());
+    assert_eq!(billing.office.requests(), 0);
+}
+
+#[test]
+fn the_api_key_is_no_key_of_a_row() {
+    let billing = Billing::open();
+    let text = format!("Key,TokenId,Amount,ConvenienceFeeActive\nk-{KEY},tok_approved,1,false\n");
+    fs::write(billing.path("rows.csv"), text).unwrap();
+    let ended = billing.run(&[]);
+    let error = ended.failed(2, "invalid");
+    assert_eq!(error["violations"][0]["rule"], "must not hold the API key");
+    assert!(!format!("{ended:?}").contains(KEY));
+}
+
+#[test]
+fn results_are_appended_on_a_line_of_their_own_and_are_nobody_elses_to_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let billing = Billing::open();
+    billing.good(1);
+    let results = billing.path("results.jsonl");
+    ends(&billing.run(&["--results", &results]), 0, "processed", None);
+    assert_eq!(fs::metadata(&results).unwrap().permissions().mode() & 0o777, 0o600);
+    // A killed run has left half a line.
+    let whole = fs::read_to_string(&results).unwrap();
+    fs::write(&results, format!("{whole}{{\"line\":3,\"outco")).unwrap();
+    billing.good(2);
+    ends(&billing.run(&["--results", &results]), 0, "processed", None);
+    let text = fs::read_to_string(&results).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!((lines.len(), lines[1]), (3, r#"{"line":3,"outco"#));
+    assert!(lines[2].starts_with(r#"{"line":3,"outcome":"processed""#), "{}", lines[2]);
+}
+
+#[test]
+fn results_may_be_csv() {
+    let billing = Billing::open();
+    billing.write(&["tok_approved", "tok_declined"]);
+    let results = billing.path("results.CSV");
+    let run = || billing.run(&["--concurrency", "1", "--results", &results]).code;
+    assert_eq!(run(), Some(4));
+    billing.write(&["tok_approved", "tok_declined", "tok_approved"]);
+    assert_eq!(run(), Some(4));
+    let text = fs::read_to_string(&results).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "one header: {text}");
+    assert_eq!(lines[0], "line,key,outcome,amount,reference,transaction_id,http_status,kind,message");
+    assert!(lines[1].starts_with("2,k1,processed,1.01,order 1,txn_"), "{text}");
+    assert!(lines[2].starts_with("3,k2,rejected,2.01,order 2,txn_") && lines[2].contains(",200,rejected,"));
+    assert!(lines[3].starts_with("4,k3,processed,3.01,order 3,txn_"), "{text}");
+}
+
+#[test]
+fn results_that_cannot_be_written_stop_the_run_before_it_begins() {
+    let billing = Billing::open();
+    billing.good(1);
+    let journal = billing.office.journal();
+    for (path, told) in [
+        (billing.path("."), "is no regular file"),
+        ("/dev/full".to_owned(), "is no regular file"),
+        (billing.path("none/results.jsonl"), "cannot be written"),
+        (billing.path("rows.csv"), "is the file of the billing run itself"),
+        (journal.to_str().unwrap().to_owned(), "is the journal"),
+    ] {
+        let error = billing.run(&["--results", &path]).failed(2, "invalid");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(told) && message.ends_with("nothing was sent"), "{message}");
+    }
+    assert_eq!(billing.office.requests(), 0);
+    assert!(!journal.exists());
+}
+
+#[test]
+fn a_file_that_changes_under_a_run_stops_it() {
+    let billing = Billing::open();
+    billing.good(300);
+    let gate = billing.office.sandbox.gateway().gate(TOKENS);
+    let running = billing.command(&["--concurrency", "1"]).stdout(Stdio::piped()).spawn();
+    block_on(gate.arrived());
+    // Somebody saves the file again with other amounts, in place.
+    let text = fs::read_to_string(billing.path("rows.csv")).unwrap();
+    fs::write(billing.path("rows.csv"), text.replace(".01,", ".99,")).unwrap();
+    gate.release();
+    let ended = running.end();
+    ends(&ended, 3, "unfinished", Some("file_changed"));
+    let charged = billing.charged();
+    assert!(charged.len() < 300 && charged.iter().all(|(_, amount)| amount.ends_with(".01")), "{charged:?}");
+}
+
+#[test]
+fn two_runs_at_once_charge_nobody_twice() {
+    let billing = Billing::open();
+    billing.good(60);
+    let ended: Vec<Ended> = thread::scope(|scope| {
+        let runs: Vec<_> = (0..3).map(|_| scope.spawn(|| billing.run(&[]))).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    for ended in &ended {
+        // What another run is sending is not known to have ended.
+        assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
+        counts(ended);
+    }
+    assert_eq!(billing.office.requests(), 60);
+    assert_eq!(billing.charged().len(), 60);
+    ends(&billing.run(&[]), 0, "processed", None);
+}
+
+#[test]
+fn a_rate_is_not_exceeded() {
+    let billing = Billing::open();
+    billing.good(6);
+    let begun = Instant::now();
+    ends(&billing.run(&["--rate", "20/s"]), 0, "processed", None);
+    assert!(begun.elapsed() >= Duration::from_millis(5 * 50));
+}
+
+#[test]
+fn a_terminal_shows_a_table_and_no_document() {
+    let billing = Billing::open();
+    billing.good(40);
+    let shown = billing.command(&[]).on_a_terminal();
+    for part in ["PROCESSED", "rows", "sum", "total", "820.40"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains('{'), "{shown}");
+}
+
+#[test]
+fn no_journal_no_charge() {
+    let billing = Billing::open();
+    billing.good(1);
+    let path = billing.path("rows.csv");
+    let error =
+        payments_at(billing.office.sandbox.base_url(), ["batch", "run", &path]).end().failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("--journal"), "{error}");
+    // Not a journal.
+    fs::write(billing.office.journal(), "something else entirely").unwrap();
+    let ended = billing.run(&[]);
+    assert!(matches!(ended.code, Some(2 | 3)), "{ended:?}");
+    assert_eq!(billing.office.requests(), 0);
+}
