@@ -1,3 +1,9 @@
+//! The journal in a PostgreSQL database.
+//!
+//! A few connections carry the changes, each of which is one statement that writes only if what was read is still there.
+//! The server puts the commits of several connections on its disk together. One more connection, with a thread of its own,
+//! holds the lock that says that this owner lives.
+
 mod address;
 mod columns;
 mod fault;
@@ -24,7 +30,7 @@ use fault::{Fault, ask};
 use fence::Fence;
 use link::Link;
 use owners::Claim;
-use pool::{Lease, Pool};
+use pool::Pool;
 use session::Session;
 
 /// A journal in a PostgreSQL database that several machines share: version 12 or newer.
@@ -142,17 +148,14 @@ impl PostgresStore {
                 lease.give_back();
                 Ok(applied)
             }
-            Err(Stop::Reading(fault)) => Err(keep_if_sound(lease, fault).of_reading()),
+            Err(Stop::Reading(fault)) => Err(fault.of_reading()),
             Err(Stop::Writing(fault)) => {
                 if !fault.is_undone() {
                     self.fence.raise(change.key().clone(), lease.link.backend);
                 }
-                Err(keep_if_sound(lease, fault).of_writing())
+                Err(fault.of_writing())
             }
-            Err(Stop::Store(error)) => {
-                lease.give_back();
-                Err(error)
-            }
+            Err(Stop::Store(error)) => Err(error),
         }
     }
 
@@ -229,13 +232,9 @@ impl PostgresStore {
         question: impl AsyncFnOnce(&Session) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let lease = self.pool.lease().await?;
-        match question(&lease).await {
-            Ok(answer) => {
-                lease.give_back();
-                Ok(answer)
-            }
-            Err(fault) => Err(keep_if_sound(lease, fault).of_reading()),
-        }
+        let answer = question(&lease).await.map_err(Fault::of_reading)?;
+        lease.give_back();
+        Ok(answer)
     }
 }
 
@@ -273,7 +272,7 @@ impl IntentStore for PostgresStore {
             .read(async |session| ask(session.link.client.query(&statement, &[&after, &one_more])).await)
             .await?;
         let kept: Result<Vec<Kept>, _> = rows.iter().take(limit).map(columns::kept).collect();
-        let kept = kept.map_err(|error| Fault::from(error).of_reading())?;
+        let kept = kept.map_err(Fault::of_reading)?;
         let next = kept.last().filter(|_| rows.len() > limit).map(|last| Cursor::new(last.position));
         let intents = kept.into_iter().map(|kept| Intent::try_from(kept.row)).collect::<Result<_, _>>()?;
         Ok(Page { intents, next })
@@ -296,10 +295,7 @@ impl IntentStore for PostgresStore {
             let lease = self.pool.lease().await?;
             let removing =
                 ask(lease.link.client.execute(&statement, &[&ended_before, &PURGED_AT_ONCE])).await;
-            let removed = match removing {
-                Ok(removed) => removed,
-                Err(fault) => return Err(keep_if_sound(lease, fault).of_writing()),
-            };
+            let removed = removing.map_err(Fault::of_writing)?;
             lease.give_back();
             purged += removed;
             if removed == 0 {
@@ -332,14 +328,6 @@ impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
-}
-
-/// A connection over which the server has reported an error is as good as before.
-fn keep_if_sound(lease: Lease<'_>, fault: Fault) -> Fault {
-    if fault.is_undone() {
-        lease.give_back();
-    }
-    fault
 }
 
 /// More than anybody meets: each needs another who changes the same key at that moment.

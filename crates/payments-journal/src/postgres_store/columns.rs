@@ -1,6 +1,7 @@
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use super::fault::Fault;
 use crate::{Intent, IntentRow, StateName};
 
 /// A row as it was read.
@@ -55,8 +56,12 @@ pub(super) fn values(row: &IntentRow) -> [&(dyn ToSql + Sync); NAMES.len()] {
     ]
 }
 
-/// Out of `position` and then [`NAMES`].
-pub(super) fn kept(row: &Row) -> Result<Kept, tokio_postgres::Error> {
+/// Out of `position` and [`NAMES`].
+pub(super) fn kept(row: &Row) -> Result<Kept, Fault> {
+    read(row).map_err(|error| Fault::Unreadable(error.to_string()))
+}
+
+fn read(row: &Row) -> Result<Kept, tokio_postgres::Error> {
     Ok(Kept {
         position: row.try_get("position")?,
         row: IntentRow {

@@ -12,10 +12,12 @@ use crate::StoreError;
 /// Why a statement did not come to its end.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The server itself reports that it has undone the statement. The connection is as good as before.
+    /// The server itself reports that it has undone the statement.
     Undone(Box<DbError>),
-    /// Nobody has heard how it ended, or the server went away while it said so. The connection is no good any more.
+    /// Nobody has heard how it ended, or the server went away while it said so.
     Unheard(String),
+    /// It ended, and what it has read are not the columns of this journal.
+    Unreadable(String),
 }
 
 /// Waits for a statement, but not forever.
@@ -52,6 +54,9 @@ impl Fault {
     /// Of a statement that changes nothing.
     pub(super) fn of_reading(self) -> StoreError {
         match self {
+            Self::Unreadable(why) => {
+                StoreError::damaged("the table payments_journal.intents has other columns").because(why)
+            }
             Self::Undone(told) => refusal(&told),
             Self::Unheard(why) => {
                 StoreError::unavailable("the connection to the journal's database was lost").because(why)
@@ -67,6 +72,7 @@ impl Fault {
                 "the connection to the journal's database was lost before it said whether it has kept the change",
             )
             .because(why),
+            Self::Unreadable(_) => self.of_reading(),
         }
     }
 }

@@ -34,7 +34,11 @@ impl Claim {
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(impossible)?;
         let thread = thread::Builder::new()
             .name("payments-journal".to_owned())
-            .spawn(move || runtime.block_on(keep(&address, number, tell, stopped)))
+            .spawn(move || {
+                runtime.block_on(keep(&address, number, tell, stopped));
+                // Without waiting for a name that is still being looked up.
+                runtime.shutdown_background();
+            })
             .map_err(impossible)?;
         let this = Self { stop: Some(stop), thread: Some(thread) };
         told.await.unwrap_or_else(|_| Err(StoreError::unavailable("the journal's thread has ended")))?;

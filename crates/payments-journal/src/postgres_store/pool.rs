@@ -19,8 +19,8 @@ pub(super) struct Pool {
     permits: Semaphore,
 }
 
-/// A connection for as long as it is used. It is closed unless it is [given back](Self::give_back): what is left in the
-/// middle of a statement is of no use to the next.
+/// A connection for as long as it is used. It is closed unless it is [given back](Self::give_back): what was left in the
+/// middle of a statement is of no use to the next, and what has met an error may meet it again.
 #[derive(Debug)]
 pub(super) struct Lease<'a> {
     pool: &'a Pool,

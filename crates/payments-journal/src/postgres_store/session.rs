@@ -28,7 +28,7 @@ impl Session {
 
     pub(super) async fn find(&self, key: &str) -> Result<Option<Kept>, Fault> {
         let row = ask(self.link.client.query_opt(&self.find, &[&key])).await?;
-        Ok(row.as_ref().map(kept).transpose()?)
+        row.as_ref().map(kept).transpose()
     }
 
     /// Whether it was written: not if the key is there.

@@ -256,19 +256,24 @@ pub(crate) async fn any_changes_do_what_the_rules_say<P: Place>(place: P) {
 pub(crate) async fn of_many_who_begin_one_key_one_wins<P: Place>(place: P) {
     let stores: Vec<_> = [place.open().await, place.open().await, place.open().await].map(Arc::new).into();
     for round in 0..20 {
-        let mut racing = JoinSet::new();
-        for number in 0..12 {
-            let store = stores[number % stores.len()].clone();
-            racing.spawn(async move {
-                let (change, attempt) = begin(&format!("k{round}"), &*store, 1);
-                (attempt, apply(&*store, change).await)
-            });
+        // New, and again after it was not processed.
+        for attempts in 1..=2 {
+            let mut racing = JoinSet::new();
+            for number in 0..12 {
+                let store = stores[number % stores.len()].clone();
+                racing.spawn(async move {
+                    let (change, attempt) = begin(&format!("k{round}"), &*store, 1);
+                    (attempt, apply(&*store, change).await)
+                });
+            }
+            let results = racing.join_all().await;
+            let winners: Vec<_> = results.iter().filter(|(_, applied)| applied.written.is_some()).collect();
+            assert_eq!(winners.len(), 1);
+            let kept = stores[0].find(&key(&format!("k{round}"))).await.unwrap().unwrap();
+            assert_eq!((&kept.attempt, kept.attempts), (&winners[0].0, attempts));
+            let ending = Ending::NotProcessed(Failure::of_kind("connect"));
+            apply(&*stores[0], Change::end(kept.key, kept.attempt, ending, at(2))).await;
         }
-        let results = racing.join_all().await;
-        let winners: Vec<_> = results.iter().filter(|(_, applied)| applied.written.is_some()).collect();
-        assert_eq!(winners.len(), 1);
-        let kept = stores[0].find(&key(&format!("k{round}"))).await.unwrap().unwrap();
-        assert_eq!((kept.attempt, kept.attempts), (winners[0].0.clone(), 1));
     }
 }
 

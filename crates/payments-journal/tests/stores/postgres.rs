@@ -1,5 +1,6 @@
 //! What is PostgreSQL's alone. Every server here is a real one of the test's own.
 
+mod interrupted;
 mod lost_replies;
 mod machines;
 mod outages;
