@@ -8,10 +8,11 @@ use crate::{IntentRequest, Subject};
 /// they relate, with a convenience fee for one, is not published.
 pub(crate) fn contradictions(request: &IntentRequest, record: &TransactionRecord) -> Vec<String> {
     let mut found = Vec::new();
-    let shown: Vec<Amount> = [&record.amount, &record.base_amount]
+    let mut shown: Vec<Amount> = [&record.amount, &record.base_amount]
         .into_iter()
         .filter_map(|field| field.value().copied())
         .collect();
+    shown.dedup();
     if let Some(asked) = request.amount
         && !shown.is_empty()
         && !shown.contains(&asked)

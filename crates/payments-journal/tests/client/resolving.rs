@@ -41,7 +41,7 @@ async fn a_transaction_of_another_amount_is_not_believed() {
     assert!(error.is_contradicted());
     assert_eq!(
         error.to_string(),
-        "the transaction cannot be this intent's: its amount is 0.99 or 0.99, and 10.50 was to be charged; \
+        "the transaction cannot be this intent's: its amount is 0.99, and 10.50 was to be charged; \
          nothing was changed"
     );
     assert_eq!(world.intent().await.state.name(), StateName::Unknown);
