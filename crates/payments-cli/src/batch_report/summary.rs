@@ -166,11 +166,12 @@ impl Summary {
             ExitCode::Unauthorized => (Tone::Bad, "STOPPED, the API key was refused".to_owned()),
             ExitCode::Unknown => {
                 let count = self.tallies.all_unknown().count.max(self.not_recorded);
-                let doubts = if count == 1 { "1 charge" } else { &*format!("{count} charges") };
-                (
-                    Tone::Doubtful,
-                    format!("OUTCOME UNKNOWN of {doubts}, which are not sent again: reconcile them"),
-                )
+                let doubts = if count == 1 {
+                    "1 charge, which is not sent again: reconcile it"
+                } else {
+                    &*format!("{count} charges, which are not sent again: reconcile them")
+                };
+                (Tone::Doubtful, format!("OUTCOME UNKNOWN of {doubts}"))
             }
             ExitCode::NotProcessed => {
                 (Tone::Bad, "UNFINISHED, it is safe to run the same command again".to_owned())

@@ -21,6 +21,15 @@ fn the_session_with_curl_says_what_the_readme_shows() {
 }
 
 #[test]
+#[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
+fn the_billing_run_says_what_the_readme_shows() {
+    let (_, chapter) = README.split_once("## Billing run").expect("the chapter is there");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let session = blocks(chapter, "console").next().expect("a session is there");
+    assert_session(session.lines(), "127.0.0.1:8439", folder.path());
+}
+
+#[test]
 fn the_session_of_reconciling_says_what_the_chapter_shows() {
     let (_, chapter) = RECONCILING.split_once("## The whole of it, to try").expect("the chapter is there");
     let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
