@@ -57,6 +57,7 @@ With --output json, stdout is exactly one JSON document in every case:
   {\"outcome\":\"invalid|not_processed|rejected|unknown\",\"error\":{\"kind\":…,\"message\":…,…}}
   Of an unknown outcome, error has sent_at too, and where known, amount,
   reference and transaction_id: what it can be found by.
+  With --key it also has key, and recorded if an earlier call ended so.
 With --dry-run, which reads and checks everything and contacts nobody:
   {\"outcome\":\"dry_run\",\"request\":{\"method\":…,\"url\":…,\"headers\":{…},\"body\":{…}}}";
 
@@ -68,7 +69,14 @@ Exit codes (settings and JSON: payments --help):
   2  invalid use or input; nothing was sent
   3  not processed; it is safe to run it again
   4  rejected; 6 with HTTP 401, 7 with HTTP 404
-  5  OUTCOME UNKNOWN: do not run it again; look it up or reconcile";
+  5  OUTCOME UNKNOWN: do not run it again; look it up or reconcile
+
+With --journal and --key it is sent at most once for its key, however often it
+is run. A later call sends nothing and shows what became of the first, as the
+same document with \"recorded\":true. A key in flight elsewhere is exit code 5
+(in_progress), a key that stands for another request 2 (key_reused), a journal
+that cannot be written 3 (journal). If only the outcome cannot be written down,
+it is shown all the same, with the member journal. See payments journal --help.";
 
 /// The exit codes of look-ups.
 pub(crate) const LOOK_UP_CODES: &str = "\

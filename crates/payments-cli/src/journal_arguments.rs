@@ -157,8 +157,12 @@ pub(crate) struct PurgeArguments {
 }
 
 /// No message repeats what was typed: it may be a card number in the wrong place.
-fn key(text: &str) -> Result<IntentKey, payments_journal::InvalidIntentKey> {
-    IntentKey::new(text)
+fn key(text: &str) -> Result<IntentKey, String> {
+    IntentKey::new(text).map_err(|error| {
+        let rule = error.to_string();
+        // That nothing was sent is said of every wrong use.
+        rule.strip_suffix("; nothing was sent").unwrap_or(&rule).to_owned()
+    })
 }
 
 fn state(name: &str) -> Result<StateName, String> {

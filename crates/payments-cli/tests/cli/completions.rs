@@ -25,6 +25,10 @@ fn every_shell_gets_a_script_with_every_command_and_option() {
             "verbose",
             "ca-cert",
             "reason",
+            "journal",
+            "unresolved",
+            "not-processed",
+            "older-than",
         ];
         for word in words {
             assert!(ended.stdout.contains(word), "{shell}: {word}");

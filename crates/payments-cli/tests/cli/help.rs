@@ -36,7 +36,14 @@ fn the_help_of_what_calls_the_service_explains_the_exit_codes() {
     for command in ["demo", "sandbox", "completions"] {
         has_exit_codes(&help(&[command]), &["0  ", "1  ", "2  "]);
     }
+    for command in JOURNAL_COMMANDS {
+        has_exit_codes(&help(&["journal", command]), &["0  ", "1  ", "2  ", "3  "]);
+    }
+    has_exit_codes(&help(&["journal", "resolve"]), &["0  ", "1  ", "2  ", "3  ", "4  "]);
 }
+
+/// Those that talk to no service.
+const JOURNAL_COMMANDS: [&str; 5] = ["list", "show", "export", "retry", "purge"];
 
 #[test]
 fn the_settings_are_explained_once() {
@@ -48,14 +55,16 @@ fn the_settings_are_explained_once() {
 
 #[test]
 fn a_command_does_not_offer_what_it_refuses() {
-    for command in ["demo", "sandbox", "completions"] {
-        let text = help(&[command]);
+    let of_the_journal = JOURNAL_COMMANDS.map(|command| vec!["journal", command]);
+    let others = ["demo", "sandbox", "completions"].map(|command| vec![command]);
+    for command in others.into_iter().chain(of_the_journal) {
+        let text = help(&command);
         for option in
             ["--base-url", "--api-key-file", "--timeout", "--ca-cert", "--profile", "--dry-run", "--verbose"]
         {
-            assert!(!text.contains(option), "{command} {option}: {text}");
+            assert!(!text.contains(option), "{command:?} {option}: {text}");
         }
-        assert!(text.contains("--output"), "{command}: {text}");
+        assert!(text.contains("--output"), "{command:?}: {text}");
     }
 }
 

@@ -180,6 +180,17 @@ fn a_key_and_a_journal_belong_together() {
 }
 
 #[test]
+fn a_key_that_is_a_secret_is_refused_and_not_repeated() {
+    let office = Office::open();
+    for (secret, exit) in [(KEY, "secret_in_key"), ("4111111111111111", "usage")] {
+        let ended = office.charge(&format!("invoice-{secret}"));
+        assert_eq!(ended.failed(2, "invalid")["kind"], exit, "{ended:?}");
+        assert!(!format!("{ended:?}").contains(secret), "{ended:?}");
+    }
+    assert_eq!(office.requests(), 0);
+}
+
+#[test]
 fn a_rehearsal_makes_no_journal() {
     let office = Office::open();
     let ended = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--dry-run"]).end();
