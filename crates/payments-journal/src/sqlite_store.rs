@@ -52,7 +52,8 @@ use writer::{Commit, Writer};
 ///   the one above it is there.
 /// - `PATH-wal` and `PATH-shm`: SQLite's log and its index. **They belong to the journal**: while the journal is open, and
 ///   after a crash, the newest rows are in the log alone. Copy the database with SQLite's own means, such as `.backup`, or
-///   while nobody has it open; never put an old copy back, because what it does not know it charges again.
+///   while nobody has it open; never put an old copy back, because what it does not know it charges again. Nothing else in
+///   a process that has it open may open the database file: closing it would undo SQLite's locks, as POSIX has it.
 /// - `PATH-owners/`: mode 0700, one locked file for each store that is open. It decides what a row that was left behind is
 ///   called, and nothing else.
 ///

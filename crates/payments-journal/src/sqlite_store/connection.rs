@@ -165,7 +165,8 @@ fn configure(place: &Place, connection: &Connection, patience: Duration) -> Resu
         ("checkpoint_fullfsync", "ON"),
         // The writer moves the log itself, outside of what callers wait for, and sees it fail.
         ("wal_autocheckpoint", "0"),
-        ("secure_delete", "OFF"),
+        // No page of a journal in a directory of temporary files.
+        ("temp_store", "MEMORY"),
     ];
     for (name, value) in settings {
         connection.pragma_update(None, name, value).map_err(fail)?;

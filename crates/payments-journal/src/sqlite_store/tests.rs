@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 use payments_core::Outcome;
@@ -66,7 +67,19 @@ impl World {
     }
 
     fn open(&self) -> SqliteStore {
-        SqliteStore::open_with(&self.path, self.disk.settings()).unwrap()
+        self.open_with(self.disk.settings().commit)
+    }
+
+    fn open_with(&self, commit: Commit) -> SqliteStore {
+        SqliteStore::open_with(&self.path, Settings { commit, ..Settings::default() }).unwrap()
+    }
+
+    fn log(&self) -> PathBuf {
+        self.path.with_file_name("journal.db-wal")
+    }
+
+    fn log_length(&self) -> u64 {
+        std::fs::metadata(self.log()).unwrap().len()
     }
 }
 
@@ -122,7 +135,9 @@ async fn a_commit_that_fails_is_in_doubt_and_the_last() {
         assert!(store.purge(SystemTime::now()).await.unwrap_err().is_poisoned());
 
         drop(store);
+        assert!(world.log_length() > 0, "nothing of the log is moved on the word of a failed sync");
         let store = world.open();
+        assert_eq!(world.log_length(), 0, "all that is counted on was written and synced once more");
         let kept = async |name: &str| store.find(&key(name)).await.unwrap().is_some();
         assert!(kept("before").await);
         assert!(!kept("after").await);
@@ -171,6 +186,73 @@ async fn a_result_that_could_not_be_kept_is_told_and_its_key_stays_in_doubt() {
     let error = client.process_token(&key("invoice-17"), &payment()).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown, "{error:#}");
     gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
+}
+
+/// Changes that come while a commit is being synced share the next one, and who reads waits for none of them.
+#[tokio::test]
+async fn what_waits_for_a_sync_shares_the_next_and_readers_do_not_wait() {
+    const CALLERS: usize = 64;
+    let (world, commits) = (World::new(), Arc::new(AtomicU8::new(0)));
+    let (begun, is_begun) = mpsc::channel();
+    let (sync, synced) = mpsc::channel::<()>();
+    let counter = commits.clone();
+    let store = Arc::new(world.open_with(Box::new(move |connection| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        begun.send(()).unwrap();
+        synced.recv().unwrap();
+        connection.execute_batch("COMMIT")
+    })));
+    let mut calls = JoinSet::new();
+    let apply = |name: String| {
+        let store = store.clone();
+        async move { store.apply(begin(&name, &store).0).await.unwrap() }
+    };
+    calls.spawn(apply("first".to_owned()));
+    tokio::task::yield_now().await;
+    is_begun.recv().unwrap();
+    for number in 0..CALLERS {
+        calls.spawn(apply(format!("key-{number}")));
+    }
+    // All is on this thread, so each of them has asked once there was nothing else to do on it.
+    for _ in 0..CALLERS {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(store.find(&key("first")).await.unwrap(), None);
+    assert_eq!(store.list(StateName::ALL, None, 9).await.unwrap().intents, []);
+
+    sync.send(()).unwrap();
+    sync.send(()).unwrap();
+    let written = calls.join_all().await;
+    assert_eq!(written.len(), CALLERS + 1);
+    assert_eq!(commits.load(Ordering::SeqCst), 2);
+    assert_eq!(store.list(StateName::ALL, None, 99).await.unwrap().intents.len(), CALLERS + 1);
+}
+
+/// What was committed to a file that is gone is committed for nobody.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_goes_while_it_is_written_leaves_the_change_in_doubt() {
+    let world = World::new();
+    let log = world.log();
+    let store = world.open_with(Box::new(move |connection| {
+        connection.execute_batch("COMMIT")?;
+        std::fs::remove_file(&log).unwrap();
+        Ok(())
+    }));
+    let error = store.apply(begin("invoice-17", &store).0).await.unwrap_err();
+    assert!(error.is_in_doubt(), "{error:?}");
+    assert!(error.to_string().contains("was removed, moved or replaced"), "{error}");
+}
+
+/// Nobody may wait for a thread that is gone.
+#[tokio::test]
+async fn a_writer_that_panics_leaves_the_change_in_doubt_and_ends_the_store() {
+    let world = World::new();
+    let store = world.open_with(Box::new(|_| panic!("for the test")));
+    let error = store.apply(begin("invoice-17", &store).0).await.unwrap_err();
+    assert!(error.is_in_doubt(), "{error:?}");
+    drop(store);
+    assert_eq!(world.open().list(StateName::ALL, None, 9).await.unwrap().intents, []);
 }
 
 #[tokio::test]

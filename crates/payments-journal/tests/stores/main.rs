@@ -18,3 +18,5 @@ mod sqlite_place;
 mod sqlite_process;
 #[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_processes;
+#[cfg(all(unix, feature = "sqlite"))]
+mod sqlite_speed;

@@ -1,0 +1,109 @@
+//! What a durable change costs, for whoever asks:
+//!
+//! `cargo test --release -p payments-journal --test stores sqlite_speed -- --ignored --nocapture --test-threads 1`
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Instant;
+
+use payments_core::model::TransactionId;
+use payments_journal::{Change, Ending, IntentStore, Journal, SqliteStore, StateName};
+use rusqlite::Connection;
+use tokio::task::JoinSet;
+
+use crate::contract::{at, begin};
+use crate::sqlite::InAFile;
+
+/// Begins and ends so many intents, by so many callers at a time; two changes each.
+async fn charge(store: &Arc<SqliteStore>, callers: usize, each: usize, key: fn(usize) -> String) -> f64 {
+    let start = Instant::now();
+    let mut tasks = JoinSet::new();
+    for caller in 0..callers {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for number in 0..each {
+                let (change, attempt) = begin(&key(number * 1000 + caller), &*store, 0);
+                let name = change.key().clone();
+                store.apply(change).await.unwrap();
+                let ending = Ending::Processed(TransactionId::from_answer("txn_0123456789abcdef").unwrap());
+                store.apply(Change::end(name, attempt, ending, at(1))).await.unwrap();
+            }
+        });
+    }
+    tasks.join_all().await;
+    #[allow(clippy::cast_precision_loss, reason = "a figure to read")]
+    let changes = (2 * callers * each) as f64;
+    changes / start.elapsed().as_secs_f64()
+}
+
+fn sequential(number: usize) -> String {
+    format!("run-2026-11-{number:012}")
+}
+
+fn random(number: usize) -> String {
+    let mixed = (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    format!("{:016x}{:016x}", mixed ^ (mixed >> 29), mixed.wrapping_mul(0xBF58_476D_1CE4_E5B9))
+}
+
+/// Ended intents, written past the store.
+fn fill(place: &InAFile, rows: u64, key: &str) {
+    let connection = Connection::open(place.path()).unwrap();
+    connection
+        .execute_batch(&format!(
+            "PRAGMA synchronous = OFF;
+             WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows})
+             INSERT INTO intent (key, operation, subject_kind, subject, amount, transaction_type, convenience_fee,
+                 reference, state, attempt, owner, attempts, transaction_id, created_at, begun_at, changed_at, revision)
+             SELECT {key}, 'process_token', 'token', 'tok_' || hex(randomblob(12)), '10.50', 'sale', 0,
+                 'invoice ' || n, 'processed', hex(randomblob(16)), hex(randomblob(16)), 1,
+                 'txn_' || hex(randomblob(8)), 1795000000000, 1795000000000, 1795000000000, 2 FROM numbers;"
+        ))
+        .unwrap();
+}
+
+fn memory() -> String {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    format!("{} {}", line("VmRSS"), line("VmHWM"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "it measures"]
+async fn what_a_change_costs() {
+    for (rows, keys, sql, key) in [
+        (1_000, "sequential", "printf('run-2026-10-%012d', n)", sequential as fn(usize) -> String),
+        (1_000, "random", "lower(hex(randomblob(16)))", random),
+        (1_000_000, "sequential", "printf('run-2026-10-%012d', n)", sequential),
+        (1_000_000, "random", "lower(hex(randomblob(16)))", random),
+    ] {
+        let place = InAFile::new();
+        drop(SqliteStore::open(place.path()).unwrap());
+        fill(&place, rows, sql);
+        let start = Instant::now();
+        let store = Arc::new(SqliteStore::open(place.path()).unwrap());
+        let opened = start.elapsed();
+        let one = charge(&store, 1, 3_000, key).await;
+        let many = charge(&store, 64, 500, |number| format!("{}-64", sequential(number))).await;
+        let many_random = charge(&store, 64, 500, |number| random(number + 500_000_000)).await;
+        let start = Instant::now();
+        let journal = Journal::open(SqliteStore::open(place.path()).unwrap()).await.unwrap();
+        let swept = start.elapsed();
+        let start = Instant::now();
+        let (mut after, mut listed) = (None, 0);
+        loop {
+            let page = journal.list(StateName::ALL, after, 1000).await.unwrap();
+            listed += page.intents.len();
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        println!(
+            "{rows} rows, {keys} keys: changes/s: 1 caller {one:.0}, 64 callers {many:.0}, 64 callers of random keys \
+             {many_random:.0}; open {opened:?}, open with sweep {swept:?}, list of {listed} {:?}; file {} MB; {}",
+            start.elapsed(),
+            fs::metadata(place.path()).unwrap().len() / 1_000_000,
+            memory()
+        );
+    }
+}
