@@ -41,6 +41,11 @@ impl Progress {
         Self { shown, begun: now, before }
     }
 
+    #[cfg(test)]
+    pub(super) fn hidden(now: Instant) -> Self {
+        Self { shown: Shown::Bar(ProgressBar::hidden()), begun: now, before: 0 }
+    }
+
     /// Shows where the run stands, not more often than anybody reads it.
     pub(super) fn show(&mut self, tallies: &Tallies, now: Instant, paused_until: Option<Instant>) {
         match &self.shown {

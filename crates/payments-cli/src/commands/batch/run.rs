@@ -402,3 +402,289 @@ fn pause_asked_for(retry_after: RetryAfter) -> Option<Duration> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use http::StatusCode;
+    use payments_core::{
+        Client, OperationName, Transport, TransportError, TransportErrorKind, TransportRequest,
+        TransportResponse,
+    };
+    use payments_fake::{FakeGateway, FakeTransport, Fault};
+    use payments_hyper::TokioTimer;
+    use payments_journal::{
+        Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore,
+        OwnerId, Page, StateName, StoreError,
+    };
+    use payments_model::{Amount, ConvenienceFee, TokenTransaction};
+
+    use super::*;
+    use crate::batch_report::Tallies;
+    use crate::exit_code::ExitCode;
+    use crate::failure::Failure;
+
+    const TOKENS: OperationName = OperationName::TokenTransaction;
+
+    /// The fake behind a network that is down at times.
+    struct Weather {
+        fair: FakeTransport,
+        down: Box<dyn Fn(Instant) -> bool + Send + Sync>,
+        lost: Arc<AtomicU32>,
+    }
+
+    impl Transport for Weather {
+        async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+            if (self.down)(Instant::now()) {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+                return Err(TransportError::not_processed(TransportErrorKind::Connect));
+            }
+            self.fair.send(request).await
+        }
+    }
+
+    #[derive(Clone)]
+    struct Shop(JournaledClient);
+
+    impl World for Shop {
+        async fn charge(&self, row: &Row) -> Charged {
+            self.0.process_token(&row.key, &row.payment).await
+        }
+
+        fn report(&self, _row: &Row, _charged: &Charged, _at: SystemTime) -> Report {
+            Failure::invalid("test", "no results are written").into()
+        }
+
+        fn reference(&self, _row: &Row) -> Option<String> {
+            None
+        }
+    }
+
+    struct Scene {
+        gateway: FakeGateway,
+        lost: Arc<AtomicU32>,
+        shop: Shop,
+    }
+
+    impl Scene {
+        async fn new(
+            down: impl Fn(Instant) -> bool + Send + Sync + 'static,
+            store: impl IntentStore,
+        ) -> Self {
+            let gateway = FakeGateway::new();
+            let lost = Arc::new(AtomicU32::new(0));
+            let weather = Weather { fair: gateway.transport(), down: Box::new(down), lost: lost.clone() };
+            let client = Client::builder(gateway.endpoint(), weather, TokioTimer::new()).build();
+            let journal = Journal::open(store).await.expect("it opens");
+            Self { gateway, lost, shop: Shop(JournaledClient::new(client, journal)) }
+        }
+
+        async fn fair() -> Self {
+            Self::new(|_| false, MemoryStore::new()).await
+        }
+
+        fn run(&self, rows: u64) -> Run<Shop> {
+            let (to, fed) = mpsc::channel(usize::try_from(rows).expect("a few"));
+            let mut tallies = Tallies::default();
+            let amount = Amount::from_cents(1_00);
+            for line in 2..rows + 2 {
+                tallies.total.add(amount);
+                let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive);
+                let key = IntentKey::new(format!("k{line}")).expect("a key");
+                let payment = payment.reference_no(key.to_string()).build().expect("a payment");
+                to.try_send(Fed::Row(Box::new(Row { line, key, payment }))).expect("there is room");
+            }
+            Run {
+                world: self.shop.clone(),
+                rows: fed,
+                pace: Pace::new(8, None, Duration::from_mins(5)),
+                max_rejected: None,
+                results: None,
+                progress: Progress::hidden(Instant::now()),
+                summary: Summary { tallies, ..Summary::default() },
+            }
+        }
+
+        fn lost(&self) -> u32 {
+            self.lost.load(Ordering::Relaxed)
+        }
+
+        #[track_caller]
+        fn has_charged(&self, count: u64) {
+            let cents = i64::try_from(count * 100).expect("a few");
+            self.gateway.ledger().assert_charged_total(Amount::from_cents(cents));
+            let requests = self.gateway.requests();
+            assert!(requests.len() as u64 >= count);
+        }
+    }
+
+    /// In flight when the trouble begins, and one after each pause of five minutes.
+    const FEW: u64 = 8 + 18;
+
+    async fn never() -> &'static str {
+        std::future::pending().await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_outage_is_waited_out_and_its_rows_are_sent_in_the_same_run() {
+        let (from, to) = (Instant::now(), Instant::now() + Duration::from_secs(100));
+        let scene = Scene::new(move |now| now < to, MemoryStore::new()).await;
+        let summary = scene.run(200).complete(never).await;
+        assert_eq!((summary.exit_code(), summary.tallies.processed.count), (ExitCode::Processed, 200));
+        assert!(summary.stop.is_none());
+        assert!(from.elapsed() < Duration::from_secs(200), "{:?}", from.elapsed());
+        assert!(u64::from(scene.lost()) <= FEW, "{}", scene.lost());
+        scene.has_charged(200);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_outage_that_outlasts_the_patience_ends_the_run_and_not_the_file() {
+        let begun = Instant::now();
+        let scene = Scene::new(|_| true, MemoryStore::new()).await;
+        let summary = scene.run(200).complete(never).await;
+        assert_eq!(summary.exit_code(), ExitCode::NotProcessed);
+        assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
+        let tallies = summary.tallies;
+        assert!(tallies.not_processed.count <= 8, "{tallies:?}");
+        assert_eq!(tallies.not_processed.plus(tallies.not_started()).count, 200);
+        assert!(begun.elapsed() <= Duration::from_mins(5), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() >= Duration::from_mins(3), "{:?}", begun.elapsed());
+        scene.gateway.ledger().assert_nothing_charged();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_row_is_not_tried_for_ever() {
+        let scene = Scene::new(|_| true, MemoryStore::new()).await;
+        let mut run = scene.run(1);
+        run.pace = Pace::new(1, None, Duration::from_hours(24));
+        let summary = run.complete(never).await;
+        assert!(summary.stop.is_none(), "{:?}", summary.stop);
+        assert_eq!(summary.tallies.not_processed.count, 1);
+        assert_eq!(scene.lost(), MOST_TRIES);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_service_that_is_always_busy_is_not_given_the_whole_file() {
+        let scene = Scene::fair().await;
+        let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
+        scene.gateway.arm(busy.times(1000));
+        let summary = scene.run(200).complete(never).await;
+        assert!(matches!(summary.stop, Some(Stop::Throttled(None))), "{:?}", summary.stop);
+        assert_eq!(summary.exit_code(), ExitCode::NotProcessed);
+        assert!(summary.tallies.rejected.count <= FEW, "{:?}", summary.tallies);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_service_that_never_says_what_it_did_is_not_given_the_whole_file() {
+        let scene = Scene::fair().await;
+        scene.gateway.arm(Fault::on(TOKENS).after_commit().status(StatusCode::BAD_GATEWAY).times(1000));
+        let summary = scene.run(200).complete(never).await;
+        assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
+        assert_eq!(summary.exit_code(), ExitCode::Unknown);
+        assert!(summary.tallies.unknown.count <= FEW, "{:?}", summary.tallies);
+        scene.has_charged(summary.tallies.unknown.count);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_lost_answer_holds_nothing_up() {
+        let begun = Instant::now();
+        let scene = Scene::fair().await;
+        for number in 1..=10 {
+            scene.gateway.arm(Fault::response_lost(TOKENS).skip(number * 17));
+        }
+        let summary = scene.run(200).complete(never).await;
+        assert_eq!((summary.tallies.unknown.count, summary.tallies.processed.count), (10, 190));
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_that_waits_hears_a_signal_at_once() {
+        let scene = Scene::new(|_| true, MemoryStore::new()).await;
+        let begun = Instant::now();
+        let signal = async || {
+            sleep_until(begun + Duration::from_secs(1)).await;
+            "SIGINT"
+        };
+        let summary = scene.run(200).complete(signal).await;
+        assert!(matches!(summary.stop, Some(Stop::Interrupted("SIGINT"))), "{:?}", summary.stop);
+        assert!(begun.elapsed() < Duration::from_millis(1100), "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_key_decides_the_end_even_after_a_signal() {
+        let scene = Scene::fair().await;
+        scene.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).times(8));
+        let gate = scene.gateway.gate(TOKENS);
+        let mut gate = Some(gate);
+        let signal = async || match gate.take() {
+            Some(gate) => {
+                gate.arrivals(8).await;
+                "SIGTERM"
+            }
+            None => never().await,
+        };
+        let summary = scene.run(200).complete(signal).await;
+        assert!(matches!(summary.stop, Some(Stop::Unauthorized)), "{:?}", summary.stop);
+        assert_eq!(summary.exit_code(), ExitCode::Unauthorized);
+        assert_eq!((summary.tallies.rejected.count, summary.tallies.not_started().count), (8, 192));
+    }
+
+    /// A disk that fails after some writes.
+    struct FailingStore {
+        kept: MemoryStore,
+        left: AtomicU32,
+    }
+
+    impl IntentStore for FailingStore {
+        fn owner(&self) -> &OwnerId {
+            self.kept.owner()
+        }
+
+        async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+            let has_room = |left: u32| left.checked_sub(1);
+            if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, has_room).is_err() {
+                return Err(StoreError::poisoned("the disk is full"));
+            }
+            self.kept.apply(change).await
+        }
+
+        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+            self.kept.find(key).await
+        }
+
+        async fn list(
+            &self,
+            states: &[StateName],
+            after: Option<Cursor>,
+            limit: usize,
+        ) -> Result<Page, StoreError> {
+            self.kept.list(states, after, limit).await
+        }
+
+        async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+            self.kept.is_live(owner).await
+        }
+
+        async fn purge(&self, ended_before: SystemTime) -> Result<u64, StoreError> {
+            self.kept.purge(ended_before).await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_journal_that_fails_stops_the_run_and_what_it_does_not_know_is_in_doubt() {
+        // The third charge cannot begin; or it has begun, and its end cannot be written.
+        for (writes, charged, code) in [(4, 2, ExitCode::NotProcessed), (5, 3, ExitCode::Unknown)] {
+            let store = FailingStore { kept: MemoryStore::new(), left: AtomicU32::new(writes) };
+            let scene = Scene::new(|_| false, store).await;
+            let mut run = scene.run(50);
+            run.pace = Pace::new(1, None, Duration::from_mins(5));
+            let summary = run.complete(never).await;
+            assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
+            assert_eq!((summary.exit_code(), summary.tallies.processed.count), (code, charged));
+            assert_eq!(summary.doubts.len() as u64, charged - 2);
+            assert!(summary.doubts.iter().all(|doubt| doubt.transaction_id.is_some()));
+            scene.has_charged(charged);
+        }
+    }
+}
