@@ -67,9 +67,9 @@ use session::Session;
 /// `full_page_writes` off, is a standby, or encodes in anything but UTF-8; `synchronous_commit` is switched on for the
 /// connection.
 ///
-/// What cannot be asked: **a fail-over to a standby that does not have every commit forgets keys, and a key that is
-/// forgotten may be sent again.** Let a journal fail over only to a synchronous standby. A pooler in between must give each
-/// connection a session of its own (PgBouncer's session mode).
+/// What cannot be asked: **a fail-over to a standby that does not have every commit forgets keys, as an old backup does,
+/// and a key that is forgotten may be sent again.** Let a journal fail over only to a synchronous standby. A pooler in
+/// between must give each connection a session of its own (PgBouncer's session mode). A store opens up to nine connections.
 ///
 /// # Tables
 ///
@@ -85,7 +85,7 @@ use session::Session;
 /// # Lists beside writers
 ///
 /// A row takes its place in a list when it is being written, and is seen once it is kept. So a list of several pages that
-/// runs beside writers may lack rows that were begun while it ran, and no others.
+/// runs beside writers may lack rows that were being written while it ran, and no others.
 ///
 /// It needs a tokio runtime with I/O and time.
 pub struct PostgresStore {
@@ -298,7 +298,7 @@ impl IntentStore for PostgresStore {
             let removed = removing.map_err(Fault::of_writing)?;
             lease.give_back();
             purged += removed;
-            if removed == 0 {
+            if removed < PURGED_AT_ONCE.unsigned_abs() {
                 return Ok(purged);
             }
         }

@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -8,6 +7,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::link::LONGEST_OPENING;
 use super::tls;
 use crate::StoreError;
 
@@ -71,7 +71,7 @@ impl Parameters {
         let value = |wanted: &str| {
             let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
             let last = pairs.rfind(|(name, _)| *name == wanted)?.1;
-            percent_decode_str(last).decode_utf8().ok().map(Cow::into_owned)
+            Some(percent_decode_str(last).decode_utf8_lossy().into_owned())
         };
         let is_ours =
             |pair: &&str| ["sslmode", "sslrootcert"].iter().any(|name| pair.split('=').next() == Some(name));
@@ -111,8 +111,10 @@ fn is_own_machine(config: &Config) -> bool {
 
 /// What keeps a network that has died from keeping a charge for minutes.
 fn add_defaults(config: &mut Config) {
+    let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
     if config.get_connect_timeout().is_none() {
-        config.connect_timeout(Duration::from_secs(10));
+        // One that is down must leave time for the next.
+        config.connect_timeout(LONGEST_OPENING / u32::try_from(hosts).unwrap_or(u32::MAX));
     }
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(Duration::from_secs(20));
@@ -130,7 +132,6 @@ fn add_defaults(config: &mut Config) {
         config.application_name("payments-journal");
     }
     // Of several hosts the one that may be written is meant.
-    let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
     if hosts > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
@@ -184,6 +185,13 @@ mod tests {
         assert_eq!(config.get_password(), Some(&b"p?q"[..]));
         assert_eq!(config.get_connect_timeout(), Some(&Duration::from_secs(3)));
         assert_eq!(config.get_application_name(), Some("billing"));
+    }
+
+    #[test]
+    fn of_several_hosts_the_one_that_can_be_written_is_found_in_time() {
+        let config = Address::parse("postgres://u@one.example,two.example/d").unwrap().config;
+        assert_eq!(config.get_connect_timeout(), Some(&Duration::from_secs(5)));
+        assert_eq!(config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl Drop for Link {
 }
 
 /// Connecting, with TLS and all questions.
-const LONGEST_OPENING: Duration = LONGEST_WAIT;
+pub(super) const LONGEST_OPENING: Duration = LONGEST_WAIT;
 
 /// PostgreSQL 12: the oldest with `tcp_user_timeout`.
 const OLDEST_VERSION: i32 = 120_000;

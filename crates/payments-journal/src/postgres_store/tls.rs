@@ -17,13 +17,15 @@ pub(super) fn connector(root_file: Option<&str>) -> Result<MakeRustlsConnect, St
     };
     // Named, so that no other crate's choice for the whole process can change it or make it panic.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
+    let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| {
             StoreError::refused("TLS cannot be set up for the journal's database").because(error)
         })?
         .with_root_certificates(roots)
         .with_no_client_auth();
+    // What a server asks for that is spoken to in TLS from the first byte on.
+    config.alpn_protocols.push(b"postgresql".to_vec());
     Ok(MakeRustlsConnect::new(config))
 }
 
