@@ -9,6 +9,7 @@ use crate::workspace::{cargo, shell};
 pub(crate) fn run(asked: &Bench) -> anyhow::Result<()> {
     let shell = shell()?;
     for arguments in calls(asked) {
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         execute(&shell, &arguments)?;
     }
     Ok(())
@@ -21,12 +22,13 @@ fn execute(shell: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
 
 /// The command is built by itself, as its users get it: built together with the benchmarks, it would have their
 /// features too.
-fn calls(asked: &Bench) -> [Vec<&str>; 2] {
-    let build = ["build", "--release", "--locked", "--package", "payments-cli"];
-    let measure = ["run", "--release", "--locked", "--quiet", "--package", "payments-benches", "--", "run"];
-    let name = asked.name.as_deref();
-    let report_only = asked.report_only.then_some("--report-only");
-    [build.into(), measure.into_iter().chain(name).chain(report_only).collect()]
+fn calls(asked: &Bench) -> [Vec<String>; 2] {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let mut measure = words("run --release --locked --quiet --package payments-benches -- run");
+    measure.extend(asked.name.clone());
+    measure.extend(asked.report_only.then(|| "--report-only".to_owned()));
+    measure.extend(asked.rows.into_iter().flat_map(|rows| ["--rows".to_owned(), rows.to_string()]));
+    [words("build --release --locked --package payments-cli"), measure]
 }
 
 #[cfg(test)]
@@ -35,19 +37,19 @@ mod tests {
 
     #[test]
     fn what_is_measured_is_optimised_and_locked() {
-        let everything = Bench { name: None, report_only: false };
+        let everything = Bench { name: None, report_only: false, rows: None };
         for call in calls(&everything) {
-            assert!(call.contains(&"--release") && call.contains(&"--locked"), "{call:?}");
+            assert!(call.join(" ").contains(" --release --locked "), "{call:?}");
         }
     }
 
     #[test]
     fn what_was_asked_is_handed_on() {
-        let everything = Bench { name: None, report_only: false };
+        let everything = Bench { name: None, report_only: false, rows: None };
         let [_, measure] = calls(&everything);
-        assert!(measure.ends_with(&["--", "run"]), "{measure:?}");
-        let one = Bench { name: Some("sandbox".to_owned()), report_only: true };
+        assert!(measure.join(" ").ends_with("-- run"), "{measure:?}");
+        let one = Bench { name: Some("sandbox".to_owned()), report_only: true, rows: Some(9) };
         let [_, measure] = calls(&one);
-        assert!(measure.ends_with(&["--", "run", "sandbox", "--report-only"]), "{measure:?}");
+        assert!(measure.join(" ").ends_with("-- run sandbox --report-only --rows 9"), "{measure:?}");
     }
 }

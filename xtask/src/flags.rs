@@ -17,6 +17,8 @@ xflags::xflags! {
             optional name: String
             /// End well even if a goal is missed.
             optional --report-only
+            /// Rows of the long billing run of `batch`; 100000 unless told otherwise.
+            optional --rows rows: u32
         }
         /// Search for inputs that break what must hold for any bytes; needs a C++ compiler.
         cmd fuzz {
@@ -43,6 +45,13 @@ xflags::xflags! {
             optional --only only: String
             /// Print how often each combination of operation, fault, phase and ending happened.
             optional --coverage
+        }
+        /// Kill billing runs at any moment and hold their journal against the service's ledger, in a release build.
+        cmd crash-test {
+            /// How many rounds there are; 300 unless told otherwise.
+            optional --rounds rounds: u64
+            /// Where all chance comes from; another one each time unless told otherwise.
+            optional --seed seed: u64
         }
         /// List the tasks.
         cmd help {}

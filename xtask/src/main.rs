@@ -3,11 +3,12 @@
 //! Everything that the project asks of its own source is here: one command that checks it all ([`mod@test`]), the rules
 //! of the repository as ordinary tests ([`tidy`]), the list of decisions with the tests that hold them ([`decisions`]),
 //! the benchmarks ([`mod@bench`]), and what looks for longer than a check of every change can: [`fuzz`],
-//! [`simulate`], [`exhaustive_money`] and [`miri`]. Nothing here is part of a published crate.
+//! [`simulate`], [`crash_test`], [`exhaustive_money`] and [`miri`]. Nothing here is part of a published crate.
 
 #![allow(clippy::print_stdout, reason = "a task speaks to the person who ran it")]
 
 mod bench;
+mod crash_test;
 mod decisions;
 mod exhaustive_money;
 mod flags;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         XtaskCmd::Tidy(_) => tidy::run(),
         XtaskCmd::Decisions(_) => decisions::run(),
         XtaskCmd::Bench(asked) => bench::run(&asked),
+        XtaskCmd::CrashTest(asked) => crash_test::run(&asked),
         XtaskCmd::Fuzz(asked) => fuzz::run(&asked),
         XtaskCmd::ExhaustiveMoney(_) => exhaustive_money::run(),
         XtaskCmd::Miri(_) => miri::run(),

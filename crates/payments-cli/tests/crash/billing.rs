@@ -1,0 +1,65 @@
+//! The billing file: who is to be charged, and what the service will say to each if nothing goes wrong.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use fastrand::Rng;
+
+/// One row.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) key: String,
+    pub(crate) token: &'static str,
+    pub(crate) cents: u64,
+}
+
+impl Row {
+    /// Whether the service charges it.
+    pub(crate) fn is_good(&self) -> bool {
+        self.token == "tok_approved"
+    }
+}
+
+/// Rows with amounts that differ, some of them to be declined.
+pub(crate) fn rows(chance: &mut Rng) -> Vec<Row> {
+    let first = chance.u64(1..50_000);
+    (0..chance.u64(8..40))
+        .map(|number| Row {
+            key: format!("inv-{number}"),
+            token: match chance.u8(..16) {
+                0 => "tok_declined",
+                1 => "tok_insufficient_funds",
+                2 => "tok_removed",
+                _ => "tok_approved",
+            },
+            cents: first + 7 * number,
+        })
+        .collect()
+}
+
+/// Writes it in one of the forms that are taken.
+pub(crate) fn write(rows: &[Row], path: &Path, chance: &mut Rng) {
+    let mut text = String::new();
+    let is_csv = path.extension().is_some_and(|extension| extension == "csv");
+    // The key falls back to the reference.
+    let has_key = chance.bool();
+    if is_csv {
+        text.push_str(if has_key { "Key," } else { "" });
+        text.push_str("TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n");
+    }
+    for Row { key, token, cents } in rows {
+        let amount = format!("{}.{:02}", cents / 100, cents % 100);
+        let written = match (is_csv, has_key) {
+            (true, true) => writeln!(text, "{key},{token},{amount},false,{key}"),
+            (true, false) => writeln!(text, "{token},{amount},false,{key}"),
+            (false, _) => writeln!(
+                text,
+                r#"{{{}"TokenId":"{token}","Amount":{amount},"ConvenienceFeeActive":false,"ReferenceNo":"{key}"}}"#,
+                if has_key { format!(r#""Key":"{key}","#) } else { String::new() }
+            ),
+        };
+        written.unwrap();
+    }
+    fs::write(path, text).unwrap();
+}

@@ -1,0 +1,94 @@
+//! What the journal says, by the command and, for what the command does not show, by the crate.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{Permissions, set_permissions};
+use std::os::unix::fs::PermissionsExt as _;
+
+use payments_journal::{Failure, IntentState, IntentStore as _, SqliteStore, StateName};
+use serde_json::Value;
+
+use crate::command::Desk;
+use crate::service::cents;
+
+/// A row as `payments journal export` shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Intent {
+    pub(crate) state: String,
+    pub(crate) kind: String,
+    pub(crate) cents: u64,
+    pub(crate) transaction_id: Option<String>,
+    pub(crate) attempts: u64,
+    pub(crate) http_status: Option<u64>,
+    pub(crate) resolved_as: Option<String>,
+}
+
+impl Intent {
+    pub(crate) fn is_crash(&self) -> bool {
+        self.state == "unknown" && self.kind == "crash"
+    }
+
+    /// Whether the next run sends it.
+    pub(crate) fn may_be_sent(&self) -> bool {
+        self.state == "not_processed" || self.resolved_as.as_deref() == Some("not_processed")
+    }
+
+    /// Whether the journal says that money has moved.
+    pub(crate) fn is_processed(&self) -> bool {
+        self.state == "processed" || self.resolved_as.as_deref() == Some("processed")
+    }
+}
+
+/// Every row, by its key.
+pub(crate) fn export(desk: &Desk) -> BTreeMap<String, Intent> {
+    let ended = desk.payments(&["journal", "export"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let mut rows = BTreeMap::new();
+    for line in ended.stdout.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let text = |name: &str| row[name].as_str().map(str::to_owned);
+        let intent = Intent {
+            state: text("state").unwrap(),
+            kind: text("kind").unwrap_or_default(),
+            cents: cents(&row["amount"]),
+            transaction_id: text("transaction_id"),
+            attempts: row["attempts"].as_u64().unwrap(),
+            http_status: row["http_status"].as_u64(),
+            resolved_as: text("resolved_as"),
+        };
+        let key = text("key").unwrap();
+        assert!(rows.insert(key, intent).is_none(), "a key stands twice: {line}");
+    }
+    rows
+}
+
+/// The keys that were being sent when the last run was killed, and with `crashed` those that are called so already. Read
+/// from a copy: whoever opens the journal itself changes what they are called.
+pub(crate) fn in_flight(desk: &Desk, crashed: bool) -> BTreeSet<String> {
+    if !desk.journal().exists() {
+        return BTreeSet::new();
+    }
+    let (_folder, copy) = desk.copy_of_the_journal();
+    set_permissions(&copy, Permissions::from_mode(0o600)).unwrap();
+    let is_in_flight = |intent: &payments_journal::Intent| match &intent.state {
+        IntentState::Sending => true,
+        IntentState::Unknown(failure) => crashed && failure.kind == Failure::CRASH,
+        _ => false,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = match SqliteStore::open(&copy) {
+            Ok(store) => store,
+            Err(error) => panic!("what a killed run left behind opens: {error:#}"),
+        };
+        let (mut keys, mut after) = (BTreeSet::new(), None);
+        loop {
+            let page = store.list(StateName::UNRESOLVED, after, 1000).await.unwrap();
+            let found = page.intents.into_iter().filter(is_in_flight);
+            keys.extend(found.map(|intent| intent.key.as_str().to_owned()));
+            after = page.next;
+            if after.is_none() {
+                return keys;
+            }
+        }
+    })
+}

@@ -1,0 +1,163 @@
+//! The command as a child process: run to its end, or killed.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// One folder with a billing file, a journal and a results file, and the way to a service.
+pub(crate) struct Desk {
+    folder: TempDir,
+    pub(crate) base_url: String,
+    api_key: String,
+    pub(crate) file: PathBuf,
+}
+
+/// What a command that has ended said.
+#[derive(Debug)]
+#[allow(dead_code, reason = "all of it is shown when an expectation fails")]
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Desk {
+    pub(crate) fn new(base_url: &str, api_key: &str, file: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(file);
+        Self { folder, base_url: base_url.to_owned(), api_key: api_key.to_owned(), file }
+    }
+
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.folder.path().join("journal.db")
+    }
+
+    pub(crate) fn write_ahead_log(&self) -> PathBuf {
+        self.folder.path().join("journal.db-wal")
+    }
+
+    pub(crate) fn results(&self) -> PathBuf {
+        self.folder.path().join("results.jsonl")
+    }
+
+    /// A copy of the journal as it lies there, while nobody has it open.
+    pub(crate) fn copy_of_the_journal(&self) -> (TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        for end in ["", "-wal"] {
+            let name = format!("journal.db{end}");
+            if self.folder.path().join(&name).exists() {
+                fs::copy(self.folder.path().join(&name), folder.path().join(&name)).unwrap();
+            }
+        }
+        let copy = folder.path().join("journal.db");
+        (folder, copy)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
+        command.args(arguments).arg("--journal").arg(self.journal());
+        command.stdin(Stdio::null());
+        for name in ["PAYMENTS_API_KEY_FILE", "PAYMENTS_PROFILE", "NO_COLOR"] {
+            command.env_remove(name);
+        }
+        command.env("PAYMENTS_BASE_URL", &self.base_url).env("PAYMENTS_API_KEY", &self.api_key);
+        command
+    }
+
+    /// A command of `payments journal` or the like, to its end.
+    pub(crate) fn payments(&self, arguments: &[&str]) -> Ended {
+        let output = self.command(arguments).output().unwrap();
+        Ended {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Starts `payments batch run`.
+    pub(crate) fn batch(&self, concurrency: usize) -> Batch {
+        let said = tempfile::tempfile_in(self.folder.path()).unwrap();
+        let child = self
+            .command(&["batch", "run"])
+            .arg(&self.file)
+            .arg("--results")
+            .arg(self.results())
+            .args([
+                "--concurrency",
+                &concurrency.to_string(),
+                "--timeout",
+                TIMEOUT,
+                "--patience",
+                "2",
+                "--output",
+                "json",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(said.try_clone().unwrap())
+            .spawn()
+            .unwrap();
+        Batch { child, said }
+    }
+
+    /// What a charge of this file with this key says.
+    pub(crate) fn charge(&self, key: &str) -> Child {
+        self.command(&["token-transaction", "create"])
+            .arg("--file")
+            .arg(&self.file)
+            .args(["--key", key, "--output", "json"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+}
+
+/// Chosen for this test: a call whose answer never comes should not take long, and no other should take as long.
+const TIMEOUT: &str = "1";
+
+/// A billing run under way; killed if its test fails.
+pub(crate) struct Batch {
+    child: Child,
+    said: File,
+}
+
+impl Batch {
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Whether it was still alive.
+    pub(crate) fn kill(mut self) -> bool {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap().code().is_none()
+    }
+
+    pub(crate) fn end(mut self) -> Ended {
+        use std::io::{Read as _, Seek as _};
+        let mut stdout = String::new();
+        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        let code = self.child.wait().unwrap().code().unwrap();
+        let mut stderr = String::new();
+        self.said.rewind().unwrap();
+        self.said.read_to_string(&mut stderr).unwrap();
+        Ended { code, stdout, stderr }
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Every line of a results file that is whole, and how many are not.
+pub(crate) fn results(path: &Path) -> (Vec<Value>, usize) {
+    let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let lines: Vec<_> = text.lines().filter(|line| !line.is_empty()).map(serde_json::from_str).collect();
+    let torn = lines.iter().filter(|line: &&Result<Value, _>| line.is_err()).count();
+    (lines.into_iter().flatten().collect(), torn)
+}
