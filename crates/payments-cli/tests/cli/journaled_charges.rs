@@ -335,6 +335,33 @@ fn one_key_in_two_processes_is_in_progress_for_the_second() {
 }
 
 #[cfg(unix)]
+#[test]
+fn an_end_that_cannot_be_written_down_is_shown_and_marked() {
+    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
+    for (request, code, outcome) in [(TOKEN_PAYMENT, 0, "processed"), (&*declined, 4, "rejected")] {
+        for shape in ["json", "text"] {
+            let office = Office::open();
+            let gate = office.held();
+            let run = office.charging("invoice-17", request).arguments(["--output", shape]);
+            let running = run.stdout(std::process::Stdio::piped()).spawn();
+            block_on(gate.arrived());
+            fs::remove_file(office.journal()).unwrap();
+            gate.release();
+            let ended = running.end();
+            assert_eq!(ended.code, Some(code), "{ended:?}");
+            let warning = "WARNING: the outcome could not be written to the journal, where the key stays in doubt";
+            assert!(ended.stderr.contains(warning), "{ended:?}");
+            if shape == "json" {
+                let document = ended.json();
+                assert_eq!((&document["outcome"], document.get("recorded")), (&outcome.into(), None));
+                let why = document["journal"].as_str().unwrap();
+                assert!(why.starts_with("the outcome could not be written down: "), "{why}");
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
 mod interrupted {
     use std::process::Stdio;
 
