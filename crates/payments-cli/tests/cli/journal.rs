@@ -1,6 +1,8 @@
 //! `payments journal`: what a person sees of it, and how they resolve what nobody knows.
 
 use std::collections::BTreeSet;
+use std::thread;
+use std::time::SystemTime;
 
 use payments_model::TransactionId;
 use serde_json::{Value, json};
@@ -118,19 +120,31 @@ fn the_text_for_people_is_a_table_with_sums_and_without_tokens() {
 
 #[test]
 fn a_list_of_more_than_a_page_is_one_array_with_each_once() {
-    use payments_journal::{AttemptId, Change, IntentKey, IntentStore as _, OwnerId, SqliteStore};
+    use payments_journal::{AttemptId, Change, Ending, Failure, IntentKey, IntentStore as _, SqliteStore};
 
     let office = Office::open();
     office.charge("first").processed();
     let payment = payments_model::TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).unwrap();
     let store = SqliteStore::open(office.journal()).unwrap();
     let count = 1100;
-    for number in 0..count {
-        let key = IntentKey::new(format!("key-{number}")).unwrap();
-        let at = std::time::SystemTime::now();
-        let change = Change::begin(key, (&payment).into(), AttemptId::new(), OwnerId::new(), at);
-        payments_fake::block_on(store.apply(change)).unwrap();
-    }
+    let numbers: Vec<_> = (0..count).collect();
+    // Many at a time, because a store commits together what waits together.
+    thread::scope(|scope| {
+        for numbers in numbers.chunks(count / 50) {
+            let (store, payment) = (&store, &payment);
+            scope.spawn(move || {
+                for number in numbers {
+                    let key = IntentKey::new(format!("key-{number}")).unwrap();
+                    let (attempt, owner, at) = (AttemptId::new(), store.owner().clone(), SystemTime::now());
+                    let begin = Change::begin(key.clone(), payment.into(), attempt.clone(), owner, at);
+                    payments_fake::block_on(store.apply(begin)).unwrap();
+                    let lost = Ending::Unknown(Failure::of_kind("timeout"));
+                    let end = Change::end(key, attempt, lost, at);
+                    payments_fake::block_on(store.apply(end)).unwrap();
+                }
+            });
+        }
+    });
     drop(store);
     let list = office.list(&[]);
     let keys: BTreeSet<_> = keys(&list).into_iter().collect();

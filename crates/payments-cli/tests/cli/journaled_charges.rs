@@ -349,7 +349,8 @@ fn an_end_that_cannot_be_written_down_is_shown_and_marked() {
             gate.release();
             let ended = running.end();
             assert_eq!(ended.code, Some(code), "{ended:?}");
-            let warning = "WARNING: the outcome could not be written to the journal, where the key stays in doubt";
+            let warning =
+                "WARNING: the outcome could not be written to the journal, where the key stays in doubt";
             assert!(ended.stderr.contains(warning), "{ended:?}");
             if shape == "json" {
                 let document = ended.json();
