@@ -90,6 +90,20 @@ impl JournalPlace {
         }
     }
 
+    /// What a person should know before it is used.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let is_seen = matches!(&self.kind, Kind::Database(url) if may_hold_a_password(url));
+        (is_seen && self.source == Source::Flag("--journal"))
+            .then(|| {
+                format!(
+                    "every user of this machine can read the arguments of its processes, and --journal holds a password: \
+                     set {JOURNAL} in its place"
+                )
+            })
+            .into_iter()
+            .collect()
+    }
+
     pub(crate) const fn source(&self) -> &Source {
         &self.source
     }
@@ -168,6 +182,13 @@ impl fmt::Debug for JournalPlace {
     }
 }
 
+/// Something stands between a colon and an at sign, or behind the parameter's name.
+fn may_hold_a_password(url: &str) -> bool {
+    let (_, rest) = url.split_once("://").unwrap_or(("", url));
+    let user = rest.rsplit_once('@').map_or("", |(user, _)| user);
+    user.contains(':') || rest.contains("password=")
+}
+
 /// The host and the name of the database. Of an address that is not written by the rules nothing is shown, because then
 /// nobody can say where its password ends.
 fn without_secrets(url: &str) -> String {
@@ -240,6 +261,11 @@ mod tests {
             ("postgres://db.example.com/books?password=hunter2@", "postgres://…"),
         ] {
             let place = found(Some(url), None).unwrap().unwrap();
+            assert_eq!(
+                place.warnings().len(),
+                usize::from(url.contains("ter2") && url != "postgres://ada:hunter2")
+            );
+            assert!(found(None, Some(url)).unwrap().unwrap().warnings().is_empty());
             assert_eq!(place.to_string(), shown);
             assert!(!format!("{place:?}").contains("ter2"), "{place:?}");
         }

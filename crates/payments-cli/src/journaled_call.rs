@@ -82,6 +82,7 @@ async fn end<C: Charge>(
     let ClientOptions { dry_run, verbose, .. } = options;
     let prepared = Prepared::new(options, output, |client, _| client, read).await?;
     let Prepared { settings, client, call, mut interrupt } = prepared;
+    output.warn(&place.warnings());
     if verbose {
         Trace::to_stderr().journal(place);
     }

@@ -58,6 +58,7 @@ pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode
 async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) -> Result<Report, Failure> {
     let is_dry_run = options.client.dry_run;
     let place = JournalPlace::demand(arguments.journal.as_deref())?;
+    output.warn(&place.warnings());
     let path = arguments.file.clone();
     let prepared =
         Prepared::new(options.client, output, |client, _| client, move || BatchFile::open(&path)).await?;

@@ -38,6 +38,7 @@ pub(super) fn run(
         Ok(place) => place,
         Err(failure) => return output.write(&Report::from(failure.of_a(Purpose::KeepJournal))),
     };
+    output.warn(&place.warnings());
     let ended = block_on(async move {
         match command {
             JournalCommand::List(asked) => list::run(&place, output, &asked).await,

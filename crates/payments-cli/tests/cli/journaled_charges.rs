@@ -305,6 +305,13 @@ fn a_password_in_the_address_of_a_journal_is_never_shown() {
         assert!(matches!(ended.code, Some(2 | 3)) && !format!("{ended:?}").contains("hunter2"), "{ended:?}");
     }
     assert_eq!(office.requests(), 0);
+
+    let url = format!("postgres://ada:hunter2@{closed}/books");
+    for (shape, is_warned) in [("text", true), ("json", false)] {
+        let ended = payments(["journal", "list", "--journal", &url, "--output", shape]).end();
+        let warning = "every user of this machine can read the arguments of its processes";
+        assert_eq!(ended.stderr.contains(warning), is_warned, "{ended:?}");
+    }
 }
 
 #[test]
