@@ -40,6 +40,7 @@ use crate::interrupt::Interrupt;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
 use crate::report::Report;
+use crate::trace::Trace;
 
 /// Runs the command to its end.
 pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode {
@@ -56,13 +57,16 @@ pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode
 }
 
 async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) -> Result<Report, Failure> {
-    let is_dry_run = options.client.dry_run;
+    let (is_dry_run, is_verbose) = (options.client.dry_run, options.client.verbose);
     let place = JournalPlace::demand(arguments.journal.as_deref())?;
     output.warn(&place.warnings());
     let path = arguments.file.clone();
     let prepared =
         Prepared::new(options.client, output, |client, _| client, move || BatchFile::open(&path)).await?;
     let Prepared { settings, client, call: file, mut interrupt } = prepared;
+    if is_verbose {
+        Trace::to_stderr().journal(&place);
+    }
     // A file with an error must leave nothing behind, so a journal that is not there is made only for a good one.
     let journal = place.open_if_there().await?;
     let known = match &journal {
