@@ -316,3 +316,49 @@ impl<R: BufRead> Records<R> {
         hasher.finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use payments_model::RequestMembers;
+
+    use super::*;
+
+    /// The columns are the fields of the model, each of the type that the model takes.
+    #[test]
+    fn every_column_but_the_key_is_a_field_of_the_request() {
+        let members: Vec<_> = COLUMNS
+            .iter()
+            .filter_map(|(name, column)| match column {
+                Column::Text(_) => Some(format!(r#""{name}":"x""#)),
+                Column::Amount => Some(format!(r#""{name}":1.5"#)),
+                Column::Flag => Some(format!(r#""{name}":true"#)),
+                Column::Key | Column::Nameless | Column::Refused => None,
+            })
+            .collect();
+        let document = format!("{{{}}}", members.join(","));
+        let payment = TokenTransaction::from_json(document.as_bytes()).expect("every field is taken");
+        let written = payment.encode();
+        let written = RequestMembers::read(written.as_ref()).expect("an object");
+        assert_eq!(written.iter().count(), COLUMNS.len() - 1);
+    }
+
+    /// A file that comes in pieces of any size is read the same.
+    #[test]
+    fn rows_do_not_depend_on_how_the_file_is_read() {
+        let text = "\u{feff}\r\n\r\nKey,TokenId,Amount,ConvenienceFeeActive,Description\r\n\r\n\r\n\
+                    a,t,1,false,\"x\r\n\"\"y\"\"\n\"\r\n\n\nb,t,2.5,true,\nc,t,3,false,z";
+        let expected = [(6, "a", Some("x\r\n\"y\"\n")), (11, "b", None), (12, "c", Some("z"))];
+        for size in 3..=text.len() {
+            let source = io::BufReader::with_capacity(size, text.as_bytes());
+            let Header { rows, problems } = CsvRows::begin(source).expect("it can be read");
+            assert_eq!(problems, [], "{size}");
+            let mut rows = rows.expect("a good header");
+            for (line, key, description) in expected {
+                let row = rows.next().expect("it can be read").expect("a row").content.expect("a good row");
+                let seen = (row.line, row.key.as_str(), row.payment.description());
+                assert_eq!(seen, (line, key, description), "{size}");
+            }
+            assert!(rows.next().expect("it can be read").is_none());
+        }
+    }
+}

@@ -565,6 +565,17 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn the_pause_that_a_busy_service_asks_for_is_kept() {
+        let begun = Instant::now();
+        let scene = Scene::fair().await;
+        let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
+        scene.gateway.arm(busy.retry_after("7").skip(20));
+        let summary = scene.run(50).complete(never).await;
+        assert_eq!((summary.tallies.processed.count, summary.tallies.rejected.count), (49, 1));
+        assert_eq!(begun.elapsed().as_secs(), 7);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_service_that_is_always_busy_is_not_given_the_whole_file() {
         let scene = Scene::fair().await;
         let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
