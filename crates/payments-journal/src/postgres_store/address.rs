@@ -40,6 +40,23 @@ impl Address {
         add_defaults(&mut config);
         Ok(Self { config, tls })
     }
+
+    /// The hosts and the database, for errors.
+    pub(super) fn place(&self) -> String {
+        let name = |host: &Host| match host {
+            Host::Tcp(name) => name.clone(),
+            #[cfg(unix)]
+            Host::Unix(folder) => folder.display().to_string(),
+        };
+        let mut hosts: Vec<_> = self.config.get_hosts().iter().map(name).collect();
+        if hosts.is_empty() {
+            hosts = self.config.get_hostaddrs().iter().map(IpAddr::to_string).collect();
+        }
+        match self.config.get_dbname() {
+            Some(database) => format!("{database} at {}", hosts.join(", ")),
+            None => hosts.join(", "),
+        }
+    }
 }
 
 /// The parameters that this crate reads itself, and the URL without them.

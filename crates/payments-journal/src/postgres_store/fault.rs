@@ -77,15 +77,19 @@ impl Fault {
     }
 }
 
-/// An error of connecting.
-pub(super) fn of_connecting(error: &Error) -> StoreError {
-    let why = in_one_line(error);
-    match error.code() {
+/// An error of connecting to this place.
+pub(super) fn of_connecting(error: &Error, place: &str) -> StoreError {
+    let told = match error.code() {
         Some(code) if is_lasting(code.code()) => {
-            StoreError::refused("the journal's database does not let this user in").because(why)
+            StoreError::refused(format!("the journal's database {place} does not let this user in"))
         }
-        _ => StoreError::unavailable("the journal's database cannot be reached").because(why),
-    }
+        _ => unreachable(place),
+    };
+    told.because(in_one_line(error))
+}
+
+pub(super) fn unreachable(place: &str) -> StoreError {
+    StoreError::unavailable(format!("the journal's database {place} cannot be reached"))
 }
 
 fn refusal(told: &DbError) -> StoreError {

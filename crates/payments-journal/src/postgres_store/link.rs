@@ -5,7 +5,7 @@ use tokio::time::timeout;
 use tokio_postgres::Client;
 
 use super::address::Address;
-use super::fault::{Fault, LONGEST_STATEMENT, LONGEST_WAIT, ask, of_connecting};
+use super::fault::{Fault, LONGEST_STATEMENT, LONGEST_WAIT, ask, of_connecting, unreachable};
 use crate::StoreError;
 
 /// One connection to a server that was found to keep what it says it has kept. Dropping it closes it at once.
@@ -29,7 +29,7 @@ impl Link {
     pub(super) async fn open(address: &Address) -> Result<Self, StoreError> {
         let opening = async {
             let connected = address.config.connect(address.tls.clone()).await;
-            let (client, connection) = connected.map_err(|error| of_connecting(&error))?;
+            let (client, connection) = connected.map_err(|error| of_connecting(&error, &address.place()))?;
             let driver = tokio::spawn(async move {
                 // How it ended is told to whoever waits for an answer.
                 let _ = connection.await;
@@ -41,7 +41,7 @@ impl Link {
         };
         timeout(LONGEST_OPENING, opening).await.unwrap_or_else(|_| {
             let why = format!("no connection within {} s", LONGEST_OPENING.as_secs());
-            Err(StoreError::unavailable("the journal's database cannot be reached").because(why))
+            Err(unreachable(&address.place()).because(why))
         })
     }
 

@@ -85,5 +85,5 @@ async fn a_server_that_is_not_there_is_unavailable() {
     let Some(mut server) = Server::start() else { return };
     server.stop(Shutdown::Fast);
     let error = refusal(&server.url()).await;
-    assert!(error.is_unavailable(), "{error:#}");
+    assert!(error.is_unavailable() && error.to_string().contains("postgres at /"), "{error:#}");
 }
