@@ -76,7 +76,9 @@ is run. A later call sends nothing and shows what became of the first, as the
 same document with \"recorded\":true. A key in flight elsewhere is exit code 5
 (in_progress), a key that stands for another request 2 (key_reused), a journal
 that cannot be written 3 (journal). If only the outcome cannot be written down,
-it is shown all the same, with the member journal. See payments journal --help.";
+it is shown all the same, with the member journal. One Ctrl-C waits for the
+answer, so that it is recorded, a second one does not. The journal is explained
+by payments journal --help.";
 
 /// The exit codes of look-ups.
 pub(crate) const LOOK_UP_CODES: &str = "\

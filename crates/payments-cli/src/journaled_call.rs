@@ -97,9 +97,12 @@ async fn end<C: Charge>(
     let client = JournaledClient::new(client, journal);
     let at = SystemTime::now();
     let mut sending = pin!(call.send_once(&client, key));
+    let report = |ended: Result<Processed, Error>| {
+        ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
+    };
     let signal = tokio::select! {
         biased;
-        ended = &mut sending => return report(ended, &call, &settings, at),
+        ended = &mut sending => return report(ended),
         signal = interrupt.arrived() => signal,
     };
     // Nothing is lost if nobody reads it.
@@ -109,7 +112,7 @@ async fn end<C: Charge>(
     );
     tokio::select! {
         biased;
-        ended = sending => report(ended, &call, &settings, at),
+        ended = sending => report(ended),
         signal = interrupt.arrived() => {
             let what = format!("interrupted by {signal}");
             let failure = call::after_sending(&call, "interrupted", &what);
@@ -122,23 +125,17 @@ async fn end<C: Charge>(
     }
 }
 
-fn report<C: Call>(
-    ended: Result<Processed, Error>,
-    call: &C,
-    settings: &Settings,
-    at: SystemTime,
-) -> Result<Report, Failure> {
-    let error = match ended {
-        Ok(processed) => return Ok(Report::Processed(processed)),
-        Err(error) => error,
-    };
-    // An earlier attempt was sent at another time, with what may have been another reference.
-    if let Some(intent) = error.intent().filter(|_| error.outcome() == Outcome::Unknown) {
-        let reference = intent.request.reference.as_deref().map(|text| settings.without_key(text));
-        let sent = Sent { amount: intent.request.amount, reference, at: intent.begun_at };
-        return Err(failure(&error, settings).of_what_was_sent(sent));
+/// How a call with a key failed, and of an unknown outcome what it can be found by. `at` is when this call began.
+pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
+    let failure = failure(error, settings);
+    match error.intent().filter(|_| error.outcome() == Outcome::Unknown) {
+        // An earlier attempt was sent at another time, with what may have been another reference.
+        Some(intent) => {
+            let reference = intent.request.reference.as_deref().map(|text| settings.without_key(text));
+            failure.of_what_was_sent(Sent { amount: intent.request.amount, reference, at: intent.begun_at })
+        }
+        None => with_what_was_sent(failure, call, settings, at),
     }
-    Err(with_what_was_sent(failure(&error, settings), call, settings, at))
 }
 
 fn with_what_was_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, at: SystemTime) -> Failure {
@@ -150,7 +147,7 @@ fn with_what_was_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, 
 }
 
 /// The failure of a call with a key, with the setting that may be to blame.
-pub(crate) fn failure(error: &Error, settings: &Settings) -> Failure {
+fn failure(error: &Error, settings: &Settings) -> Failure {
     let failure = match (error.call_error(), error.store_error()) {
         (Some(call_error), _) => call::refused(call_error, settings),
         (None, Some(store_error)) => store_failure(store_error),

@@ -7,8 +7,6 @@ use payments_journal::JournaledClient;
 
 use super::row::Row;
 use super::run::{Charged, World};
-use crate::call;
-use crate::failure::FailedOutcome;
 use crate::journaled_call;
 use crate::processed::Processed;
 use crate::report::Report;
@@ -34,15 +32,7 @@ impl World for Service {
                     Processed::moved(success, success.data(), &success.transaction_id)
                 }))
             }
-            Err(error) => {
-                let failure = journaled_call::failure(error, settings);
-                match failure.outcome {
-                    FailedOutcome::Unknown => {
-                        call::of_what_was_sent(failure, &row.payment, settings, at).into()
-                    }
-                    _ => failure.into(),
-                }
-            }
+            Err(error) => journaled_call::failed(error, &row.payment, settings, at).into(),
         }
     }
 
