@@ -19,12 +19,13 @@ pub(super) struct Pool {
     permits: Semaphore,
 }
 
-/// A connection for as long as it is used. It is closed unless it is [given back](Self::give_back): what was left in the
-/// middle of a statement is of no use to the next, and what has met an error may meet it again.
+/// A connection for as long as it is used. Unless it is [given back](Self::give_back) it is closed, and all that are idle
+/// with it: what was left in the middle of a statement is of no use to the next, and where one connection has died in a
+/// silent network, each of the others would cost its own time to find out.
 #[derive(Debug)]
 pub(super) struct Lease<'a> {
     pool: &'a Pool,
-    session: Session,
+    session: Option<Session>,
     _permit: SemaphorePermit<'a>,
 }
 
@@ -45,7 +46,7 @@ impl Pool {
             schema::check(&link).await?;
             Session::new(link).await?
         };
-        Ok(Lease { pool: self, session, _permit: permit })
+        Ok(Lease { pool: self, session: Some(session), _permit: permit })
     }
 
     fn idle_session(&self) -> Option<Session> {
@@ -61,8 +62,8 @@ impl Pool {
 }
 
 impl Lease<'_> {
-    pub(super) fn give_back(self) {
-        self.pool.idle().push(self.session);
+    pub(super) fn give_back(mut self) {
+        self.pool.idle().extend(self.session.take());
     }
 }
 
@@ -70,7 +71,15 @@ impl Deref for Lease<'_> {
     type Target = Session;
 
     fn deref(&self) -> &Session {
-        &self.session
+        self.session.as_ref().expect("it is only given back at the end")
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        if self.session.is_some() {
+            self.pool.idle().clear();
+        }
     }
 }
 
