@@ -43,6 +43,8 @@ fn take(place: &Place, connection: &mut Connection, patience: Duration) -> Resul
 pub(super) fn to_read(place: &Place, patience: Duration) -> Result<Connection, StoreError> {
     let fail = |error: rusqlite::Error| problem::at_open(place.path(), &error);
     let connection = connect(place, OpenFlags::SQLITE_OPEN_READ_ONLY, patience).map_err(fail)?;
+    // What is to become of the log when all have gone is the writer's to say.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
     // The log is opened with the first look, before the writer can go.
     connection.pragma_query_value(None, "user_version", |_| Ok(())).map_err(fail)?;
     Ok(connection)

@@ -179,6 +179,34 @@ async fn a_file_that_was_taken_away_ends_the_store() {
     }
 }
 
+/// Closing a file that was moved must not take the log of the one that has its name now.
+#[tokio::test]
+async fn who_has_the_place_now_is_left_alone_by_who_had_it() {
+    let place = InAFile::new();
+    let path = place.path();
+    for notices_first in [true, false] {
+        let old = SqliteStore::open(&path).unwrap();
+        old.apply(begin("before", &old, 0).0).await.unwrap();
+        for suffix in ["", "-wal", "-shm"] {
+            fs::rename(beside(&path, suffix), beside(&path, &format!(".{notices_first}{suffix}"))).unwrap();
+        }
+        let new = SqliteStore::open(&path).unwrap();
+        new.apply(begin("now", &new, 0).0).await.unwrap();
+        if notices_first {
+            assert!(old.apply(begin("after", &old, 0).0).await.unwrap_err().is_poisoned());
+        }
+        drop(old);
+        assert!(new.apply(begin("now", &new, 0).0).await.unwrap().written.is_none());
+        assert!(new.apply(begin("later", &new, 0).0).await.unwrap().written.is_some());
+        drop(new);
+        let names = ["", "-wal", "-shm", "-owners"];
+        assert!(
+            names.iter().all(|suffix| beside(&path, suffix).exists() == ["", "-owners"].contains(suffix))
+        );
+        fs::remove_file(&path).unwrap();
+    }
+}
+
 /// A database whose log was left alone would be opened as a new one.
 #[test]
 fn a_log_without_its_database_is_refused() {
