@@ -1,5 +1,7 @@
 //! Canaries: whatever the service says, no output holds the card, the code or the key.
 
+#[cfg(target_os = "linux")]
+mod journal;
 mod misplaced;
 #[cfg(target_os = "linux")]
 mod process;

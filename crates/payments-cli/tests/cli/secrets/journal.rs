@@ -1,0 +1,246 @@
+//! What a journal and a billing run keep and tell: the database while it is open and afterwards, the owners beside it, the
+//! results, and every list of the journal.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use payments_canary::Canaries;
+use payments_journal::SqliteStore;
+use serde_json::{Value, json};
+
+use super::process::files_in;
+use super::{Place, assert_clean_places, card_payment};
+use crate::http::Http;
+use crate::support::{Ended, Peer, payments};
+
+#[test]
+fn s5_a_journal_and_a_billing_run_neither_keep_nor_tell_a_secret() {
+    assert_clean_places(left);
+}
+
+/// A folder of a journal, and somebody who pays.
+struct Desk {
+    folder: PathBuf,
+    base_url: String,
+    key: String,
+    told: Vec<u8>,
+    /// The log of the database after each command.
+    logged: Vec<u8>,
+}
+
+impl Desk {
+    /// With the journal, or without one for a command that has none.
+    fn payments(&mut self, arguments: &[&str], stdin: &str) -> Ended {
+        let journal = self.folder.join("journal.db");
+        let run = payments(arguments.iter().copied())
+            .arguments(["--journal", journal.to_str().unwrap()])
+            .env("PAYMENTS_BASE_URL", &self.base_url)
+            .env("PAYMENTS_API_KEY", &self.key)
+            .env("TMPDIR", self.folder.to_str().unwrap());
+        let ended = run.stdin(stdin).end();
+        self.told.extend(format!("{}{}\n", ended.stdout, ended.stderr).into_bytes());
+        // The next one who opens it empties it.
+        self.logged.extend(fs::read(self.folder.join("journal.db-wal")).unwrap());
+        ended
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.folder.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn batch(&mut self, name: &str, content: &str, results: &str) -> Ended {
+        let (file, results) = (self.file(name), self.file(results));
+        fs::write(&file, content).unwrap();
+        let ended = self.payments(&["batch", "run", &file, "--results", &results, "--timeout", "2"], "");
+        // It is the caller's own.
+        fs::remove_file(file).unwrap();
+        ended
+    }
+}
+
+/// Each kind of fault, after which the money has moved.
+const FAULTS: [&str; 9] =
+    ["close", "reset", "stall", "truncate", "garbage", "html", "status", "delay", "wrong_shape"];
+
+fn left(canaries: &Canaries) -> Vec<Place> {
+    let folder = tempfile::tempdir().unwrap();
+    let run = payments(["sandbox", "--log", "off", "--api-key", canaries.key()]);
+    let mut sandbox = run.stdout(Stdio::piped()).spawn();
+    let ready: Value = serde_json::from_str(&sandbox.first_line()).unwrap();
+    let mut admin = Http::connect(ready["admin_url"].as_str().unwrap(), "").unwrap();
+    let mut arm = |kind: &str| {
+        let fault = json!({"operation": "any", "phase": "after_commit", "kind": kind, "delay_ms": 1});
+        assert_eq!(admin.post("/faults", &fault.to_string()).unwrap().0, 200);
+    };
+    let mut desk = Desk {
+        folder: folder.path().to_owned(),
+        base_url: ready["base_url"].as_str().unwrap().to_owned(),
+        key: canaries.key().to_owned(),
+        told: Vec::new(),
+        logged: Vec::new(),
+    };
+    // Whoever closes a database as the last removes its log.
+    let kept_open = SqliteStore::open(folder.path().join("journal.db")).unwrap();
+
+    let payments = [
+        ("transaction", card_payment(canaries)),
+        ("transaction", account_payment(canaries)),
+        ("token-transaction", token_payment(canaries)),
+    ];
+    for (number, fault) in FAULTS.iter().enumerate() {
+        for (kind, (command, payment)) in payments.iter().enumerate() {
+            arm(fault);
+            let key = format!("{command}-{number}-{kind}");
+            let shape = if number % 2 == 0 { "json" } else { "text" };
+            let timeout = if *fault == "stall" { "0.2" } else { "30" };
+            let line =
+                [command, "create", "--file", "-", "--key", &key, "--timeout", timeout, "--output", shape];
+            desk.payments(&[&line[..], &["--verbose"][..]].concat(), payment);
+        }
+    }
+    for fault in FAULTS {
+        arm(fault);
+    }
+    let rows = (0..20).map(|row| format!("row-{row},tok_approved,{row}.75,false,\n"));
+    let file = format!("{HEADER}{}", rows.collect::<String>().replace(",0.75", ",20.75"));
+    assert_eq!(desk.batch("faults.csv", &file, "results.jsonl").code, Some(5));
+    wrongly_filled(canaries, &mut desk);
+    a_service_that_repeats_the_request(canaries, &mut desk, &payments);
+    keys(canaries, &mut desk, &payments);
+    every_list(&mut desk);
+
+    let mut places = vec![("what is told", std::mem::take(&mut desk.told))];
+    places.push(("the files while the journal is open", files(&folder)));
+    places.push(("the log of the database", std::mem::take(&mut desk.logged)));
+    drop(kept_open);
+    places.push(("the files once it is closed", files(&folder)));
+    assert!(!folder.path().join("journal.db-wal").exists(), "everybody has closed it");
+    for (_, content) in &places[1..] {
+        let text = String::from_utf8_lossy(content);
+        for kept in ["transaction-3", "8794", "tok_approved", "row-19", "************8794"] {
+            assert!(text.contains(kept), "{kept} is kept: the files are those that were meant");
+        }
+    }
+    places
+}
+
+const HEADER: &str = "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n";
+
+fn files(folder: &tempfile::TempDir) -> Vec<u8> {
+    let mut found = Vec::new();
+    files_in(folder.path(), &mut found).unwrap();
+    found
+}
+
+fn account_payment(canaries: &Canaries) -> String {
+    let card = card_payment(canaries);
+    let fields = format!(
+        r#""CardNumber":"{}","Cvv":"{}","ExpiryDate":"{}","SuggestedMode":"Card""#,
+        canaries.card(),
+        canaries.cvv(),
+        canaries.expiry()
+    );
+    assert!(card.contains(&fields), "{card}");
+    let account = format!(r#""AccountNumber":"{}","SuggestedMode":"ACH""#, canaries.account());
+    card.replace(&fields, &account).replace(r#""PaymentTokenization":true,"#, "")
+}
+
+fn token_payment(canaries: &Canaries) -> String {
+    let card = canaries.card();
+    format!(
+        r#"{{"TokenId":"tok_approved","Amount":45.00,"ConvenienceFeeActive":false,"ReferenceNo":"card {card}","Description":"{card}"}}"#
+    )
+}
+
+/// Somebody has put a card number into every column, and the file is taken or refused for it.
+fn wrongly_filled(canaries: &Canaries, desk: &mut Desk) {
+    let card = canaries.card();
+    let grouped: Vec<_> = card.as_bytes().chunks(4).map(|four| str::from_utf8(four).unwrap()).collect();
+    let grouped = grouped.join(" ");
+    // Nobody can say that these are no references, no texts and no tokens.
+    let taken = format!(
+        "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo,Description\n\
+         wrong-1,{card},1.00,false,,\n\
+         wrong-2,{grouped},2.00,false,,\n\
+         wrong-3,tok_approved,3.00,false,{card},{card}\n\
+         wrong-4,tok_approved,4.00,false,card {grouped},exp {card}\n"
+    );
+    let ended = desk.batch("taken.csv", &taken, "results.csv");
+    assert_eq!(ended.code, Some(4), "no token of the service: {ended:?}");
+    for (row, refused) in [
+        format!("{HEADER}{card},tok_approved,1.00,false,\n"),
+        format!("{HEADER},tok_approved,1.00,false,{card}\n"),
+        format!("{HEADER}key-{card},tok_approved,1.00,false,\n"),
+        format!("{HEADER}a,tok_approved,{card}.001,false,\n"),
+        format!("{HEADER}a,tok_approved,1.00,{card},\n"),
+        format!("{HEADER}a,tok_approved,1.00,false,x,{card}\n"),
+        format!("{card},{}a,tok_approved,1.00,false,\n", HEADER.trim_end()),
+        format!("Key,TokenId,Amount,{card}\na,tok_approved,1.00,1\n"),
+        format!("{HEADER}twice,tok_approved,1.00,false,{card}\ntwice,tok_approved,1.00,false,{card}\n"),
+        format!("{{\"Key\":\"{card}\",\"TokenId\":\"{card}\"}}\n"),
+        format!("{{\"Key\":\"a\",\"{card}\":1,\"Amount\":\"{card}\"\n"),
+        format!(
+            "{{\"Key\":\"a\",\"TokenId\":{card},\"Amount\":\"{card}\",\"ConvenienceFeeActive\":\"{card}\"}}\n"
+        ),
+        card.to_owned(),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let name = if refused.starts_with('{') { "refused.jsonl" } else { "refused.csv" };
+        let ended = desk.batch(name, refused, "results.jsonl");
+        assert_eq!(ended.code, Some(2), "file {row} is refused: {ended:?}");
+    }
+}
+
+/// What it says of a rejection is kept.
+fn a_service_that_repeats_the_request(canaries: &Canaries, desk: &mut Desk, payments: &[(&str, String)]) {
+    let (card, account, key) = (canaries.card(), canaries.account(), canaries.key());
+    let (cvv, expiry) = (canaries.cvv(), canaries.expiry());
+    for (number, (command, payment)) in payments.iter().enumerate() {
+        // Nothing can recognise what the request did not hold.
+        let echo = match number {
+            0 => format!("card {card}, code {cvv}, expiry {expiry}, key {key}"),
+            1 => format!("account {account}, key {key}"),
+            _ => format!("card {card}, key {key}"),
+        };
+        let body = format!(r#"{{"status":"failed","status_code":400,"msg":"bad request error: {echo}"}}"#);
+        let peer = Peer::answering("400 Bad Request", &body);
+        let base_url = std::mem::replace(&mut desk.base_url, peer.base_url.clone());
+        let own = format!("echo-{number}");
+        let line = [*command, "create", "--file", "-", "--key", &own];
+        assert_eq!(desk.payments(&line, payment).code, Some(4));
+        let file = format!("{HEADER}echo-batch-{number},tok_approved,1.00,false,{card}\n");
+        if number == 2 {
+            assert_eq!(desk.batch("echo.csv", &file, "results.jsonl").code, Some(4));
+        }
+        desk.base_url = base_url;
+    }
+}
+
+/// A secret for a key.
+fn keys(canaries: &Canaries, desk: &mut Desk, payments: &[(&str, String)]) {
+    let (command, payment) = &payments[1];
+    let within = format!("a-{}-b", canaries.card());
+    for key in [canaries.card(), canaries.account(), &within] {
+        let ended = desk.payments(&[*command, "create", "--file", "-", "--key", key], payment);
+        assert!([Some(2), Some(3)].contains(&ended.code), "{ended:?}");
+    }
+}
+
+fn every_list(desk: &mut Desk) {
+    for shape in ["json", "text"] {
+        for list in
+            [&["list"][..], &["list", "--unresolved"], &["show", "transaction-0-0"], &["show", "wrong-1"]]
+        {
+            desk.payments(&[&["journal"], list, &["--output", shape]].concat(), "");
+        }
+    }
+    for format in ["jsonl", "csv"] {
+        let ended = desk.payments(&["journal", "export", "--format", format], "");
+        assert!(ended.code == Some(0) && ended.stdout.contains("wrong-1"), "{ended:?}");
+    }
+}
