@@ -66,7 +66,8 @@ Let rejected intents be sent again
 A rejected key is never sent again by itself. The statuses 401, 403 and 429
 speak of the caller and not of the payment, so once their cause is mended the
 same keys may be sent again: this makes them not_processed, and the next run
-sends them. It sends nothing itself, and leaves every other state as it is.";
+sends them. It sends nothing itself, and leaves every other state as it is.
+With --output json: {\"reopened\":{\"count\":3,\"sum\":31.50}}";
 
 pub(crate) const PURGE: &str = "\
 Remove what ended long ago
@@ -77,7 +78,8 @@ Removes processed, rejected, not_processed and resolved intents that last
 changed longer ago. What is sending or unknown stays, whatever its age.
 
 A KEY THAT WAS REMOVED IS NEW AGAIN: a file that still holds it charges it once
-more. Remove only what no run can bring back.";
+more. Remove only what no run can bring back.
+With --output json: {\"purged\":3,\"warning\":…}";
 
 /// The exit codes of what reads.
 pub(crate) const READ_CODES: &str = "\

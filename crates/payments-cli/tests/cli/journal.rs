@@ -296,6 +296,7 @@ fn resolved_as_not_processed_the_key_is_sent_again() {
     let resolved = office.run(["journal"]).arguments(resolve).arguments(["--output", "text"]).end();
     assert!(resolved.stdout.starts_with("RESOLVED (NOT PROCESSED)\n"), "{resolved:?}");
     assert!(resolved.stdout.contains("the key may be sent again"), "{resolved:?}");
+    assert!(resolved.stderr.contains("WARNING: it was sent less than 24 hours ago"), "{resolved:?}");
     office.charge("lost").processed();
     assert_eq!(office.requests(), 2);
     let error = office.journal_command(&resolve).failed(2, "invalid");

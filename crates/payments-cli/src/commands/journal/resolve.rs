@@ -1,6 +1,7 @@
 //! `payments journal resolve`.
 
 use std::env;
+use std::time::Duration;
 
 use payments_journal::{Intent, IntentKey, Journal, JournaledClient, Resolution, ResolveError};
 use payments_model::TransactionId;
@@ -40,7 +41,9 @@ pub(super) async fn run(
         }
         (None, Some(note)) => {
             let journal = place.open_what_is_there().await?;
-            not_processed(&journal, &key, Resolution::not_processed(by).note(note)).await?
+            let intent = not_processed(&journal, &key, Resolution::not_processed(by).note(note)).await?;
+            output.warn(&too_early(&intent));
+            intent
         }
         (None, None) => {
             let message = "--note is empty; nothing was changed: say how you know that it was not processed";
@@ -56,6 +59,16 @@ async fn not_processed(
     resolution: Resolution,
 ) -> Result<Intent, Failure> {
     journal.resolve(key, resolution).await.map_err(|error| failure(&error))
+}
+
+/// Nobody publishes how long a request can be on its way; a day is what every report of the service covers.
+fn too_early(intent: &Intent) -> Vec<String> {
+    const SOON: Duration = Duration::from_hours(24);
+
+    let warning = "it was sent less than 24 hours ago, and a request that is stuck on its way may still be processed: \
+                   wait before the key is sent again";
+    let is_soon = intent.begun_at.elapsed().is_ok_and(|elapsed| elapsed < SOON);
+    is_soon.then(|| warning.to_owned()).into_iter().collect()
 }
 
 /// What a person found out about an intent.
