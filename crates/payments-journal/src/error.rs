@@ -80,6 +80,10 @@ impl Error {
     }
 
     /// Whether the money of this intent can have moved. Every other question comes after this one.
+    ///
+    /// [`Outcome::NotProcessed`] says of a first call with a key that the money has not moved. Of a key that was called
+    /// before, ask [`is_journal`](Self::is_journal) and [`is_key_reused`](Self::is_key_reused) too: they tell of this call
+    /// alone.
     pub fn outcome(&self) -> Outcome {
         match &self.0.cause {
             Cause::Call(error) => error.outcome(),
@@ -91,6 +95,8 @@ impl Error {
                 | IntentState::Unknown(_)
                 | IntentState::Resolved { .. } => Outcome::Unknown,
             },
+            // What the key stands for may have moved money: whoever pays the other way now may pay twice.
+            Cause::KeyReused(intent, _) if intent.is_unresolved() => Outcome::Unknown,
             Cause::InProgress(_) | Cause::Panicked | Cause::Lost => Outcome::Unknown,
             Cause::KeyReused(..) | Cause::Store(_) | Cause::SecretInKey | Cause::NoRuntime => {
                 Outcome::NotProcessed
@@ -104,7 +110,11 @@ impl Error {
         matches!(self.0.cause, Cause::InProgress(_))
     }
 
-    /// Nothing was sent: the key already stands for another request. [`intent`](Self::intent) is that one.
+    /// Nothing was sent by this call: the key already stands for another request. [`intent`](Self::intent) is that one, and
+    /// **it may be processed**: look at its state before the same thing is paid in another way.
+    ///
+    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`] if it is not known what became of that one, and otherwise
+    /// [`Outcome::NotProcessed`], because the request of this call was not sent. Calling it again gives the same.
     pub fn is_key_reused(&self) -> bool {
         matches!(self.0.cause, Cause::KeyReused(..))
     }
@@ -213,13 +223,11 @@ impl fmt::Display for Error {
                 f,
                 "{key} is being sent at this moment; nothing was sent now, it may be processed: ask the journal again later"
             )?,
-            Cause::KeyReused(intent, differences) => write!(
-                f,
-                "{key} already stands for another request, with another {}; nothing was sent: \
-                 use a key of its own for each intent (that one is {})",
-                differences.join(" and another "),
-                intent.state.name().as_str()
-            )?,
+            Cause::KeyReused(intent, differences) => {
+                let differences = differences.join(" and another ");
+                write!(f, "{key} already stands for another request, with another {differences}; ")?;
+                write_what_became_of_the_other(intent, f)?;
+            }
             Cause::Store(error) => {
                 write!(f, "{key}: ")?;
                 fmt::Display::fmt(error, f)?;
@@ -250,18 +258,44 @@ impl fmt::Display for Error {
     }
 }
 
+/// Of the intent that has the key already: what it is decides whether another key may be taken.
+fn write_what_became_of_the_other(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("nothing was sent now")?;
+    if let Some(id) = intent.processed_as() {
+        write!(f, ", and that one is processed as transaction {}", id.as_str().escape_debug())?;
+    }
+    if let Some(amount) = intent.request.amount {
+        write!(f, " (its amount is {amount})")?;
+    }
+    f.write_str(match &intent.state {
+        IntentState::Sending => ": it is being sent at this moment, do not pay this under another key",
+        IntentState::Unknown(_) => {
+            ": it may have been processed, resolve it first and do not pay this under another key"
+        }
+        IntentState::Processed { .. } | IntentState::Resolved { .. } if intent.processed_as().is_some() => {
+            ": only if this is something else, send it under a key of its own"
+        }
+        _ => ": that one moved no money; send this under a key of its own",
+    })
+}
+
 fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let key = &intent.key;
     match &intent.state {
         IntentState::Rejected(failure) => {
             write!(f, "{key} was rejected earlier")?;
+            let says_nothing_about_the_payment = matches!(failure.http_status, Some(401 | 403 | 429));
             if let Some(status) = failure.http_status {
                 write!(f, ", HTTP {status}")?;
             }
             if let Some(reason) = &failure.reason {
                 write!(f, ", {}", reason.escape_debug())?;
             }
-            f.write_str("; nothing was sent now: correct the cause, then send a new request under a new key")
+            f.write_str(if says_nothing_about_the_payment {
+                "; nothing was sent now: correct the cause, then let a person reopen the key"
+            } else {
+                "; nothing was sent now: correct the cause, then send a new request under a new key"
+            })
         }
         IntentState::Unknown(failure) => {
             write!(f, "the outcome of {key} is unknown since an earlier call ({})", failure.kind)?;

@@ -9,7 +9,7 @@ use payments_model::{
     Void,
 };
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::evidence::contradictions;
 use crate::journal::Begun;
@@ -41,16 +41,21 @@ use crate::{
 /// Each call runs in a task of its own on the tokio runtime that polls it. Dropping the call's future does not end the
 /// task: what was sent is waited for, and how it ended is written down. What was not sent yet when the caller went away is
 /// not sent any more.
+///
+/// The end of the runtime does end it, and then the row becomes unknown by a crash. Before `main` returns, as on SIGTERM,
+/// [`drain`](Self::drain) the client.
 #[derive(Clone, Debug)]
 pub struct JournaledClient {
     client: Client,
     journal: Journal,
+    /// How many attempts are under way.
+    under_way: watch::Sender<usize>,
 }
 
 impl JournaledClient {
     /// Sends through this client what this journal allows.
-    pub const fn new(client: Client, journal: Journal) -> Self {
-        Self { client, journal }
+    pub fn new(client: Client, journal: Journal) -> Self {
+        Self { client, journal, under_way: watch::Sender::new(0) }
     }
 
     /// The client, for look-ups. What moves money by it is in no journal.
@@ -61,6 +66,13 @@ impl JournaledClient {
     /// The journal.
     pub const fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// Waits until every call of this client and its clones has ended and is written down, those whose futures were dropped
+    /// among them. It keeps no new call from beginning.
+    pub async fn drain(&self) {
+        // This very client holds the sending half.
+        let _ = self.under_way.subscribe().wait_for(|count| *count == 0).await;
     }
 
     /// Processes a card payment, sent at most once for this key.
@@ -114,7 +126,8 @@ impl JournaledClient {
     /// Writes down that an intent of unknown outcome was processed as this transaction, after looking it up: its amount
     /// and the last four digits of its card must not contradict the intent. `by` is who says so.
     ///
-    /// The look-up proves that there is such a transaction, and not that it is this intent's: only a person can know that.
+    /// The look-up proves that there is such a transaction, and not that it is this intent's, nor that it was charged: only a
+    /// person can know that, so the record is handed back to be shown.
     ///
     /// # Errors
     ///
@@ -125,7 +138,7 @@ impl JournaledClient {
         transaction_id: &TransactionId,
         by: &str,
         note: Option<&str>,
-    ) -> Result<Intent, ResolveError> {
+    ) -> Result<(Intent, TransactionRecord), ResolveError> {
         let intent = self.journal.find(key).await?.ok_or_else(|| ResolveError::no_such_intent(key))?;
         if !matches!(intent.state, IntentState::Unknown(_) | IntentState::Resolved { .. }) {
             return Err(ResolveError::not_unknown(&intent));
@@ -137,7 +150,7 @@ impl JournaledClient {
         }
         let resolution = Resolution::processed(transaction_id.clone(), by);
         let resolution = note.into_iter().fold(resolution, Resolution::note);
-        self.journal.resolve(key, resolution).await
+        Ok((self.journal.resolve(key, resolution).await?, record.into_data()))
     }
 
     async fn call<P: Payment>(&self, key: &IntentKey, payment: &P) -> Result<Journaled<P::Data>, Error> {
@@ -151,9 +164,11 @@ impl JournaledClient {
         let (tell, told) = oneshot::channel();
         let attempt =
             Attempt { of: self.clone(), key: key.clone(), id: AttemptId::new(), payment: payment.clone() };
+        let under_way = UnderWay::begin(&self.under_way);
         runtime.spawn(async move {
             let is_awaited = || !tell.is_closed();
             let result = attempt.make(is_awaited).await;
+            drop(under_way);
             // Who does not listen any more finds it in the journal.
             let _ = tell.send(result);
         });
@@ -163,6 +178,22 @@ impl JournaledClient {
 
 /// Shorter ones, such as a security code, are in many harmless keys by chance.
 const SHORTEST_SECRET: usize = 8;
+
+/// Counts an attempt for as long as it is under way, also if its task is thrown away.
+struct UnderWay(watch::Sender<usize>);
+
+impl UnderWay {
+    fn begin(counter: &watch::Sender<usize>) -> Self {
+        counter.send_modify(|count| *count += 1);
+        Self(counter.clone())
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
 
 /// One attempt to send one intent, which outlives its caller.
 struct Attempt<P> {
@@ -174,7 +205,7 @@ struct Attempt<P> {
 
 impl<P: Payment> Attempt<P> {
     async fn make(self, is_awaited: impl Fn() -> bool) -> Result<Journaled<P::Data>, Error> {
-        let Self { of: JournaledClient { client, journal }, key, id, payment } = self;
+        let Self { of: JournaledClient { client, journal, under_way: _ }, key, id, payment } = self;
         let mut request = payment.intent_request();
         // A reference that came out of the wrong field.
         request.reference.take_if(|reference| client.is_api_key_in(reference));

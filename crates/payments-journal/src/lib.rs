@@ -39,6 +39,17 @@
 //! # }
 //! ```
 //!
+//! # Where it is kept
+//!
+//! | store | feature | for |
+//! |---|---|---|
+//! | `SqliteStore` | `sqlite`, on by default | one machine: a file that any number of processes share |
+//! | `PostgresStore` | `postgres` | several machines |
+//! | [`MemoryStore`] | | tests |
+//!
+//! Any of them is opened with [`Journal::open`]. `SqliteStore::open` blocks, on a disk and at worst some seconds on another
+//! process: do it at the start, or where blocking is allowed. `PostgresStore::connect` is asynchronous.
+//!
 //! # How it is kept
 //!
 //! - The intent is durable as [`Sending`](IntentState::Sending) before the transport is called. No row, no charge: a

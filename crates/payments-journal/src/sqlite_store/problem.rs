@@ -9,13 +9,16 @@ use crate::StoreError;
 
 /// The place is unsafe or impossible. `what_and_how` follows the path.
 pub(super) fn refused(path: &Path, what_and_how: impl Display) -> StoreError {
-    StoreError::refused(format!("nothing was charged, because the journal {} {what_and_how}", path.display()))
+    StoreError::refused(format!(
+        "nothing was sent now, because the journal {} {what_and_how}",
+        path.display()
+    ))
 }
 
 /// What is there cannot be taken as a journal.
 pub(super) fn damaged(path: &Path, how: impl Display) -> StoreError {
     StoreError::damaged(format!(
-        "nothing was charged, because the journal {path} is damaged ({how}); keep it and {path}-wal as they are, and \
+        "nothing was sent now, because the journal {path} is damaged ({how}); keep it and {path}-wal as they are, and \
          recover what is in them before anything is charged again: what a new journal does not know is charged again",
         path = path.display()
     ))
@@ -23,14 +26,14 @@ pub(super) fn damaged(path: &Path, how: impl Display) -> StoreError {
 
 pub(super) fn no_journal(path: &Path, what: &str) -> StoreError {
     StoreError::damaged(format!(
-        "nothing was charged, because {} is {what} and no journal; it was left as it is: give another path",
+        "nothing was sent now, because {} is {what} and no journal; it was left as it is: give another path",
         path.display()
     ))
 }
 
 pub(super) fn newer(path: &Path, version: i32, known: i32) -> StoreError {
     StoreError::newer(format!(
-        "nothing was charged, because the journal {} is of a newer version (its schema is {version}, and this version \
+        "nothing was sent now, because the journal {} is of a newer version (its schema is {version}, and this version \
          knows {known}); it was left as it is: use the newer version",
         path.display()
     ))
@@ -64,7 +67,7 @@ pub(super) fn at_open(path: &Path, error: &rusqlite::Error) -> StoreError {
 /// The disk or the system has failed, and nothing was changed.
 pub(super) fn unavailable(path: &Path, reason: impl Display) -> StoreError {
     StoreError::unavailable(format!(
-        "nothing was charged, because the journal {} cannot be used: {reason}; mend the cause, then start again",
+        "nothing was sent now, because the journal {} cannot be used: {reason}; mend the cause, then start again",
         path.display()
     ))
 }

@@ -64,6 +64,26 @@ async fn a_caller_who_left_before_anything_was_sent_has_nothing_sent() {
 }
 
 #[tokio::test]
+async fn a_program_that_ends_can_wait_for_what_nobody_else_waits_for() {
+    let world = World::new().await;
+    world.client.drain().await;
+    let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
+    {
+        let mut call = pin!(world.pay());
+        assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+        while gate.held() == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let clone = world.client.clone();
+    let mut drained = pin!(clone.drain());
+    assert!(drained.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+    gate.release();
+    drained.await;
+    assert_eq!(world.intent().await.state.name(), StateName::Processed);
+}
+
+#[tokio::test]
 async fn a_call_that_was_never_polled_has_done_nothing() {
     let world = World::new().await;
     drop(world.pay());

@@ -108,8 +108,10 @@ async fn a_key_stands_for_one_request() {
         assert_eq!(
             error.to_string(),
             format!(
-                "invoice-17 already stands for another request, with another {difference}; nothing was sent: \
-                 use a key of its own for each intent (that one is processed)"
+                "invoice-17 already stands for another request, with another {difference}; nothing was sent now, \
+                 and that one is processed as transaction {} (its amount is 10.50): \
+                 only if this is something else, send it under a key of its own",
+                world.intent().await.transaction_id().unwrap()
             )
         );
         assert_eq!(error.intent().unwrap(), &world.intent().await);
@@ -131,6 +133,22 @@ async fn a_key_stands_for_one_request() {
     assert!(world.client.void(&key(), &void).await.unwrap_err().is_key_reused());
     assert!(world.client.process_card(&key(), &sale).await.unwrap().is_from_the_journal());
     assert_eq!(world.sent(), 1);
+}
+
+#[tokio::test]
+async fn a_key_of_an_unknown_outcome_is_no_reason_to_take_another() {
+    let world = World::new().await;
+    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    let other = payment_of(Amount::from_cents(11_00));
+    let error = world.client.process_token(&key(), &other).await.unwrap_err();
+    assert!(error.is_key_reused());
+    assert_eq!(error.outcome(), Outcome::Unknown, "the same thing may be paid under this key");
+    assert_eq!(
+        error.to_string(),
+        "invoice-17 already stands for another request, with another amount; nothing was sent now \
+         (its amount is 10.50): it may have been processed, resolve it first and do not pay this under another key"
+    );
 }
 
 #[tokio::test]

@@ -19,7 +19,9 @@ async fn charged_and_unknown() -> (World, TransactionId) {
 #[tokio::test]
 async fn what_a_person_finds_is_looked_up_before_it_is_believed() {
     let (world, id) = charged_and_unknown().await;
-    let intent = world.client.resolve_processed(&key(), &id, "ada", Some("on the statement")).await.unwrap();
+    let resolved = world.client.resolve_processed(&key(), &id, "ada", Some("on the statement")).await;
+    let (intent, record) = resolved.unwrap();
+    assert_eq!(record.transaction_id, id);
     let IntentState::Resolved { resolution, before } = intent.state else { panic!("{:?}", intent.state) };
     assert_eq!(resolution, Resolution::processed(id.clone(), "ada").note("on the statement"));
     assert_eq!(before.kind, "closed");

@@ -52,7 +52,7 @@ fn assert_left_alone(path: &Path) -> StoreError {
     let after = contents(path);
     assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>(), "{error}");
     assert!(after == before, "it was changed: {error}");
-    assert!(error.to_string().starts_with("nothing was charged, because "), "{error}");
+    assert!(error.to_string().starts_with("nothing was sent now, because "), "{error}");
     error
 }
 

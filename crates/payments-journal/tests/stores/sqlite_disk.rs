@@ -107,7 +107,7 @@ fn a_full_disk_loses_nothing_and_there_is_a_way_on() {
     assert!(failure.contains("database or disk is full"), "{failure}");
 
     let full = process.ask("open");
-    assert!(full == "opened" || full.starts_with("failed unavailable: nothing was charged"), "{full}");
+    assert!(full == "opened" || full.starts_with("failed unavailable: nothing was sent now"), "{full}");
     assert_eq!(process.ask(&format!("remove {}/ballast", directory.display())), "Ok(())");
     assert_eq!(process.ask("open"), "opened");
     for key in &charged {
@@ -177,7 +177,7 @@ fn a_directory_that_may_not_be_written_is_refused() {
     let new = Process::start_under(&wrapper, &directory.join("new.db")).ask("open");
     fs::set_permissions(&directory, Permissions::from_mode(0o700)).unwrap();
     for answer in [&answer, &new] {
-        assert!(answer.starts_with("failed refused: nothing was charged, because "), "{answer}");
+        assert!(answer.starts_with("failed refused: nothing was sent now, because "), "{answer}");
     }
     assert!(answer.contains("this user must be able to write the file and its directory"), "{answer}");
     assert!(new.contains("cannot be made"), "{new}");

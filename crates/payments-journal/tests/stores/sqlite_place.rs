@@ -26,11 +26,11 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Opening it says that it is unsafe, that nothing was charged, and each of `words`.
+/// Opening it says that it is unsafe, that nothing was sent now, and each of `words`.
 fn assert_refused(path: &Path, words: &[&str]) -> StoreError {
     let error = SqliteStore::open(path).unwrap_err();
     assert!(error.is_refused(), "{error:?}");
-    for word in [&["nothing was charged"], words].concat() {
+    for word in [&["nothing was sent now"], words].concat() {
         assert!(error.to_string().contains(word), "{word:?} in: {error}");
     }
     error

@@ -92,7 +92,7 @@ impl Finding<'_> {
         let Self { key, by, note } = self;
         let resolving = async {
             let client = JournaledClient::new(client, place.open_what_is_there().await?);
-            let resolved = client.resolve_processed(key, &id, by, note).await;
+            let resolved = client.resolve_processed(key, &id, by, note).await.map(|(intent, _)| intent);
             resolved.map_err(|error| with_the_setting_to_blame(&error, &settings))
         };
         tokio::select! {
