@@ -35,8 +35,7 @@ impl Address {
             ));
         }
         config.ssl_mode(ssl_mode(parameters.ssl_mode.as_deref(), &config)?);
-        let root_file = parameters.root_file.as_deref().filter(|name| *name != "system");
-        let tls = tls::connector(root_file)?;
+        let tls = tls::connector(parameters.root_file.as_deref())?;
         add_defaults(&mut config);
         Ok(Self { config, tls })
     }
