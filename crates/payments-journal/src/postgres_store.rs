@@ -5,6 +5,7 @@
 //! holds the lock that says that this owner lives.
 
 mod address;
+mod begun;
 mod columns;
 mod fault;
 mod fence;
@@ -25,6 +26,7 @@ use crate::{
     Applied, Change, Cursor, Intent, IntentKey, IntentRow, IntentStore, OwnerId, Page, StateName, StoreError,
 };
 use address::Address;
+use begun::Begun;
 use columns::{Kept, row_to_keep};
 use fault::{Fault, ask};
 use fence::Fence;
@@ -92,6 +94,7 @@ pub struct PostgresStore {
     owner: OwnerId,
     pool: Pool,
     fence: Fence,
+    begun: Begun,
     /// The last to be dropped: what the pool has sent comes before the word that nobody lives here any more.
     _claim: Claim,
 }
@@ -130,7 +133,13 @@ impl PostgresStore {
         let session = Session::new(link).await?;
         let owner = OwnerId::new();
         let claim = Claim::take(address.clone(), &owner).await?;
-        Ok(Self { owner, pool: Pool::new(address, session), fence: Fence::default(), _claim: claim })
+        Ok(Self {
+            owner,
+            pool: Pool::new(address, session),
+            fence: Fence::default(),
+            begun: Begun::default(),
+            _claim: claim,
+        })
     }
 
     /// Makes the change once.
@@ -166,9 +175,15 @@ impl PostgresStore {
         earlier: &mut Vec<Tried>,
     ) -> Result<Applied, Stop> {
         let key = change.key().as_str();
-        // What can begin is mostly new: the reading is saved.
+        // What can begin is mostly new, and what ends is mostly as this store has begun it: the reading is saved. If it is
+        // not so, nothing is written, and it is read after all.
         let is_beginning = change.decide(None).is_some();
-        let mut found = if is_beginning { None } else { session.find(key).await.map_err(Stop::Reading)? };
+        let mut found = self.begun.take(change);
+        let mut is_read = false;
+        if found.is_none() && !is_beginning {
+            found = session.find(key).await.map_err(Stop::Reading)?;
+            is_read = true;
+        }
         for _ in 0..MOST_TRIES {
             let intent = found.as_ref().map(|kept| Intent::try_from(kept.row.clone())).transpose()?;
             if let Some(tried) =
@@ -177,7 +192,12 @@ impl PostgresStore {
                 return Ok(tried.applied.clone());
             }
             let Some(written) = change.decide(intent.as_ref()) else {
-                return Ok(Applied { found: intent, written: None });
+                if is_read {
+                    return Ok(Applied { found: intent, written: None });
+                }
+                found = session.find(key).await.map_err(Stop::Reading)?;
+                is_read = true;
+                continue;
             };
             let row = row_to_keep(&written);
             let writing = match &found {
@@ -186,8 +206,13 @@ impl PostgresStore {
             };
             let applied = Applied { found: intent, written: Some(Intent::try_from(row.clone())?) };
             match writing {
-                Ok(true) => return Ok(applied),
-                Ok(false) => {}
+                Ok(Some(position)) => {
+                    if is_beginning {
+                        self.begun.remember(change.key().clone(), Kept { position, row });
+                    }
+                    return Ok(applied);
+                }
+                Ok(None) => {}
                 Err(fault) => {
                     if !fault.is_undone() {
                         earlier.push(Tried { row, applied });
@@ -196,6 +221,7 @@ impl PostgresStore {
                 }
             }
             found = session.find(key).await.map_err(Stop::Reading)?;
+            is_read = true;
         }
         Err(Stop::Store(StoreError::unavailable("others change the same intent all the time")))
     }

@@ -4,7 +4,7 @@ use tokio_postgres::types::ToSql;
 use super::fault::Fault;
 use crate::{Intent, IntentRow, StateName};
 
-/// A row as it was read.
+/// A row as it was read or written.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) position: i64,
@@ -100,7 +100,7 @@ pub(super) fn find() -> String {
 pub(super) fn insert() -> String {
     let places: Vec<_> = (1..=NAMES.len()).map(|number| format!("${number}")).collect();
     format!(
-        "INSERT INTO payments_journal.intents ({}) VALUES ({}) ON CONFLICT (key) DO NOTHING",
+        "INSERT INTO payments_journal.intents ({}) VALUES ({}) ON CONFLICT (key) DO NOTHING RETURNING position",
         NAMES.join(", "),
         places.join(", ")
     )

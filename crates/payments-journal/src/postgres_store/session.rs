@@ -31,16 +31,18 @@ impl Session {
         row.as_ref().map(kept).transpose()
     }
 
-    /// Whether it was written: not if the key is there.
-    pub(super) async fn insert(&self, row: &IntentRow) -> Result<bool, Fault> {
-        Ok(ask(self.link.client.execute(&self.insert, &values(row))).await? == 1)
+    /// Its position if it was written: not if the key is there.
+    pub(super) async fn insert(&self, row: &IntentRow) -> Result<Option<i64>, Fault> {
+        let position = ask(self.link.client.query_opt(&self.insert, &values(row))).await?;
+        position.map(|row| row.try_get(0).map_err(Fault::from)).transpose()
     }
 
-    /// Whether it was written: not if somebody has changed or removed what was read.
-    pub(super) async fn update(&self, read: &Kept, row: &IntentRow) -> Result<bool, Fault> {
+    /// Its position if it was written: not if somebody has changed or removed what was read.
+    pub(super) async fn update(&self, read: &Kept, row: &IntentRow) -> Result<Option<i64>, Fault> {
         let mut values = values(row).to_vec();
         values
             .extend::<[&(dyn tokio_postgres::types::ToSql + Sync); 2]>([&read.position, &read.row.revision]);
-        Ok(ask(self.link.client.execute(&self.update, &values)).await? == 1)
+        let changed = ask(self.link.client.execute(&self.update, &values)).await?;
+        Ok((changed == 1).then_some(read.position))
     }
 }
