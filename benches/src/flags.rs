@@ -11,11 +11,20 @@ xflags::xflags! {
             optional name: String
             /// End well even if a goal is missed.
             optional --report-only
+            /// Rows of the long billing run of `batch`.
+            optional --rows rows: u32
             /// With tiny counts, within seconds: shows that everything works, and the figures mean nothing.
             optional --smoke
         }
         /// Serve fixed bytes for every request: what the sandbox is compared with.
         cmd serve-bare {}
+        /// Charge a token again and again without a journal: what a billing run is compared with.
+        cmd charge-plain {
+            required base_url: String
+            required api_key: String
+            required count: u32
+            required in_flight: u32
+        }
         /// Make calls of the state machine in this process, to be counted from outside.
         cmd handle-loop {
             required case: String

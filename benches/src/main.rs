@@ -1,6 +1,6 @@
 //! How fast and how large things are, each figure beside its goal; called as `cargo xtask bench [NAME]`.
 //!
-//! A file for each question ([`sandbox`], [`handle`]), and what they share: a [`load`] generator that is much cheaper
+//! A file for each question ([`sandbox`], [`handle`], [`batch`]), and what they share: a [`load`] generator that is much cheaper
 //! than what it measures, [`server`] processes, and a [`report`]. Two things are compared within one run, in turns,
 //! because a figure of another day or another machine says nothing about this one.
 
@@ -8,6 +8,7 @@
 
 mod answer;
 mod bare_server;
+mod batch;
 mod flags;
 mod handle;
 mod load;
@@ -29,6 +30,7 @@ use report::Report;
 /// What can be measured: the name, what it answers, and how.
 const QUESTIONS: &[(&str, &str, Measure)] = &[
     ("sandbox", "what a payment costs in `payments sandbox`", sandbox::measure),
+    ("batch", "what the journal costs a billing run", batch::measure),
     ("handle", "what a request costs in the state machine alone, in instructions", handle::measure),
 ];
 
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
     let done = match Bench::from_env_or_exit().subcommand {
         BenchCmd::Run(run) => measure(&run),
         BenchCmd::ServeBare(_) => bare_server::run().map(|()| ExitCode::SUCCESS),
+        BenchCmd::ChargePlain(asked) => batch::charge_plainly(&asked).map(|()| ExitCode::SUCCESS),
         BenchCmd::HandleLoop(calls) => handle::run_loop(&calls.case, calls.calls).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
@@ -46,14 +49,15 @@ fn main() -> ExitCode {
     })
 }
 
-fn measure(Run { name, smoke, report_only }: &Run) -> anyhow::Result<ExitCode> {
+fn measure(Run { name, rows, smoke, report_only }: &Run) -> anyhow::Result<ExitCode> {
     let asked: Vec<_> =
         QUESTIONS.iter().filter(|(own, ..)| name.as_ref().is_none_or(|name| name == own)).collect();
     if asked.is_empty() {
         let names: Vec<_> = QUESTIONS.iter().map(|(name, about, _)| format!("{name}: {about}")).collect();
         bail!("there is no benchmark of that name; there are\n  {}", names.join("\n  "));
     }
-    let plan = if *smoke { Plan::SMOKE } else { Plan::FULL };
+    let mut plan = if *smoke { Plan::SMOKE } else { Plan::FULL };
+    plan.long_run = rows.unwrap_or(plan.long_run);
     let mut report = Report::default();
     println!("{}", plan.heading());
     for (name, about, measure) in asked {

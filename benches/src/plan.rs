@@ -18,6 +18,12 @@ pub(crate) struct Plan {
     pub(crate) many: u32,
     /// Calls of the state machine whose instructions are counted.
     pub(crate) calls: u32,
+    /// How often a billing run and the same charges without a journal are measured in turns.
+    pub(crate) batch_turns: u32,
+    /// Rows of each of these runs.
+    pub(crate) batch_rows: u32,
+    /// Rows of the run that must stay small.
+    pub(crate) long_run: u32,
     means_something: bool,
 }
 
@@ -30,6 +36,9 @@ impl Plan {
         few: 1_000,
         many: 100_000,
         calls: 1_000,
+        batch_turns: 5,
+        batch_rows: 20_000,
+        long_run: 100_000,
         means_something: true,
     };
 
@@ -42,6 +51,9 @@ impl Plan {
         few: 10,
         many: 100,
         calls: 2,
+        batch_turns: 1,
+        batch_rows: 20,
+        long_run: 100,
         means_something: false,
     };
 

@@ -10,9 +10,15 @@ fn every_benchmark_runs_to_its_end_with_tiny_counts() {
     let output = Command::new(bench).args(["run", "--smoke"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    for figure in
-        ["ready, in memory", "connections: 1 ", "connections: 64 ", "memory per transaction", "among 100"]
-    {
+    for figure in [
+        "ready, in memory",
+        "connections: 1 ",
+        "connections: 64 ",
+        "memory per transaction",
+        "among 100",
+        "in flight: 64",
+        "most memory",
+    ] {
         assert!(text.contains(figure), "no {figure:?} in\n{text}");
     }
     assert!(text.contains("\ngoals: "), "{text}");
