@@ -13,6 +13,7 @@ use crate::row::milliseconds;
 use crate::{Applied, Change, Cursor, Intent, IntentKey, IntentStore, OwnerId, Page, StateName, StoreError};
 
 mod connection;
+#[cfg(any(target_os = "linux", target_os = "android", test))]
 mod file_system;
 mod owners;
 mod place;

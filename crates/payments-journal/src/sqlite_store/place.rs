@@ -2,7 +2,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, FileControl, MAIN_DB};
+use rusqlite::Connection;
 
 use crate::StoreError;
 use crate::sqlite_store::problem;
@@ -108,7 +108,7 @@ impl Place {
     }
 }
 
-pub(super) const LINK: &str = "is a symbolic link: give the path of the file itself";
+const LINK: &str = "is a symbolic link: give the path of the file itself";
 
 /// One page of the smallest size; SQLite would take some of what is shorter for an empty database.
 const SMALLEST_DATABASE: u64 = 512;
@@ -207,6 +207,8 @@ fn cannot_see(path: &Path, error: &io::Error) -> StoreError {
 
 #[cfg(unix)]
 fn has_moved(connection: &Connection) -> bool {
+    use rusqlite::{FileControl, MAIN_DB};
+
     let mut has_moved = 0;
     let asked = connection.file_control(Some(MAIN_DB), FileControl::HasMoved(&mut has_moved));
     asked.is_err() || has_moved != 0
