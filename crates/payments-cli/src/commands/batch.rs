@@ -99,7 +99,7 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
     let concurrency = usize::from(arguments.concurrency);
     let run = Run {
         world: Service { client: JournaledClient::new(client, journal), settings: Arc::new(settings) },
-        rows: inspected.feed(file, concurrency),
+        rows: inspected.feed(file),
         pace: Pace::new(concurrency, arguments.rate.map(Rate::interval), arguments.patience),
         max_rejected: arguments.max_rejected,
         results,

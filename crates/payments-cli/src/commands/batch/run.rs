@@ -59,6 +59,7 @@ impl<W: World> Run<W> {
             run: self,
             in_flight: JoinSet::new(),
             flying: HashMap::new(),
+            ready: VecDeque::new(),
             waiting: VecDeque::new(),
             is_fed: false,
             is_interrupted: false,
@@ -94,6 +95,8 @@ struct State<W> {
     in_flight: JoinSet<Ended>,
     /// The rows in flight, by their lines: what is left behind if the run is given up.
     flying: HashMap<u64, Arc<Row>>,
+    /// Rows that were read.
+    ready: VecDeque<Row>,
     /// Rows of which nothing has reached the service, to be tried again.
     waiting: VecDeque<Waiting>,
     is_fed: bool,
@@ -137,7 +140,7 @@ impl Next {
 impl<W: World> State<W> {
     fn is_over(&self) -> bool {
         let is_stopped = self.run.summary.stop.is_some();
-        self.in_flight.is_empty() && (is_stopped || self.is_fed && self.waiting.is_empty())
+        self.in_flight.is_empty() && (is_stopped || !self.has_more())
     }
 
     fn start_what_may(&mut self) -> Next {
@@ -149,6 +152,10 @@ impl<W: World> State<W> {
             }
             if let Some(Waiting { row, tries, .. }) = self.waiting.pop_front() {
                 self.start(row, tries + 1);
+                continue;
+            }
+            if let Some(row) = self.ready.pop_front() {
+                self.start(Arc::new(row), 1);
                 continue;
             }
             match self.run.rows.try_recv() {
@@ -164,14 +171,12 @@ impl<W: World> State<W> {
     }
 
     fn has_more(&self) -> bool {
-        !self.is_fed || !self.waiting.is_empty()
+        !self.is_fed || !self.ready.is_empty() || !self.waiting.is_empty()
     }
 
     fn fed(&mut self, fed: Option<Fed>) {
         match fed {
-            // While it was waited for, a signal may have said stop.
-            Some(Fed::Row(row)) if self.run.summary.stop.is_none() => self.start(Arc::from(row), 1),
-            Some(Fed::Row(_)) => {}
+            Some(Fed::Rows(rows)) => self.ready.extend(rows),
             Some(Fed::Stop(stop)) => self.stop(stop),
             None => self.is_fed = true,
         }
@@ -493,7 +498,7 @@ mod tests {
                 let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive);
                 let key = IntentKey::new(format!("k{line}")).expect("a key");
                 let payment = payment.reference_no(key.to_string()).build().expect("a payment");
-                to.try_send(Fed::Row(Box::new(Row { line, key, payment }))).expect("there is room");
+                to.try_send(Fed::Rows(vec![Row { line, key, payment }])).expect("there is room");
             }
             Run {
                 world: self.shop.clone(),
