@@ -234,7 +234,7 @@ impl fmt::Display for Error {
                 f.write_str("; nothing was sent now: mend the journal, then call again with the same key")?;
             }
             Cause::SecretInKey => {
-                f.write_str("the intent key holds the API key or card or account data of the request; nothing was sent")?;
+                f.write_str("the intent key, or the token or id of the request, holds the API key, card or account data; nothing was sent")?;
             }
             Cause::NoRuntime => write!(
                 f,

@@ -7,7 +7,7 @@ use payments_model::TransactionId;
 #[non_exhaustive]
 pub struct Failure {
     /// One word: that of [`payments_core::Error::kind`], such as `timeout` or `rejected`, or one of the journal's own:
-    /// `crash`, `panic`, `abandoned`, `withdrawn`, `reopened`.
+    /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `reopened`.
     pub kind: Cow<'static, str>,
     /// The answer's HTTP status, if there was an answer.
     pub http_status: Option<u16>,
@@ -26,6 +26,8 @@ impl Failure {
     pub const ABANDONED: &'static str = "abandoned";
     /// It could not be made certain that the intent is written down, so nothing was sent.
     pub const WITHDRAWN: &'static str = "withdrawn";
+    /// The runtime ended while it was being sent.
+    pub const LOST: &'static str = "lost";
     /// A person said that a rejected intent may be sent again.
     pub const REOPENED: &'static str = "reopened";
 

@@ -154,6 +154,16 @@ impl Journal {
         }
     }
 
+    /// Writes down how charges ended whose end [could not be written](crate::Journaled::not_recorded) when they ended. It is
+    /// also done before anything new begins; before a program ends, this is the last chance.
+    ///
+    /// # Errors
+    ///
+    /// If the store still cannot be written. What is left then becomes unknown when the journal is opened the next time.
+    pub async fn settle(&self) -> Result<(), StoreError> {
+        self.write_what_is_left().await
+    }
+
     /// Writes down that this attempt is about to be sent, if the key allows it.
     pub(crate) async fn begin(
         &self,
@@ -210,6 +220,11 @@ impl Journal {
                 Err(error)
             }
         }
+    }
+
+    /// Has this written down before anything new begins, for an attempt that cannot wait for it.
+    pub(crate) fn end_later(&self, key: &IntentKey, attempt: &AttemptId, ending: Ending) {
+        self.unwritten().push(Change::end(key.clone(), attempt.clone(), ending, now()));
     }
 
     async fn write_what_is_left(&self) -> Result<(), StoreError> {

@@ -16,7 +16,7 @@ use crate::journal::Begun;
 use crate::payment::Payment;
 use crate::{
     AttemptId, Ending, Error, Failure, Intent, IntentKey, IntentState, Journal, Journaled, Resolution,
-    ResolveError,
+    ResolveError, StoreError,
 };
 
 /// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.
@@ -42,7 +42,7 @@ use crate::{
 /// task: what was sent is waited for, and how it ended is written down. What was not sent yet when the caller went away is
 /// not sent any more.
 ///
-/// The end of the runtime does end it, and then the row becomes unknown by a crash. Before `main` returns, as on SIGTERM,
+/// The end of the runtime does end it, and then its outcome is unknown. Before `main` returns, as on SIGTERM,
 /// [`drain`](Self::drain) the client.
 #[derive(Clone, Debug)]
 pub struct JournaledClient {
@@ -155,7 +155,11 @@ impl JournaledClient {
 
     async fn call<P: Payment>(&self, key: &IntentKey, payment: &P) -> Result<Journaled<P::Data>, Error> {
         let is_in_key = |secret: &&str| secret.len() >= SHORTEST_SECRET && key.as_str().contains(*secret);
-        if self.client.is_api_key_in(key.as_str()) || payment.secrets().iter().any(is_in_key) {
+        let is_api_key_kept = [Some(key.as_str()), payment.kept_id()]
+            .into_iter()
+            .flatten()
+            .any(|text| self.client.is_api_key_in(text));
+        if is_api_key_kept || payment.secrets().iter().any(is_in_key) {
             return Err(Error::secret_in_key(key.clone()));
         }
         let Ok(runtime) = Handle::try_current() else {
@@ -209,27 +213,73 @@ impl<P: Payment> Attempt<P> {
         let mut request = payment.intent_request();
         // A reference that came out of the wrong field.
         request.reference.take_if(|reference| client.is_api_key_in(reference));
+        let mut end = End::unless_begun(&journal, &key, &id);
         match journal.begin(&key, request, &id).await {
             Ok(Begun::Sending) => {}
-            Ok(Begun::Kept(intent)) => return from_the_journal(*intent, &payment),
-            Err(error) => return Err(Error::store(key, error)),
+            Ok(Begun::Kept(intent)) => {
+                end.is_none_of_ours();
+                return from_the_journal(*intent, &payment);
+            }
+            Err(error) => {
+                end.is_none_of_ours();
+                return Err(Error::store(key.clone(), error));
+            }
         }
         if !is_awaited() {
-            let ending = Ending::NotProcessed(Failure::of_kind(Failure::ABANDONED));
-            let not_recorded = journal.end(&key, &id, ending).await.err();
+            end.ending = Ending::NotProcessed(Failure::of_kind(Failure::ABANDONED));
+            let not_recorded = end.write().await;
             return Err(not_recorded
                 .map_or_else(|| Error::lost(key.clone()), |error| Error::store(key.clone(), error)));
         }
+        end.ending = Ending::Unknown(Failure::of_kind(Failure::LOST));
         let result = contained(payment.send(&client)).await;
-        let not_recorded = journal.end(&key, &id, ending::<P>(result.as_ref())).await.err();
+        end.ending = ending::<P>(result.as_ref());
+        let not_recorded = end.write().await;
         match result {
             Some(Ok(answer)) => Ok(Journaled {
                 transaction_id: P::transaction_id(&answer).clone(),
                 answer: Some(answer),
                 not_recorded,
             }),
-            Some(Err(error)) => Err(Error::of_call(key, error, not_recorded)),
-            None => Err(Error::panicked(key, not_recorded)),
+            Some(Err(error)) => Err(Error::of_call(key.clone(), error, not_recorded)),
+            None => Err(Error::panicked(key.clone(), not_recorded)),
+        }
+    }
+}
+
+/// What is to be written down of an attempt, which is not forgotten if its task is thrown away with its runtime.
+struct End<'a> {
+    journal: &'a Journal,
+    key: &'a IntentKey,
+    attempt: &'a AttemptId,
+    ending: Ending,
+    is_open: bool,
+}
+
+impl<'a> End<'a> {
+    /// For as long as nothing was sent.
+    fn unless_begun(journal: &'a Journal, key: &'a IntentKey, attempt: &'a AttemptId) -> Self {
+        let ending = Ending::NotProcessed(Failure::of_kind(Failure::WITHDRAWN));
+        Self { journal, key, attempt, ending, is_open: true }
+    }
+
+    /// The row is another attempt's, or there is none.
+    fn is_none_of_ours(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Writes it, or says why it cannot be written now.
+    async fn write(&mut self) -> Option<StoreError> {
+        let written = self.journal.end(self.key, self.attempt, self.ending.clone()).await;
+        self.is_open = false;
+        written.err()
+    }
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.journal.end_later(self.key, self.attempt, self.ending.clone());
         }
     }
 }

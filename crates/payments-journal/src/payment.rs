@@ -20,6 +20,11 @@ pub(crate) trait Payment: Clone + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The token or id that is kept of it.
+    fn kept_id(&self) -> Option<&str> {
+        None
+    }
+
     fn transaction_id(data: &Self::Data) -> &TransactionId;
 
     fn send(&self, client: &Client) -> impl Future<Output = Result<Success<Self::Data>, Error>> + Send;
@@ -68,6 +73,10 @@ impl Payment for AchTransaction {
 impl Payment for TokenTransaction {
     type Data = TransactionReceipt;
 
+    fn kept_id(&self) -> Option<&str> {
+        Some(self.token_id().as_str())
+    }
+
     fn intent_request(&self) -> IntentRequest {
         self.into()
     }
@@ -83,6 +92,10 @@ impl Payment for TokenTransaction {
 
 impl Payment for Void {
     type Data = VoidReceipt;
+
+    fn kept_id(&self) -> Option<&str> {
+        Some(Self::transaction_id(self).as_str())
+    }
 
     fn intent_request(&self) -> IntentRequest {
         self.into()

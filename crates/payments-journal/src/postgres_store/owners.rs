@@ -74,7 +74,7 @@ async fn keep(
     loop {
         let locked = tokio::select! {
             _ = &mut stopped => return,
-            locked = lock(address, number) => locked,
+            locked = lock(address, number, tell.is_some()) => locked,
         };
         match (locked, tell.take()) {
             (Err(error), Some(tell)) => {
@@ -101,14 +101,13 @@ async fn keep(
 }
 
 /// Waits for an earlier connection of the same owner, if the server has not noticed yet that it is broken: until then the
-/// owner is live by that one.
-async fn lock(address: &Address, number: i64) -> Result<Link, StoreError> {
+/// owner is live by that one. The first time there is none, and somebody waits for the store to open.
+async fn lock(address: &Address, number: i64, is_first: bool) -> Result<Link, StoreError> {
     let link = Link::open(address).await?;
-    let locking = async {
-        link.client.batch_execute("SET statement_timeout = 0").await?;
-        link.client.execute("SELECT pg_advisory_lock($1)", &[&number]).await
-    };
-    locking.await.map_err(|error| Fault::from(error).of_reading())?;
+    ask(link.client.batch_execute("SET statement_timeout = 0")).await.map_err(Fault::of_reading)?;
+    let locking = async { link.client.execute("SELECT pg_advisory_lock($1)", &[&number]).await };
+    let locked = if is_first { ask(locking).await } else { locking.await.map_err(Fault::from) };
+    locked.map_err(Fault::of_reading)?;
     Ok(link)
 }
 

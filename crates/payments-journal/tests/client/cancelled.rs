@@ -146,11 +146,17 @@ fn a_runtime_that_ends_leaves_an_unknown_and_the_row_says_so() {
     };
     drop(call);
     assert_eq!(result.unwrap_err().outcome(), Outcome::Unknown);
+    // Another runtime of the same process is not told for ever that it is being sent.
+    let another = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let error = another.block_on(world.pay()).unwrap_err();
+    assert!(error.is_recorded());
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, Failure::LOST));
+    assert_eq!(world.sent(), 0, "what the gate held never arrived");
     drop(world);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let intent = runtime.block_on(async {
         let journal = Journal::open(reopened).await.unwrap();
         journal.find(&key()).await.unwrap().unwrap()
     });
-    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
+    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(Failure::LOST)));
 }

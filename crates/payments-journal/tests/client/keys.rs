@@ -229,6 +229,11 @@ async fn the_api_key_is_no_intent_key_and_no_reference_that_is_kept() {
     assert!(!format!("{error} {error:?}").contains(&api_key));
     assert_eq!(world.client.journal().find(&mistaken).await.unwrap(), None);
 
+    let payment = TokenTransaction::builder(&api_key, TEN_FIFTY, ConvenienceFee::Inactive).build().unwrap();
+    let error = world.client.process_token(&key(), &payment).await.unwrap_err();
+    assert_eq!(error.kind(), "secret_in_key");
+    assert_eq!(world.client.journal().find(&key()).await.unwrap(), None);
+
     let payment = TokenTransaction::builder("tok_approved", TEN_FIFTY, ConvenienceFee::Inactive);
     let payment = payment.reference_no(format!("for {api_key}")).build().unwrap();
     world.client.process_token(&key(), &payment).await.unwrap();

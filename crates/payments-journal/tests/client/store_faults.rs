@@ -66,6 +66,14 @@ async fn an_end_that_cannot_be_written_is_told_and_marked_and_the_key_stays_in_d
 }
 
 #[tokio::test]
+async fn an_end_that_could_not_be_written_is_settled_before_a_program_ends() {
+    let world = World::over(FaultyStore::new(MemoryStore::new(), [None, Some(StoreFault::Refused)])).await;
+    world.pay().await.unwrap();
+    world.client.journal().settle().await.unwrap();
+    assert_eq!(world.intent().await.state.name(), StateName::Processed);
+}
+
+#[tokio::test]
 async fn an_end_that_can_never_be_written_leaves_a_key_that_is_never_sent_again() {
     let store = MemoryStore::new();
     let reopened = store.another_owner();
