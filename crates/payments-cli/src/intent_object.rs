@@ -12,14 +12,22 @@ pub(crate) struct IntentObject<'a>(pub(crate) &'a Intent);
 
 impl Serialize for IntentObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        self.serialize_into(&mut object)?;
+        object.end()
+    }
+}
+
+impl IntentObject<'_> {
+    /// Its members in an object that has more.
+    pub(crate) fn serialize_into<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
         let Self(intent) = self;
         let row = IntentRow::from(*intent);
-        let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("key", &row.key)?;
         object.serialize_entry("state", &row.state)?;
         object.serialize_entry("operation", &row.operation)?;
         // The number as it was written: no amount passes through a binary number.
-        let amount = row.amount.map(RawValue::from_string).transpose().map_err(S::Error::custom)?;
+        let amount = row.amount.map(RawValue::from_string).transpose().map_err(M::Error::custom)?;
         object.serialize_entry("amount", &amount)?;
         object.serialize_entry("transaction_id", &intent.transaction_id().map(TransactionId::as_str))?;
         object.serialize_entry("reference", &row.reference)?;
@@ -48,7 +56,7 @@ impl Serialize for IntentObject<'_> {
         if let Some(status) = status {
             object.serialize_entry("http_status", &status)?;
         }
-        object.end()
+        Ok(())
     }
 }
 

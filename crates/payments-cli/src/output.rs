@@ -69,6 +69,14 @@ impl Output {
         }
     }
 
+    /// Tells a person what is odd about a success.
+    pub(crate) fn warn_of(self, processed: &Processed) {
+        if let Some(warning) = text::warning(processed, self.stderr) {
+            // The record on stdout shows the other id as well.
+            let _ = write_all(&mut io::stderr(), &warning);
+        }
+    }
+
     /// JSON, and a text for people's eyes; text, with failures on stderr.
     ///
     /// A success that cannot be written is [`ExitCode::Other`]: the caller lacks the id, and stderr has it. A failure

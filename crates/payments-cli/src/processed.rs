@@ -79,6 +79,12 @@ impl Processed {
         Self::of(success, effect, raw(success.data()))
     }
 
+    /// A record that was looked up on the way to something else.
+    pub(crate) fn found_on_the_way(record: &TransactionRecord, asked: &TransactionId) -> Self {
+        let effect = Effect::FoundTransaction { asked: asked.clone(), found: record.transaction_id.clone() };
+        Self { http_status: None, effect, data: raw(record), note: None }
+    }
+
     pub(crate) fn found_customer(success: &Success<CustomerRecord>) -> Self {
         Self::of(success, Effect::FoundCustomer, raw(success.data()))
     }

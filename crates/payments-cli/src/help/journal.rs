@@ -50,7 +50,10 @@ Say what became of an intent whose outcome is unknown
 
 With --processed the transaction is looked up, and its amount and the last four
 digits of its card must not contradict the intent. That there is such a
-transaction does not prove that it is this intent's: only you can know that.
+transaction does not prove that it is this intent's, nor that it was charged:
+only you can know that. So its record is shown beside the intent, with --output
+json as its member record: read its Status, and resolve the key anew if it is
+another's.
 
 AFTER --not-processed THE KEY MAY BE SENT AGAIN. If it was processed after all,
 somebody pays twice. That a look-up finds nothing proves nothing: a request

@@ -257,7 +257,9 @@ fn resolved_as_processed_only_after_a_look_up_that_does_not_contradict() {
     let resolved = resolve(&id);
     assert_eq!(resolved.code, Some(0), "{resolved:?}");
     let shown = office.show("lost");
-    assert_eq!(resolved.json(), shown);
+    let mut document = resolved.json();
+    document.as_object_mut().unwrap().remove("record").expect("what was looked up");
+    assert_eq!(document, shown);
     for (member, value) in [
         ("state", "resolved"),
         ("resolved_as", "processed"),
@@ -274,6 +276,31 @@ fn resolved_as_processed_only_after_a_look_up_that_does_not_contradict() {
     office.lose_the_answer("lost-too");
     let error = office.journal_command(&["resolve", "lost-too", "--processed", &id]).failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("already belongs to lost"), "{error}");
+}
+
+#[test]
+fn the_record_that_was_looked_up_is_shown_because_only_a_person_can_compare_it() {
+    let office = Office::open();
+    // Another invoice's payment of the same amount, which this journal does not know: nothing in it contradicts.
+    let other = office.charge("other").processed()["TransactionId"].as_str().unwrap().to_owned();
+    let looked_up = office.run(["transaction", "get", &other]).end().json()["data"].clone();
+    std::fs::remove_file(office.journal()).unwrap();
+    office.lose_the_answer("lost");
+    let resolve =
+        |shape| office.journal_command(&["resolve", "lost", "--processed", &other, "--output", shape]);
+    let resolved = resolve("json").json();
+    assert_eq!((&resolved["key"], &resolved["record"]), (&"lost".into(), &looked_up), "{resolved}");
+    assert!(looked_up["Status"].is_string(), "{looked_up}");
+
+    let text = resolve("text");
+    let (intent, record) = text.stdout.split_once("\n\nFOUND\n").unwrap_or_else(|| panic!("{text:?}"));
+    assert!(intent.starts_with("RESOLVED (PROCESSED)\n"), "{intent}");
+    assert!(
+        record.starts_with("  a record, not proof of a charge: the meaning of Status is not published\n")
+    );
+    for part in ["Status ", "CardNumber ", "Amount ", &other, "resolve the key anew"] {
+        assert!(record.contains(part), "{part}: {record}");
+    }
 }
 
 #[test]

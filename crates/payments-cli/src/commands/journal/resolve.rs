@@ -5,17 +5,21 @@ use std::time::Duration;
 
 use payments_journal::{Intent, IntentKey, Journal, JournaledClient, Resolution, ResolveError};
 use payments_model::TransactionId;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::show;
-use super::stdout::Ended;
+use super::stdout::{self, Ended};
 use crate::args::ClientOptions;
 use crate::call::{self, Prepared};
 use crate::failure::Failure;
+use crate::intent_object::IntentObject;
 use crate::journal_arguments::{ResolveArguments, VerdictOptions};
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
+use crate::processed::Processed;
 use crate::purpose::Purpose;
 use crate::settings::Settings;
+use crate::text;
 
 /// Writes down what a person found out; a transaction that is named is looked up first.
 pub(super) async fn run(
@@ -34,24 +38,26 @@ pub(super) async fn run(
         Failure::invalid("usage", "nobody says who resolves it; nothing was changed: give --by NAME")
     })?;
     let note = note.filter(|text| !text.trim().is_empty());
-    let intent = match (processed, note) {
+    match (processed, note) {
         (Some(id), note) => {
             let finding = Finding { key: &key, by: &by, note: note.as_deref() };
-            finding.processed(options, place, output, id).await?
+            finding.processed(options, place, output, id).await?.write(output)
         }
         (None, Some(note)) => {
             let journal = place.open_what_is_there().await?;
             let intent = not_processed(&journal, &key, Resolution::not_processed(by).note(note)).await?;
             output.warn(&too_early(&intent));
-            intent
+            show::write(&intent, RESOLVED, output)
         }
         (None, None) => {
             let message = "--note is empty; nothing was changed: say how you know that it was not processed";
-            return Err(Failure::invalid("usage", message).into());
+            Err(Failure::invalid("usage", message).into())
         }
-    };
-    show::write(&intent, "resolved", output)
+    }
 }
+
+/// What was done, where stdout does not take the result.
+const RESOLVED: &str = "resolved";
 
 async fn not_processed(
     journal: &Journal,
@@ -85,14 +91,16 @@ impl Finding<'_> {
         place: &JournalPlace,
         output: Output,
         id: String,
-    ) -> Result<Intent, Failure> {
+    ) -> Result<Matched, Failure> {
         let read = move || Ok(TransactionId::new(id)?);
         let prepared = Prepared::new(options, output, |client, _| client, read).await?;
         let Prepared { settings, client, call: id, mut interrupt } = prepared;
         let Self { key, by, note } = self;
         let resolving = async {
             let client = JournaledClient::new(client, place.open_what_is_there().await?);
-            let resolved = client.resolve_processed(key, &id, by, note).await.map(|(intent, _)| intent);
+            let resolved = client.resolve_processed(key, &id, by, note).await.map(|(intent, record)| {
+                Matched { intent, record: Processed::found_on_the_way(&record, &id) }
+            });
             resolved.map_err(|error| with_the_setting_to_blame(&error, &settings))
         };
         tokio::select! {
@@ -103,6 +111,40 @@ impl Finding<'_> {
                 format!("interrupted by {signal}; it is safe to run it again"),
             )),
         }
+    }
+}
+
+/// An intent and the transaction that a person says it is. Nothing but a person can compare them, so both are shown.
+struct Matched {
+    intent: Intent,
+    record: Processed,
+}
+
+impl Matched {
+    fn write(&self, output: Output) -> Result<(), Ended> {
+        if !output.is_text() {
+            return stdout::write_document(RESOLVED, self);
+        }
+        let Self { intent, record } = self;
+        output.warn_of(record);
+        let lines = format!(
+            "{}\n{}\ncompare them: if it is not what {} was to pay, resolve the key anew\n",
+            show::lines(intent, output.style()),
+            text::processed(record, output.style()),
+            intent.key,
+        );
+        stdout::write(RESOLVED, &lines)
+    }
+}
+
+/// The intent as every command shows it, and `record` as `transaction get` shows it.
+impl Serialize for Matched {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { intent, record } = self;
+        let mut object = serializer.serialize_map(None)?;
+        IntentObject(intent).serialize_into(&mut object)?;
+        object.serialize_entry("record", &record.data)?;
+        object.end()
     }
 }
 

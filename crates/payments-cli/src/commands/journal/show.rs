@@ -34,7 +34,7 @@ pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Resu
 }
 
 /// The state first, then what is known, then what to do.
-fn lines(intent: &Intent, style: Style) -> String {
+pub(super) fn lines(intent: &Intent, style: Style) -> String {
     let row = IntentRow::from(intent);
     let heading = crate::escape::for_terminal(&table::state(&intent.state).to_uppercase());
     let mut text = format!("{}\n", style.paint(table::tone(&intent.state), &heading));
