@@ -343,12 +343,40 @@ fn a_key_that_stands_for_another_request_is_refused_before_anything_is_sent() {
     let text = "Key,TokenId,Amount,ConvenienceFeeActive\nk9,tok_approved,1,false\nk2,tok_declined,3,true\n";
     fs::write(billing.path("rows.csv"), text).unwrap();
     let error = billing.run(&[]).failed(2, "invalid");
+    let rule = error["violations"][0]["rule"].as_str().unwrap();
+    let ledger = billing.office.sandbox.gateway().ledger();
+    let second = ledger.charged().find(|entry| entry.reference_no.as_deref() == Some("order 2")).unwrap();
+    let id = &second.record.transaction_id;
     assert_eq!(
-        error["violations"],
-        json!([{"line": 3, "field": "Key", "rule":
+        rule,
+        format!(
             "already stands in the journal for another request, with another token and another amount and another \
-             convenience fee"}])
+             convenience fee; that one of 2.01 is processed as transaction {id}: only if this is something else, give it \
+             a key of its own"
+        )
     );
+    assert_eq!((&error["violations"][0]["line"], &error["violation_count"]), (&json!(3), &json!(1)));
+    assert_eq!(billing.office.requests(), before);
+}
+
+#[test]
+fn a_key_that_stands_for_another_request_of_unknown_outcome_is_never_to_be_paid_under_another_key() {
+    let billing = Billing::open();
+    billing.write(&["tok_approved", "tok_declined"]);
+    billing.arm(Fault::response_lost(TOKENS));
+    ends(&billing.run(&["--concurrency", "1"]), 5, "unknown", None);
+    let before = billing.office.requests();
+    let text = "Key,TokenId,Amount,ConvenienceFeeActive\nk1,tok_approved,7,false\nk2,tok_approved,2.01,false\n";
+    fs::write(billing.path("rows.csv"), text).unwrap();
+    let text = billing.run(&["--output", "text"]).stderr;
+    for part in [
+        "line 2: Key already stands in the journal for another request, with another amount; that one of 1.01 is unknown \
+         and may have been processed: resolve it first, and never pay this under another key",
+        "line 3: Key already stands in the journal for another request, with another token; that one of 2.01 is rejected \
+         and moved no money: give this a key of its own",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
     assert_eq!(billing.office.requests(), before);
 }
 

@@ -137,11 +137,7 @@ impl Inspection<'_> {
     fn is_settled(&mut self, row: &Row, intent: &Intent) -> bool {
         let differences = intent.request.differences(&IntentRequest::from(&row.payment));
         if !differences.is_empty() {
-            let rule = format!(
-                "already stands in the journal for another request, with another {}",
-                differences.join(" and another ")
-            );
-            self.problems.push(Problem::new(row.line, "Key", rule));
+            self.problems.push(Problem::new(row.line, "Key", reused(intent, &differences)));
             return false;
         }
         let earlier = &mut self.inspected.tallies.earlier;
@@ -192,6 +188,28 @@ impl Inspection<'_> {
         let seen = Seen { digest, is_settled };
         self.inspected.scratch.keep(number, line, key, seen).map_err(|error| no_scratch(&error))
     }
+}
+
+/// Of the request that the key stands for: what became of it decides whether this one may take another key.
+fn reused(intent: &Intent, differences: &[&str]) -> String {
+    let differences = differences.join(" and another ");
+    let amount = intent.request.amount.map(|amount| format!(" of {amount}")).unwrap_or_default();
+    let processed = intent.processed_as().map(|id| id.as_str().escape_debug().to_string());
+    let became = match (&intent.state, processed) {
+        (_, Some(id)) => {
+            format!("is processed as transaction {id}: only if this is something else, give it a key of its own")
+        }
+        (IntentState::Sending, None) => {
+            "is being sent at this moment and may have been processed: never pay this under another key".to_owned()
+        }
+        (IntentState::Unknown(_), None) => "is unknown and may have been processed: resolve it first, and never pay \
+                                            this under another key"
+            .to_owned(),
+        (state, None) => {
+            format!("is {} and moved no money: give this a key of its own", state.name().as_str().replace('_', " "))
+        }
+    };
+    format!("already stands in the journal for another request, with another {differences}; that one{amount} {became}")
 }
 
 fn unreadable(error: &io::Error) -> Refusal {
