@@ -145,6 +145,20 @@ b,tok,,92233720368547758.07,true,,
 }
 
 #[test]
+fn a_card_number_is_no_token() {
+    let rule = "must be a token of the service, and never a card number";
+    let rows = "a,4111111111111111,,1,true,,\nb,4111 1111 1111 1111,,1,true,,\nc,tok_4111111111111112,,1,true,,\n";
+    assert_eq!(
+        problems("rows.csv", format!("{HEADER}{rows}")),
+        [format!("2 TokenId {rule}"), format!("3 TokenId {rule}")]
+    );
+    let row = r#"{"Key":"a","TokenId":"4111111111111111","Amount":1,"ConvenienceFeeActive":false}"#;
+    let ended = dry_run("rows.jsonl", row);
+    assert_eq!(listed(&ended), [format!("1 TokenId {rule}")]);
+    assert!(!format!("{ended:?}").contains("4111111111111111"));
+}
+
+#[test]
 fn json_lines_are_judged_by_the_same_rules() {
     let rows = r#"{"Key":"a","TokenId":"t","Amount":1,"ConvenienceFeeActive":false}
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use payments_journal::IntentKey;
-use payments_model::TokenTransaction;
+use payments_model::{TokenTransaction, without_card_numbers};
 
 use crate::batch_report::Problem;
 
@@ -62,7 +62,15 @@ impl Draft<'_> {
             }
         };
         let payment = match TokenTransaction::from_json(document.as_bytes()) {
-            Ok(payment) => Some(payment),
+            Ok(payment) => {
+                // The service would be sent it, and the journal could not tell it from others with the same last four.
+                let token = payment.token_id().as_str();
+                if without_card_numbers(token) != token {
+                    let rule = "must be a token of the service, and never a card number";
+                    problems.push(Problem::new(line, "TokenId", rule));
+                }
+                Some(payment)
+            }
             Err(error) => {
                 problems.extend(error.violations().iter().map(|violation| {
                     let (field, rule) = (violation.field(), violation.rule());

@@ -160,19 +160,19 @@ fn wrongly_filled(canaries: &Canaries, desk: &mut Desk) {
     let card = canaries.card();
     let grouped: Vec<_> = card.as_bytes().chunks(4).map(|four| str::from_utf8(four).unwrap()).collect();
     let grouped = grouped.join(" ");
-    // Nobody can say that these are no references, no texts and no tokens.
+    // Nobody can say that these are no references and no texts.
     let taken = format!(
         "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo,Description\n\
-         wrong-1,{card},1.00,false,,\n\
-         wrong-2,{grouped},2.00,false,,\n\
-         wrong-3,tok_approved,3.00,false,{card},{card}\n\
-         wrong-4,tok_approved,4.00,false,card {grouped},exp {card}\n"
+         wrong-1,tok_approved,3.00,false,{card},{card}\n\
+         wrong-2,tok_approved,4.00,false,card {grouped},exp {card}\n"
     );
     let ended = desk.batch("taken.csv", &taken, "results.csv");
-    assert_eq!(ended.code, Some(4), "no token of the service: {ended:?}");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
     for (row, refused) in [
         format!("{HEADER}{card},tok_approved,1.00,false,\n"),
         format!("{HEADER},tok_approved,1.00,false,{card}\n"),
+        format!("{HEADER}a,{card},1.00,false,\n"),
+        format!("{HEADER}a,{grouped},1.00,false,\n"),
         format!("{HEADER}key-{card},tok_approved,1.00,false,\n"),
         format!("{HEADER}a,tok_approved,{card}.001,false,\n"),
         format!("{HEADER}a,tok_approved,1.00,{card},\n"),
