@@ -103,7 +103,16 @@ fn what_programs_leave_in_files_is_taken() {
     ] {
         assert_eq!(to_send("rows.jsonl", &content), expected, "{content}");
     }
-    assert_eq!(to_send("rows.csv", header), r#"{"count":0,"sum":0.00}"#, "nothing is due");
+}
+
+#[test]
+fn a_file_without_rows_is_an_export_that_went_wrong() {
+    let header = "Key,TokenId,Amount,ConvenienceFeeActive";
+    for (name, content) in
+        [("rows.csv", header.to_owned()), ("rows.csv", format!("{header}\n,,,\n\n")), ("rows.jsonl", "\n\n".to_owned())]
+    {
+        assert_eq!(problems(name, &content), ["1 file has no rows"], "{content}");
+    }
 }
 
 #[test]

@@ -66,6 +66,10 @@ pub(super) fn inspect<'a>(
         return Err(Failure::not_processed("file_changed", message).into());
     }
     let Inspection { mut problems, inspected, .. } = inspection;
+    if inspected.rows == 0 && problems.is_empty() {
+        // Whoever bills wants somebody charged: an export that went wrong must not pass for a success.
+        problems.push(Problem::new(1, "file", "has no rows"));
+    }
     if problems.is_empty() {
         return Ok(inspected);
     }
