@@ -1,11 +1,13 @@
 //! How a billing run ended, as both output shapes and the exit code need it.
 
+mod doubt;
 mod problems;
 mod stop;
 mod summary;
 mod tally;
 
+pub(crate) use self::doubt::{Doubt, Ended};
 pub(crate) use self::problems::{Problem, Problems};
 pub(crate) use self::stop::Stop;
-pub(crate) use self::summary::{Doubt, Summary, Tallies};
+pub(crate) use self::summary::{Summary, Tallies};
 pub(crate) use self::tally::Tally;

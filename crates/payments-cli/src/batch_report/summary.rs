@@ -1,10 +1,8 @@
 use std::fmt::Write as _;
 
-use payments_model::Amount;
-use serde::ser::{Error as _, Serialize, SerializeStruct, Serializer};
-use serde_json::value::RawValue;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::{Stop, Tally};
+use super::{Doubt, Stop, Tally};
 use crate::escape::for_terminal;
 use crate::exit_code::ExitCode;
 use crate::style::{Style, Tone};
@@ -15,8 +13,8 @@ pub(crate) struct Summary {
     pub(crate) tallies: Tallies,
     /// What nobody knows the end of, in the order of the file: the first ones.
     pub(crate) doubts: Vec<Doubt>,
-    /// How many ended with a result that the journal could not write down. They are counted by their result.
-    pub(crate) not_recorded: u64,
+    /// What ended with a result that the journal could not write down. It is counted by its result.
+    pub(crate) not_recorded: Tally,
     pub(crate) stop: Option<Stop>,
     /// Nothing was sent, as asked.
     pub(crate) is_dry_run: bool,
@@ -46,23 +44,6 @@ pub(crate) struct Earlier {
     pub(crate) processed: Tally,
     pub(crate) rejected: Tally,
     pub(crate) unknown: Tally,
-}
-
-/// A row whose outcome is not known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Doubt {
-    pub(crate) line: u64,
-    pub(crate) key: String,
-    pub(crate) amount: Amount,
-    /// To look up, if one is known.
-    pub(crate) transaction_id: Option<String>,
-    /// One word for why.
-    pub(crate) kind: String,
-}
-
-impl Doubt {
-    /// Chosen by this command; `payments journal list --unresolved` has them all.
-    pub(crate) const MOST_LISTED: usize = 100;
 }
 
 impl Earlier {
@@ -115,7 +96,7 @@ impl Summary {
             ExitCode::Processed
         } else if matches!(self.stop, Some(Stop::Unauthorized)) {
             ExitCode::Unauthorized
-        } else if tallies.all_unknown().count > 0 || self.not_recorded > 0 {
+        } else if tallies.all_unknown().count > 0 || self.not_recorded.count > 0 {
             ExitCode::Unknown
         } else if tallies.unfinished().count > 0 {
             ExitCode::NotProcessed
@@ -164,21 +145,30 @@ impl Summary {
         }
         match self.exit_code() {
             ExitCode::Unauthorized => (Tone::Bad, "STOPPED, the API key was refused".to_owned()),
-            ExitCode::Unknown => {
-                let count = self.tallies.all_unknown().count.max(self.not_recorded);
-                let doubts = if count == 1 {
-                    "1 charge, which is not sent again: reconcile it"
-                } else {
-                    &*format!("{count} charges, which are not sent again: reconcile them")
-                };
-                (Tone::Doubtful, format!("OUTCOME UNKNOWN of {doubts}"))
-            }
+            ExitCode::Unknown => (Tone::Doubtful, self.doubtful_heading()),
             ExitCode::NotProcessed => {
                 (Tone::Bad, "UNFINISHED, it is safe to run the same command again".to_owned())
             }
             ExitCode::Rejected => (Tone::Bad, "FINISHED, some were rejected".to_owned()),
             _ => (Tone::Good, "PROCESSED".to_owned()),
         }
+    }
+
+    /// Of what nobody knows, and apart from it of what the journal alone does not know.
+    fn doubtful_heading(&self) -> String {
+        let not_recorded = match self.not_recorded.count {
+            0 => String::new(),
+            1 => "1 answer NOT WRITTEN to the journal: keep this list".to_owned(),
+            count => format!("{count} answers NOT WRITTEN to the journal: keep this list"),
+        };
+        let unknown = match self.tallies.all_unknown().count {
+            0 => return not_recorded,
+            1 => "OUTCOME UNKNOWN of 1 charge, which is not sent again: reconcile it".to_owned(),
+            count => {
+                format!("OUTCOME UNKNOWN of {count} charges, which are not sent again: reconcile them")
+            }
+        };
+        if not_recorded.is_empty() { unknown } else { format!("{unknown}; {not_recorded}") }
     }
 
     fn write_table(&self, text: &mut String) {
@@ -208,20 +198,29 @@ impl Summary {
     }
 
     fn write_doubts(&self, text: &mut String, style: Style) {
-        let count = self.tallies.all_unknown().count + self.not_recorded;
-        if count == 0 {
+        let (unwritten, unknown): (Vec<_>, Vec<_>) =
+            self.doubts.iter().partition(|it| it.unwritten.is_some());
+        let all_unknown = self.tallies.all_unknown();
+        if all_unknown.plus(self.not_recorded).count == 0 {
             return;
         }
-        let heading = "outcome unknown, never sent again by itself:";
-        writeln!(text, "  {}", style.paint(Tone::Doubtful, heading)).expect("a String takes every write");
-        for Doubt { line: number, key, amount, transaction_id, kind } in &self.doubts {
-            let found = transaction_id.as_ref().map(|id| format!(", TransactionId {id}")).unwrap_or_default();
-            line(text, &format!("  line {number}: {key}, {amount} ({kind}{found})"));
-        }
-        let rest = count.saturating_sub(self.doubts.len() as u64);
-        if rest > 0 {
-            line(text, &format!("  and {rest} more"));
-        }
+        let mut write = |heading: &str, doubts: Vec<&Doubt>, all: Tally| {
+            if all.count == 0 {
+                return;
+            }
+            writeln!(text, "  {}", style.paint(Tone::Doubtful, heading)).expect("a String takes every write");
+            doubts.iter().for_each(|doubt| line(text, &format!("  {doubt}")));
+            let rest = all.count.saturating_sub(doubts.len() as u64);
+            if rest > 0 {
+                line(text, &format!("  and {rest} more"));
+            }
+        };
+        write("outcome unknown, never sent again by itself:", unknown, all_unknown);
+        write(
+            "answered, but not written to the journal, which has it as unknown:",
+            unwritten,
+            self.not_recorded,
+        );
         line(text, "`payments journal list --unresolved` has them all, `payments journal resolve` ends each");
     }
 }
@@ -264,20 +263,6 @@ impl Serialize for TalliesObject<'_> {
             object.serialize_field(name, &tally)?;
         }
         object.serialize_field("total", &self.0.total)?;
-        object.end()
-    }
-}
-
-impl Serialize for Doubt {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { line, key, amount, transaction_id, kind } = self;
-        let amount = RawValue::from_string(amount.to_string()).map_err(S::Error::custom)?;
-        let mut object = serializer.serialize_struct("Doubt", 5)?;
-        object.serialize_field("line", line)?;
-        object.serialize_field("key", key)?;
-        object.serialize_field("amount", &amount)?;
-        object.serialize_field("transaction_id", transaction_id)?;
-        object.serialize_field("kind", kind)?;
         object.end()
     }
 }

@@ -108,9 +108,11 @@ fn what_programs_leave_in_files_is_taken() {
 #[test]
 fn a_file_without_rows_is_an_export_that_went_wrong() {
     let header = "Key,TokenId,Amount,ConvenienceFeeActive";
-    for (name, content) in
-        [("rows.csv", header.to_owned()), ("rows.csv", format!("{header}\n,,,\n\n")), ("rows.jsonl", "\n\n".to_owned())]
-    {
+    for (name, content) in [
+        ("rows.csv", header.to_owned()),
+        ("rows.csv", format!("{header}\n,,,\n\n")),
+        ("rows.jsonl", "\n\n".to_owned()),
+    ] {
         assert_eq!(problems(name, &content), ["1 file has no rows"], "{content}");
     }
 }
@@ -156,7 +158,8 @@ b,tok,,92233720368547758.07,true,,
 #[test]
 fn a_card_number_is_no_token() {
     let rule = "must be a token of the service, and never a card number";
-    let rows = "a,4111111111111111,,1,true,,\nb,4111 1111 1111 1111,,1,true,,\nc,tok_4111111111111112,,1,true,,\n";
+    let rows =
+        "a,4111111111111111,,1,true,,\nb,4111 1111 1111 1111,,1,true,,\nc,tok_4111111111111112,,1,true,,\n";
     assert_eq!(
         problems("rows.csv", format!("{HEADER}{rows}")),
         [format!("2 TokenId {rule}"), format!("3 TokenId {rule}")]

@@ -158,8 +158,7 @@ fn d03_what_is_unknown_is_5_is_listed_and_never_sent_again() {
     let ended = billing.run(&["--concurrency", "1", "--results", &billing.path("results.jsonl")]);
     ends(&ended, 5, "unknown", None);
     assert_eq!(counts(&ended), json!({"processed": 4, "unknown": 1, "total": 5}));
-    let doubt =
-        json!({"line": 4, "key": "k3", "amount": 3.01, "transaction_id": null, "kind": "disconnected"});
+    let doubt = json!({"line": 4, "key": "k3", "amount": 3.01, "transaction_id": null, "outcome": "unknown", "kind": "disconnected"});
     let mut unresolved = ended.json()["unresolved"].clone();
     assert_eq!(unresolved.as_array().unwrap().len(), 1);
     unresolved[0]["kind"] = "disconnected".into();
@@ -366,7 +365,8 @@ fn a_key_that_stands_for_another_request_of_unknown_outcome_is_never_to_be_paid_
     billing.arm(Fault::response_lost(TOKENS));
     ends(&billing.run(&["--concurrency", "1"]), 5, "unknown", None);
     let before = billing.office.requests();
-    let text = "Key,TokenId,Amount,ConvenienceFeeActive\nk1,tok_approved,7,false\nk2,tok_approved,2.01,false\n";
+    let text =
+        "Key,TokenId,Amount,ConvenienceFeeActive\nk1,tok_approved,7,false\nk2,tok_approved,2.01,false\n";
     fs::write(billing.path("rows.csv"), text).unwrap();
     let text = billing.run(&["--output", "text"]).stderr;
     for part in [

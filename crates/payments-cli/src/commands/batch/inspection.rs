@@ -161,6 +161,7 @@ impl Inspection<'_> {
                         key: row.key.to_string(),
                         amount,
                         transaction_id: failure.transaction_id.as_ref().map(ToString::to_string),
+                        unwritten: None,
                         kind: failure.kind.to_string(),
                     });
                 }
@@ -201,19 +202,29 @@ fn reused(intent: &Intent, differences: &[&str]) -> String {
     let processed = intent.processed_as().map(|id| id.as_str().escape_debug().to_string());
     let became = match (&intent.state, processed) {
         (_, Some(id)) => {
-            format!("is processed as transaction {id}: only if this is something else, give it a key of its own")
+            format!(
+                "is processed as transaction {id}: only if this is something else, give it a key of its own"
+            )
         }
         (IntentState::Sending, None) => {
-            "is being sent at this moment and may have been processed: never pay this under another key".to_owned()
+            "is being sent at this moment and may have been processed: never pay this under another key"
+                .to_owned()
         }
-        (IntentState::Unknown(_), None) => "is unknown and may have been processed: resolve it first, and never pay \
+        (IntentState::Unknown(_), None) => {
+            "is unknown and may have been processed: resolve it first, and never pay \
                                             this under another key"
-            .to_owned(),
+                .to_owned()
+        }
         (state, None) => {
-            format!("is {} and moved no money: give this a key of its own", state.name().as_str().replace('_', " "))
+            format!(
+                "is {} and moved no money: give this a key of its own",
+                state.name().as_str().replace('_', " ")
+            )
         }
     };
-    format!("already stands in the journal for another request, with another {differences}; that one{amount} {became}")
+    format!(
+        "already stands in the journal for another request, with another {differences}; that one{amount} {became}"
+    )
 }
 
 fn unreadable(error: &io::Error) -> Refusal {

@@ -17,7 +17,7 @@ use super::pace::{OutOfPatience, Pace, Start, Ticket};
 use super::progress::Progress;
 use super::results::Results;
 use super::row::Row;
-use crate::batch_report::{Doubt, Stop, Summary};
+use crate::batch_report::{self, Doubt, Stop, Summary};
 use crate::report::Report;
 
 /// What a charge ended with.
@@ -291,8 +291,13 @@ impl<W: World> State<W> {
         };
         let failed_journal = unwritten.or_else(|| charged.as_ref().err()?.store_error());
         let stop = failed_journal.map(|error| Stop::Journal(format!("{error:#}")));
-        if unwritten.is_some() && doubt.is_none() {
-            *not_recorded += 1;
+        let ended = unwritten.filter(|_| doubt.is_none()).map(|_| match charged {
+            Ok(_) => batch_report::Ended::Processed,
+            Err(error) if error.outcome() == Outcome::Rejected => batch_report::Ended::Rejected,
+            Err(_) => batch_report::Ended::NotProcessed,
+        });
+        if ended.is_some() {
+            not_recorded.add(amount);
             doubt = Some("not_recorded".to_owned());
         }
         if let Some(kind) = doubt {
@@ -300,7 +305,7 @@ impl<W: World> State<W> {
                 Ok(journaled) => Some(&journaled.transaction_id),
                 Err(error) => error.transaction_id(),
             };
-            self.doubt(row, transaction_id.map(ToString::to_string), kind);
+            self.doubt(row, transaction_id.map(ToString::to_string), ended, kind);
         }
         if let Some(stop) = stop {
             self.stop(stop);
@@ -314,11 +319,18 @@ impl<W: World> State<W> {
         }
     }
 
-    fn doubt(&mut self, row: &Row, transaction_id: Option<String>, kind: String) {
+    fn doubt(
+        &mut self,
+        row: &Row,
+        transaction_id: Option<String>,
+        unwritten: Option<batch_report::Ended>,
+        kind: String,
+    ) {
         let doubts = &mut self.run.summary.doubts;
-        if doubts.len() < Doubt::MOST_LISTED {
+        let is_alike = |doubt: &&Doubt| doubt.unwritten.is_some() == unwritten.is_some();
+        if doubts.iter().filter(is_alike).count() < Doubt::MOST_LISTED {
             let (line, key, amount) = (row.line, row.key.to_string(), row.payment.amount());
-            doubts.push(Doubt { line, key, amount, transaction_id, kind });
+            doubts.push(Doubt { line, key, amount, transaction_id, unwritten, kind });
         }
     }
 
@@ -387,7 +399,7 @@ impl<W: World> State<W> {
         }
         for row in std::mem::take(&mut self.flying).into_values() {
             self.run.summary.tallies.unknown.add(row.payment.amount());
-            self.doubt(&row, None, "in_flight".to_owned());
+            self.doubt(&row, None, None, "in_flight".to_owned());
         }
         if let Some(results) = self.run.results.take() {
             let finished = results.finish();
@@ -429,6 +441,7 @@ mod tests {
     use crate::batch_report::Tallies;
     use crate::exit_code::ExitCode;
     use crate::failure::Failure;
+    use crate::style::Style;
 
     const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -490,12 +503,16 @@ mod tests {
         }
 
         fn run(&self, rows: u64) -> Run<Shop> {
+            self.run_of("tok_approved", rows)
+        }
+
+        fn run_of(&self, token: &str, rows: u64) -> Run<Shop> {
             let (to, fed) = mpsc::channel(usize::try_from(rows).expect("a few"));
             let mut tallies = Tallies::default();
             let amount = Amount::from_cents(1_00);
             for line in 2..rows + 2 {
                 tallies.total.add(amount);
-                let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive);
+                let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive);
                 let key = IntentKey::new(format!("k{line}")).expect("a key");
                 let payment = payment.reference_no(key.to_string()).build().expect("a payment");
                 to.try_send(Fed::Rows(vec![Row { line, key, payment }])).expect("there is room");
@@ -701,6 +718,40 @@ mod tests {
             assert_eq!(summary.doubts.len() as u64, charged - 2);
             assert!(summary.doubts.iter().all(|doubt| doubt.transaction_id.is_some()));
             scene.has_charged(charged);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_answered_and_could_not_be_written_is_told_by_its_answer() {
+        for (token, word) in [("tok_approved", "PROCESSED"), ("tok_declined", "rejected")] {
+            // The third end cannot be written.
+            let store = FailingStore { kept: MemoryStore::new(), left: AtomicU32::new(5) };
+            let scene = Scene::new(|_| false, store).await;
+            let mut run = scene.run_of(token, 4);
+            run.pace = Pace::new(1, None, Duration::from_mins(5));
+            // As many as are listed were unknown before.
+            let doubt = Doubt {
+                line: 9,
+                key: "before".to_owned(),
+                amount: Amount::from_cents(1),
+                transaction_id: None,
+                unwritten: None,
+                kind: "crash".to_owned(),
+            };
+            run.summary.doubts = vec![doubt; Doubt::MOST_LISTED];
+            let summary = run.complete(never).await;
+            assert_eq!(summary.exit_code(), ExitCode::Unknown);
+            let text = summary.lines(Style::Plain);
+            for part in [
+                "1 answer NOT WRITTEN to the journal: keep this list (exit code 5)",
+                "answered, but not written to the journal, which has it as unknown:\n",
+                &format!("line 4: k4, 1.00 ({word}, TransactionId "),
+            ] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+            assert!(!text.contains("OUTCOME UNKNOWN"), "{text}");
+            let document = serde_json::to_value(&summary).expect("a document");
+            assert_eq!(document["unresolved"][0]["outcome"], word.to_lowercase());
         }
     }
 }
