@@ -2,12 +2,14 @@
 
 mod doubt;
 mod problems;
+mod refused;
 mod stop;
 mod summary;
 mod tally;
 
 pub(crate) use self::doubt::{Doubt, Ended};
 pub(crate) use self::problems::{Problem, Problems};
+pub(crate) use self::refused::Refused;
 pub(crate) use self::stop::Stop;
 pub(crate) use self::summary::{Summary, Tallies};
 pub(crate) use self::tally::Tally;

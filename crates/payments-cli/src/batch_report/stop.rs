@@ -61,12 +61,12 @@ impl fmt::Display for Stop {
                 "given up at a second signal ({signal}); what was in flight may have been processed, \
                  and the journal will list it as unknown: it is not sent again"
             ),
-            Self::Unauthorized => f.write_str(
-                "the API key was refused (HTTP 401): mend it, then `payments journal retry --status 401`",
-            ),
+            Self::Unauthorized => {
+                f.write_str("the API key was refused (HTTP 401): mend it, then `payments journal retry`")
+            }
             Self::Forbidden => f.write_str(
                 "the service or something in front of it forbids the charge (HTTP 403): \
-                 find out why, then `payments journal retry --status 403`",
+                 find out why, then `payments journal retry`",
             ),
             Self::TooManyRejected(limit) => {
                 write!(f, "more than {limit} were rejected in this run (--max-rejected)")
@@ -77,12 +77,12 @@ impl fmt::Display for Stop {
             Self::Throttled(Some(pause)) => write!(
                 f,
                 "too many requests (HTTP 429): the service asks for a pause of {} s, longer than --patience; \
-                 run it again then, with a lower --rate, and `payments journal retry --status 429`",
+                 run it again then, with a lower --rate, and `payments journal retry` before it",
                 pause.as_secs()
             ),
             Self::Throttled(None) => f.write_str(
                 "too many requests (HTTP 429), again and again: run it later with a lower --rate, \
-                 and `payments journal retry --status 429`",
+                 and `payments journal retry` before it",
             ),
             Self::Journal(why) => write!(f, "the journal failed, and without it nothing is sent: {why}"),
             Self::Results(why) => write!(f, "the file of --results cannot be written: {why}"),

@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::{Doubt, Stop, Tally};
+use super::{Doubt, Refused, Stop, Tally};
 use crate::escape::for_terminal;
 use crate::exit_code::ExitCode;
 use crate::style::{Style, Tone};
@@ -36,6 +36,8 @@ pub(crate) struct Tallies {
     pub(crate) in_progress: Tally,
     /// Tried, and provably never acted upon.
     pub(crate) not_processed: Tally,
+    /// Some of the rejected, of this run and of earlier ones.
+    pub(crate) refused: Refused,
 }
 
 /// What the journal knows of before the run.
@@ -56,7 +58,8 @@ impl Earlier {
 impl Tallies {
     /// What was not begun in this run, and could be.
     pub(crate) fn not_started(&self) -> Tally {
-        let Self { total, earlier, processed, rejected, unknown, in_progress, not_processed } = *self;
+        let Self { total, earlier, processed, rejected, unknown, in_progress, not_processed, refused: _ } =
+            *self;
         let counted =
             earlier.all().plus(processed).plus(rejected).plus(unknown).plus(in_progress).plus(not_processed);
         total.minus(counted)
@@ -73,7 +76,8 @@ impl Tallies {
 
     /// Each with its name in the document and its name for people.
     fn named(&self) -> [(&'static str, &'static str, Tally); 9] {
-        let Self { total: _, earlier, processed, rejected, unknown, in_progress, not_processed } = *self;
+        let Self { total: _, earlier, processed, rejected, unknown, in_progress, not_processed, refused: _ } =
+            *self;
         [
             ("processed", "processed", processed),
             ("processed_earlier", "processed earlier", earlier.processed),
@@ -132,6 +136,9 @@ impl Summary {
             line(&mut text, &format!("the file of --results lacks some of the results: {why}"));
         }
         self.write_table(&mut text);
+        for refused in self.tallies.refused.lines() {
+            line(&mut text, &refused);
+        }
         self.write_doubts(&mut text, style);
         if self.tallies.unfinished().count > 0 && !self.is_dry_run {
             line(&mut text, "the same command goes on with what is not processed and not started");
@@ -209,7 +216,9 @@ impl Summary {
                 return;
             }
             writeln!(text, "  {}", style.paint(Tone::Doubtful, heading)).expect("a String takes every write");
-            doubts.iter().for_each(|doubt| line(text, &format!("  {doubt}")));
+            for doubt in &doubts {
+                line(text, &format!("  {doubt}"));
+            }
             let rest = all.count.saturating_sub(doubts.len() as u64);
             if rest > 0 {
                 line(text, &format!("  and {rest} more"));
@@ -232,11 +241,12 @@ fn line(text: &mut String, line: &str) {
 /// The document's member names are fixed: other programs read it.
 impl Serialize for Summary {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut document = serializer.serialize_struct("Report", 5)?;
+        let mut document = serializer.serialize_struct("Report", 6)?;
         document.serialize_field("outcome", self.outcome())?;
         let stopped = self.stop.as_ref().map(StopObject);
         document.serialize_field("stopped", &stopped)?;
         document.serialize_field("rows", &TalliesObject(&self.tallies))?;
+        document.serialize_field("rejected_by_status", &self.tallies.refused)?;
         document.serialize_field("unresolved", &self.doubts)?;
         document.serialize_field("results_incomplete", &self.incomplete_results)?;
         document.end()

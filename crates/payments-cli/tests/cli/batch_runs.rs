@@ -233,6 +233,52 @@ fn too_many_requests_are_answered_by_the_pause_that_is_asked_for() {
 }
 
 #[test]
+fn rows_that_were_refused_for_the_caller_are_named_by_status_with_the_command_that_reopens_them() {
+    let billing = Billing::open();
+    billing.write(&["tok_approved", "tok_approved", "tok_declined", "tok_approved", "tok_approved"]);
+    let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
+    billing.arm(busy.times(2));
+    let run = || billing.run(&["--concurrency", "1", "--output", "text"]);
+    let ended = run();
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    for part in [
+        "FINISHED, some were rejected (exit code 4)",
+        "  of the rejected, refused for another reason than the payment itself:\n    HTTP 429: 2 rows, 3.02\n",
+        "`payments journal retry --status 429` lets the same command send them again",
+    ] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+    // Another row, which meets a refused key: both statuses are named from now on.
+    billing.write(&[
+        "tok_approved",
+        "tok_approved",
+        "tok_declined",
+        "tok_approved",
+        "tok_approved",
+        "tok_approved",
+    ]);
+    billing.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED));
+    let ended = run();
+    assert_eq!(ended.code, Some(6), "{ended:?}");
+    for part in
+        ["HTTP 401: 1 row, 6.01\n", "HTTP 429: 2 rows, 3.02\n", "payments journal retry --status 401,429`"]
+    {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+    assert!(!ended.stdout.contains("--status 401`"), "{}", ended.stdout);
+    let ended = billing.run(&[]);
+    ends(&ended, 4, "rejected", None);
+    let by_status = r#""rejected_by_status":{"401":{"count":1,"sum":6.01},"429":{"count":2,"sum":3.02}}"#;
+    assert!(ended.stdout.contains(by_status), "{}", ended.stdout);
+
+    assert_eq!(billing.office.run(["journal", "retry", "--status", "401,429"]).end().code, Some(0));
+    let ended = run();
+    assert_eq!(ended.code, Some(4), "one is declined: {ended:?}");
+    assert!(!ended.stdout.contains("HTTP"), "{}", ended.stdout);
+    assert_eq!(billing.charged().len(), 5);
+}
+
+#[test]
 fn d02_an_outage_leaves_everything_to_the_next_run() {
     let billing = Billing::open();
     billing.good(100);

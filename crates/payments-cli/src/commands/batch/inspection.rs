@@ -144,7 +144,7 @@ impl Inspection<'_> {
             self.problems.push(Problem::new(row.line, "Key", reused(intent, &differences)));
             return false;
         }
-        let earlier = &mut self.inspected.tallies.earlier;
+        let Tallies { earlier, refused, .. } = &mut self.inspected.tallies;
         let amount = row.payment.amount();
         // Its sum may not fit, and then nothing is sent or shown.
         let tally = match &intent.state {
@@ -153,7 +153,10 @@ impl Inspection<'_> {
                 Verdict::Processed(_) => &mut earlier.processed,
                 Verdict::NotProcessed => return false,
             },
-            IntentState::Rejected(_) => &mut earlier.rejected,
+            IntentState::Rejected(failure) => {
+                refused.add(failure.http_status, amount);
+                &mut earlier.rejected
+            }
             IntentState::Unknown(failure) => {
                 if self.inspected.doubts.len() < Doubt::MOST_LISTED {
                     self.inspected.doubts.push(Doubt {

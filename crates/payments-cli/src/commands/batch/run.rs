@@ -268,7 +268,10 @@ impl<W: World> State<W> {
             Err(error) if error.is_recorded() => {
                 is_of_this_run = false;
                 match error.intent().map(|intent| &intent.state) {
-                    Some(IntentState::Rejected(_)) => tallies.earlier.rejected.add(amount),
+                    Some(IntentState::Rejected(failure)) => {
+                        tallies.refused.add(failure.http_status, amount);
+                        tallies.earlier.rejected.add(amount);
+                    }
                     Some(IntentState::NotProcessed(_)) => tallies.not_processed.add(amount),
                     _ => {
                         tallies.earlier.unknown.add(amount);
@@ -278,7 +281,11 @@ impl<W: World> State<W> {
             }
             Err(error) => match error.outcome() {
                 Outcome::NotProcessed => tallies.not_processed.add(amount),
-                Outcome::Rejected => tallies.rejected.add(amount),
+                Outcome::Rejected => {
+                    let status = error.call_error().and_then(payments_core::Error::http_status);
+                    tallies.refused.add(status.map(|status| status.as_u16()), amount);
+                    tallies.rejected.add(amount);
+                }
                 Outcome::Unknown => {
                     tallies.unknown.add(amount);
                     doubt = Some(error.kind().to_owned());
