@@ -19,6 +19,15 @@ impl Row {
     pub(crate) fn is_good(&self) -> bool {
         self.token == "tok_approved"
     }
+
+    /// The request that it is.
+    pub(crate) fn payment(&self) -> String {
+        let Self { key, token, cents } = self;
+        let (whole, cents) = (cents / 100, cents % 100);
+        format!(
+            r#"{{"TokenId":"{token}","Amount":{whole}.{cents:02},"ConvenienceFeeActive":false,"ReferenceNo":"{key}"}}"#
+        )
+    }
 }
 
 /// Rows with amounts that differ, some of them to be declined.

@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::billing::Row;
+
 /// One folder with a billing file, a journal and a results file, and the way to a service.
 pub(crate) struct Desk {
     folder: TempDir,
@@ -102,7 +104,15 @@ impl Desk {
         Batch { child, said }
     }
 
-    /// What a charge of this file with this key says.
+    /// Charges one row by itself, to its end.
+    pub(crate) fn charge_by_hand(&self, row: &Row) -> Ended {
+        let file = self.folder.path().join("payment.json");
+        fs::write(&file, row.payment()).unwrap();
+        let file = file.to_str().unwrap();
+        self.payments(&["token-transaction", "create", "--file", file, "--key", &row.key])
+    }
+
+    /// Starts a charge of this file with this key.
     pub(crate) fn charge(&self, key: &str) -> Child {
         self.command(&["token-transaction", "create"])
             .arg("--file")
