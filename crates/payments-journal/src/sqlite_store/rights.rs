@@ -44,9 +44,13 @@ mod unix {
             return Err("is no directory".to_owned());
         }
         let mode = found.mode();
-        if mode & 0o022 != 0 && mode & 0o1000 == 0 {
+        // A group with its user's number is, by convention, that user's own; many systems let it write by default.
+        let is_of_a_group = mode & 0o020 != 0 && found.gid() != found.uid();
+        let is_sticky = mode & 0o1000 != 0;
+        if (mode & 0o002 != 0 || is_of_a_group) && !is_sticky {
             return Err(format!(
-                "is in a directory that others may write (mode {:04o}), who could replace it: chmod go-w {}",
+                "is in a directory that others may write (mode {:04o}), who could replace it: give the journal a \
+                 directory of its own, or chmod go-w {}",
                 mode & 0o7777,
                 path.display()
             ));
