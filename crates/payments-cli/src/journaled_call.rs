@@ -91,7 +91,7 @@ async fn end<C: Charge>(
     }
     let journal = tokio::select! {
         biased;
-        opened = place.open() => opened?,
+        opened = place.open() => opened.map_err(unread)?,
         signal = interrupt.arrived() => return Err(call::before_sending(signal)),
     };
     let client = JournaledClient::new(client, journal);
@@ -123,6 +123,15 @@ async fn end<C: Charge>(
             Err(with_what_was_sent(failure, &call, &settings, at))
         }
     }
+}
+
+/// The failure of a call whose journal cannot be asked. An earlier call may have sent the key, which this one cannot see.
+fn unread(failure: Failure) -> Failure {
+    let message = format!(
+        "{}; what became of the key before, the journal knows once it can be read: do not pay it under another key",
+        failure.message
+    );
+    Failure { message, ..failure }
 }
 
 /// How a call with a key failed, and of an unknown outcome what it can be found by. `at` is when this call began.
@@ -159,6 +168,7 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
         not_recorded: error.not_recorded().map(|error| format!("{error:#}")),
     };
     let failure = Failure { message: error.to_string(), ..failure }.noted(note);
+    let failure = if error.store_error().is_some() { unread(failure) } else { failure };
     match failure.answer.as_ref().map(|answer| answer.http_status) {
         Some(status @ (401 | 403 | 429)) if failure.outcome == FailedOutcome::Rejected => failure.hint(format!(
             "the key stays rejected until a person lets it be sent again: payments journal retry --status {status}"

@@ -104,6 +104,13 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (FailedOutcome::NotProcessed, Purpose::KeepJournal) => {
             (Tone::Bad, "NOT DONE, it is safe to run it again")
         }
+        // Without its journal nobody knows whether an earlier call has sent the key.
+        (FailedOutcome::Invalid, _) if *failure.kind == *"journal" => {
+            (Tone::Bad, "JOURNAL REFUSED, nothing was sent now")
+        }
+        (FailedOutcome::NotProcessed, Purpose::MoveMoney) if *failure.kind == *"journal" => {
+            (Tone::Bad, "NOT SENT NOW, it is safe to run it again with the same key and journal")
+        }
         (FailedOutcome::Invalid, _) => (Tone::Bad, "INVALID, nothing was sent"),
         (FailedOutcome::Rejected, Purpose::MoveMoney) if is_recorded => {
             (Tone::Bad, "REJECTED EARLIER, nothing was sent now")

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use http::StatusCode;
 use payments_core::OperationName;
 use payments_fake::{Fault, Gate, block_on};
 use payments_model::Amount;
@@ -257,6 +258,22 @@ fn a_rejection_is_repeated_with_its_exit_code_and_reopened_only_by_a_person() {
 }
 
 #[test]
+fn a_refusal_that_says_nothing_of_the_payment_never_asks_for_a_new_key() {
+    let office = Office::open();
+    let busy =
+        Fault::on(OperationName::TokenTransaction).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
+    office.sandbox.gateway().arm(busy);
+    for heading in ["REJECTED (exit code 4)", "REJECTED EARLIER, nothing was sent now (exit code 4)"] {
+        let run = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]);
+        let text = run.end().stderr;
+        assert!(text.starts_with(heading), "{text}");
+        assert!(text.contains("payments journal retry --status 429"), "{text}");
+        assert!(!text.contains("new key") && !text.contains("new request"), "{text}");
+    }
+    assert_eq!(office.requests(), 1);
+}
+
+#[test]
 fn what_was_not_processed_is_sent_under_the_same_key() {
     let office = Office::open();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -283,6 +300,38 @@ fn a_journal_that_cannot_be_made_sends_nothing() {
     }
     assert_eq!(office.requests(), 0);
     assert_eq!(fs::read_to_string(folder.path().join("other")).unwrap(), "no database ".repeat(500));
+}
+
+#[cfg(unix)]
+#[test]
+fn without_its_journal_a_call_says_nothing_of_what_an_earlier_one_has_sent() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let office = Office::open();
+    office.lose_the_answer("invoice-17");
+    let mode = |mode| fs::set_permissions(office.journal(), fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o644);
+    let error = office.charge("invoice-17").failed(2, "invalid");
+    let message = error["message"].as_str().unwrap();
+    for part in
+        ["nothing was sent now", "what became of the key before, the journal knows once it can be read"]
+    {
+        assert!(message.contains(part) && !message.contains("charged, because"), "{message}");
+    }
+    let text = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]).end().stderr;
+    assert!(text.starts_with("JOURNAL REFUSED, nothing was sent now (exit code 2)\n"), "{text}");
+    mode(0o600);
+    office.charge("invoice-17").failed(5, "unknown");
+
+    // A database that does not answer is no other matter.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("postgres://ada@{closed}/books");
+    let run = || office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &url);
+    let error = run().end().failed(3, "not_processed");
+    assert!(error["message"].as_str().unwrap().contains("what became of the key before"), "{error}");
+    let text = run().arguments(["--output", "text"]).end().stderr;
+    assert!(text.starts_with("NOT SENT NOW, it is safe to run it again with the same key"), "{text}");
+    assert_eq!(office.requests(), 1);
 }
 
 #[test]
