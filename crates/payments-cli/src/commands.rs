@@ -21,6 +21,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::journaled_call;
 use crate::output::Output;
+use crate::purpose::Purpose;
 use crate::report::Report;
 
 /// Runs the command to its end.
@@ -51,10 +52,10 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
 
 /// The settings of client commands, refused where they would be ignored: whoever gives them means a real service.
 fn refuse_client_settings(options: &GlobalOptions) -> Option<ExitCode> {
-    refuse_settings(options, "talks to no service but its own sandbox")
+    refuse_settings(options, "talks to no service but its own sandbox", Purpose::MoveMoney)
 }
 
-fn refuse_settings(options: &GlobalOptions, because: &str) -> Option<ExitCode> {
+fn refuse_settings(options: &GlobalOptions, because: &str, purpose: Purpose) -> Option<ExitCode> {
     let ClientOptions { base_url, api_key_file, timeout, ca_cert, profile, dry_run, verbose } =
         &options.client;
     let given = [
@@ -67,6 +68,8 @@ fn refuse_settings(options: &GlobalOptions, because: &str) -> Option<ExitCode> {
         ("--verbose", *verbose),
     ];
     let (name, _) = given.into_iter().find(|(_, is_given)| *is_given)?;
-    let message = format!("this command {because} and takes no {name}; nothing was sent");
-    Some(Output::choose(options.output).write(&Report::from(Failure::invalid("usage", message))))
+    let nothing_done = purpose.nothing_done();
+    let message = format!("this command {because} and takes no {name}; {nothing_done}");
+    let failure = Failure::invalid("usage", message).of_a(purpose);
+    Some(Output::choose(options.output).write(&Report::from(failure)))
 }

@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::path_name;
+use crate::purpose::Purpose;
 use crate::settings::Source;
 
 /// The place of a journal, which may be there or not. `Display` and `Debug` show it without a password.
@@ -31,16 +32,17 @@ pub(crate) const JOURNAL: &str = "PAYMENTS_JOURNAL";
 
 impl JournalPlace {
     /// `option`, else the variable, or none if neither says anything.
-    pub(crate) fn find(option: Option<&OsStr>) -> Result<Option<Self>, Failure> {
-        Self::from_sources(option, env::var_os(JOURNAL))
+    pub(crate) fn find(option: Option<&OsStr>, purpose: Purpose) -> Result<Option<Self>, Failure> {
+        Self::from_sources(option, env::var_os(JOURNAL), purpose)
     }
 
     /// The same, demanded.
-    pub(crate) fn demand(option: Option<&OsStr>) -> Result<Self, Failure> {
-        Self::find(option)?.ok_or_else(|| {
+    pub(crate) fn demand(option: Option<&OsStr>, purpose: Purpose) -> Result<Self, Failure> {
+        Self::find(option, purpose)?.ok_or_else(|| {
+            let nothing_done = purpose.nothing_done();
             Failure::invalid(
                 "usage",
-                format!("no journal is named; nothing was sent: give --journal PLACE or set {JOURNAL}"),
+                format!("no journal is named; {nothing_done}: give --journal PLACE or set {JOURNAL}"),
             )
         })
     }
@@ -108,14 +110,19 @@ impl JournalPlace {
         &self.source
     }
 
-    fn from_sources(option: Option<&OsStr>, variable: Option<OsString>) -> Result<Option<Self>, Failure> {
+    fn from_sources(
+        option: Option<&OsStr>,
+        variable: Option<OsString>,
+        purpose: Purpose,
+    ) -> Result<Option<Self>, Failure> {
         let (text, source) = match (option, variable) {
             (Some(text), _) => (text.to_owned(), Source::Flag("--journal")),
             (None, Some(text)) if !text.is_empty() => (text, Source::Variable(JOURNAL)),
             (None, _) => return Ok(None),
         };
         let refused = |what: &str| {
-            Failure::invalid("usage", format!("the journal of {source} {what}; nothing was sent"))
+            let nothing_done = purpose.nothing_done();
+            Failure::invalid("usage", format!("the journal of {source} {what}; {nothing_done}"))
         };
         let scheme = text.to_str().and_then(|text| Some(text.split_once("://")?.0.to_ascii_lowercase()));
         let kind = match scheme.as_deref() {
@@ -218,7 +225,7 @@ mod tests {
     use super::*;
 
     fn found(option: Option<&str>, variable: Option<&str>) -> Result<Option<JournalPlace>, Failure> {
-        JournalPlace::from_sources(option.map(OsStr::new), variable.map(OsString::from))
+        JournalPlace::from_sources(option.map(OsStr::new), variable.map(OsString::from), Purpose::MoveMoney)
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::journal_arguments::IntentOptions;
 use crate::journal_place::{JOURNAL, JournalPlace, store_failure};
 use crate::output::Output;
 use crate::processed::Processed;
+use crate::purpose::Purpose;
 use crate::rehearsal::Rehearsal;
 use crate::report::Report;
 use crate::sent::Sent;
@@ -54,7 +55,7 @@ impl IntentOptions {
     /// A key without a journal, or a journal without a key, is refused: whoever gives one of them counts on both.
     fn resolve(self) -> Result<Option<Intention>, Failure> {
         let refused = |message: String| Err(Failure::invalid("usage", message));
-        match (JournalPlace::find(self.journal.as_deref())?, self.key) {
+        match (JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?, self.key) {
             (Some(place), Some(key)) => Ok(Some(Intention { place, key })),
             (None, None) => Ok(None),
             (None, Some(_)) => refused(format!(

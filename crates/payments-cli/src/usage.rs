@@ -11,6 +11,7 @@ use crate::args::{Arguments, OutputShape};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::purpose::Purpose;
 use crate::report::Report;
 
 /// Prints what `--help` and `--version` ask for; reports everything else as invalid use in the shape that `arguments`
@@ -48,12 +49,15 @@ fn asked_for(arguments: &[OsString]) -> Option<OutputShape> {
 fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let name = name(error);
     let reached = Reached::by(arguments);
+    let purpose = reached.purpose();
+    let nothing_done = purpose.nothing_done();
     let what = match (error.kind(), &name) {
         (ErrorKind::UnknownArgument, Some(name)) if name == "--api-key" => {
             return Failure::invalid(
                 "usage",
-                format!("{KEY_AS_ARGUMENT}; nothing was sent: see {}", reached.help()),
-            );
+                format!("{KEY_AS_ARGUMENT}; {nothing_done}: see {}", reached.help()),
+            )
+            .of_a(purpose);
         }
         (ErrorKind::UnknownArgument, Some(name)) => format!("the option {name} does not exist here"),
         (ErrorKind::UnknownArgument, None) => "there is an argument too many".to_owned(),
@@ -81,7 +85,7 @@ fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
         .or_else(|| list(error, ContextKind::SuggestedSubcommand))
         .or_else(|| forgets_the_file_flag(error, name.as_deref()).then(|| "--file FILE".to_owned()));
     let hint = suggestion.map(|suggestion| format!("; did you mean {suggestion}?")).unwrap_or_default();
-    Failure::invalid("usage", format!("{what}{hint}; nothing was sent: see {}", reached.help()))
+    Failure::invalid("usage", format!("{what}{hint}; {nothing_done}: see {}", reached.help())).of_a(purpose)
 }
 
 /// Whoever types a key must hear that it is known now.
@@ -124,6 +128,14 @@ impl Reached {
     /// The nearest help.
     fn help(&self) -> String {
         format!("{} --help", self.path)
+    }
+
+    /// What it is for, as far as a refusal differs by it.
+    fn purpose(&self) -> Purpose {
+        match self.path.split(' ').nth(1) {
+            Some("journal") => Purpose::KeepJournal,
+            _ => Purpose::MoveMoney,
+        }
     }
 
     /// Every command beneath it.

@@ -39,6 +39,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
+use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::trace::Trace;
 
@@ -58,7 +59,7 @@ pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode
 
 async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) -> Result<Report, Failure> {
     let (is_dry_run, is_verbose) = (options.client.dry_run, options.client.verbose);
-    let place = JournalPlace::demand(arguments.journal.as_deref())?;
+    let place = JournalPlace::demand(arguments.journal.as_deref(), Purpose::MoveMoney)?;
     output.warn(&place.warnings());
     let path = arguments.file.clone();
     let prepared =

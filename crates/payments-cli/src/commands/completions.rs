@@ -7,10 +7,11 @@ use clap::CommandFactory as _;
 use super::refuse_settings;
 use crate::args::{Arguments, GlobalOptions, ShellToComplete};
 use crate::exit_code::ExitCode;
+use crate::purpose::Purpose;
 
 /// Prints the script that a shell reads to complete this command's words.
 pub(super) fn run(options: &GlobalOptions, asked: &ShellToComplete) -> ExitCode {
-    if let Some(refused) = refuse_settings(options, "talks to no service") {
+    if let Some(refused) = refuse_settings(options, "talks to no service", Purpose::MoveMoney) {
         return refused;
     }
     // Into memory first: the generator panics where a pipe is closed early.

@@ -30,13 +30,15 @@ pub(super) fn run(
     JournalArguments { journal, command }: JournalArguments,
 ) -> ExitCode {
     let talks_to_the_service = matches!(command, JournalCommand::Resolve(_));
-    if !talks_to_the_service && let Some(refused) = refuse_settings(&options, "talks to no service") {
+    let purpose = Purpose::KeepJournal;
+    if !talks_to_the_service && let Some(refused) = refuse_settings(&options, "talks to no service", purpose)
+    {
         return refused;
     }
     let output = Output::choose(options.output);
-    let place = match JournalPlace::demand(journal.as_deref()) {
+    let place = match JournalPlace::demand(journal.as_deref(), purpose) {
         Ok(place) => place,
-        Err(failure) => return output.write(&Report::from(failure.of_a(Purpose::KeepJournal))),
+        Err(failure) => return output.write(&Report::from(failure.of_a(purpose))),
     };
     output.warn(&place.warnings());
     let ended = block_on(async move {

@@ -220,6 +220,31 @@ fn what_talks_to_no_service_takes_no_settings_of_one() {
 }
 
 #[test]
+fn what_never_sends_says_that_nothing_was_changed() {
+    let office = Office::of_every_state();
+    let nowhere = ["list", "--journal", ""];
+    for arguments in [
+        &["purge"][..],
+        &["purge", "--older-than", "1h"],
+        &["list", "--state", "foo"],
+        &["show", "in voice"],
+        &["resolve", "lost", "--not-processed"],
+        &["resolve", "lost", "--not-processed", "--note", " "],
+        &["retry", "--status", "401", "--dry-run"],
+        &["forget"],
+        &nowhere,
+    ] {
+        let run = || office.run(["journal"]).arguments(arguments.iter().copied());
+        let message = run().end().failed(2, "invalid")["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("; nothing was changed") && !message.contains("sent"), "{message}");
+        let text = run().arguments(["--output", "text"]).end().stderr;
+        assert!(text.starts_with("INVALID, nothing was changed (exit code 2)\n"), "{text}");
+    }
+    let unnamed = payments(["journal", "list", "--output", "text"]).end().stderr;
+    assert!(unnamed.contains("no journal is named; nothing was changed") && !unnamed.contains("sent"));
+}
+
+#[test]
 fn a_key_that_was_never_used_is_not_there() {
     let office = Office::of_every_state();
     for arguments in [
