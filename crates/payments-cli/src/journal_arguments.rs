@@ -153,7 +153,15 @@ pub(crate) struct RetryArguments {
 pub(crate) struct PurgeArguments {
     /// Remove what ended longer ago than this, such as 90d; at least 24h
     #[arg(long, value_name = "AGE", value_parser = age)]
-    pub(crate) older_than: Duration,
+    pub(crate) older_than: Age,
+}
+
+/// A time that is long enough ago to purge what ended before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Age {
+    pub(crate) duration: Duration,
+    /// As it was given, because a year and a month have no fixed number of days.
+    pub(crate) given: String,
 }
 
 /// No message repeats what was typed: it may be a card number in the wrong place.
@@ -177,9 +185,10 @@ fn status(text: &str) -> Result<u16, &'static str> {
     status.ok_or("must be HTTP statuses from 400 to 499, such as 401,403,429")
 }
 
-fn age(text: &str) -> Result<Duration, &'static str> {
+fn age(text: &str) -> Result<Age, &'static str> {
     let age = humantime::parse_duration(text).ok().filter(|age| *age >= Journal::YOUNGEST_TO_PURGE);
-    age.ok_or("must be a time of at least 24h, such as 90d or 18months: a younger key may still be repeated")
+    age.map(|duration| Age { duration, given: text.trim().to_owned() })
+        .ok_or("must be a time of at least 24h, such as 90d or 18months: a younger key may still be repeated")
 }
 
 #[cfg(test)]
@@ -196,7 +205,7 @@ mod tests {
 
     #[test]
     fn an_age_has_a_unit() {
-        assert_eq!(age("30d"), Ok(Duration::from_hours(720)));
+        assert_eq!(age("30d").map(|age| age.duration), Ok(Duration::from_hours(720)));
         for bad in ["30", "", "23h 59m", "-30d"] {
             assert!(age(bad).is_err(), "{bad}");
         }

@@ -48,7 +48,7 @@ pub(super) fn run(
             JournalCommand::Export(asked) => export::run(&place, asked.format).await,
             JournalCommand::Resolve(asked) => resolve::run(options.client, &place, output, asked).await,
             JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
-            JournalCommand::Purge(asked) => purge::run(&place, output, asked.older_than).await,
+            JournalCommand::Purge(asked) => purge::run(&place, output, &asked.older_than).await,
         }
     });
     match ended.map_err(Ended::from).and_then(|ended| ended) {
