@@ -267,6 +267,13 @@ pub(crate) fn hidden_client_options() -> Vec<Arg> {
     options.get_arguments().map(|option| option.clone().hide(true)).collect()
 }
 
+/// The same of a command that keeps the journal, which says with `--verbose` which one that is.
+pub(crate) fn hidden_settings() -> Vec<Arg> {
+    let mut options = hidden_client_options();
+    options.retain(|option| option.get_id() != "verbose");
+    options
+}
+
 pub(crate) const BATCH_RUN: &str = "\
 Charge every row of a file, each at most once
 

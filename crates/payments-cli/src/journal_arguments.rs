@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use payments_journal::{IntentKey, Journal, StateName};
 
-use crate::help::hidden_client_options;
+use crate::help::hidden_settings;
 use crate::help::journal as help;
 
 /// The journal and the key of a charge that is sent at most once.
@@ -41,15 +41,15 @@ pub(crate) struct JournalArguments {
 #[derive(Subcommand)]
 pub(crate) enum JournalCommand {
     /// List the intents
-    #[command(long_about = help::LIST, after_long_help = help::READ_CODES, args = hidden_client_options())]
+    #[command(long_about = help::LIST, after_long_help = help::READ_CODES, args = hidden_settings())]
     List(ListArguments),
 
     /// Show one intent
-    #[command(after_long_help = help::READ_CODES, args = hidden_client_options())]
+    #[command(after_long_help = help::READ_CODES, args = hidden_settings())]
     Show(IntentToShow),
 
     /// Print every intent, for a spreadsheet or a program
-    #[command(long_about = help::EXPORT, after_long_help = help::READ_CODES, args = hidden_client_options())]
+    #[command(long_about = help::EXPORT, after_long_help = help::READ_CODES, args = hidden_settings())]
     Export(ExportArguments),
 
     /// Say what became of an intent whose outcome is unknown
@@ -57,11 +57,11 @@ pub(crate) enum JournalCommand {
     Resolve(ResolveArguments),
 
     /// Let rejected intents be sent again
-    #[command(long_about = help::RETRY, after_long_help = help::WRITE_CODES, args = hidden_client_options())]
+    #[command(long_about = help::RETRY, after_long_help = help::WRITE_CODES, args = hidden_settings())]
     Retry(RetryArguments),
 
     /// Remove what ended long ago
-    #[command(long_about = help::PURGE, after_long_help = help::WRITE_CODES, args = hidden_client_options())]
+    #[command(long_about = help::PURGE, after_long_help = help::WRITE_CODES, args = hidden_settings())]
     Purge(PurgeArguments),
 }
 

@@ -32,7 +32,7 @@ impl Trace {
         }
     }
 
-    /// Which journal the charge is written to.
+    /// Which journal is used.
     pub(crate) fn journal(self, place: &JournalPlace) {
         self.line(&format!("journal {place} ({})", place.source()));
     }

@@ -23,14 +23,18 @@ use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::purpose::Purpose;
 use crate::report::Report;
+use crate::trace::Trace;
 
 /// Runs one of them to its end.
 pub(super) fn run(
-    options: GlobalOptions,
+    mut options: GlobalOptions,
     JournalArguments { journal, command }: JournalArguments,
 ) -> ExitCode {
     let talks_to_the_service = matches!(command, JournalCommand::Resolve(_));
     let purpose = Purpose::KeepJournal;
+    // Which journal it is can be told of each of them.
+    let is_verbose = options.client.verbose;
+    options.client.verbose &= talks_to_the_service;
     if !talks_to_the_service && let Some(refused) = refuse_settings(&options, "talks to no service", purpose)
     {
         return refused;
@@ -41,6 +45,9 @@ pub(super) fn run(
         Err(failure) => return output.write(&Report::from(failure.of_a(purpose))),
     };
     output.warn(&place.warnings());
+    if is_verbose {
+        Trace::to_stderr().journal(&place);
+    }
     let ended = block_on(async move {
         match command {
             JournalCommand::List(asked) => list::run(&place, output, &asked).await,

@@ -59,11 +59,11 @@ fn a_command_does_not_offer_what_it_refuses() {
     let others = ["demo", "sandbox", "completions"].map(|command| vec![command]);
     for command in others.into_iter().chain(of_the_journal) {
         let text = help(&command);
-        for option in
-            ["--base-url", "--api-key-file", "--timeout", "--ca-cert", "--profile", "--dry-run", "--verbose"]
-        {
+        for option in ["--base-url", "--api-key-file", "--timeout", "--ca-cert", "--profile", "--dry-run"] {
             assert!(!text.contains(option), "{command:?} {option}: {text}");
         }
+        // A command of the journal says with it which journal that is.
+        assert_eq!(text.contains("--verbose"), command[0] == "journal", "{command:?}: {text}");
         assert!(text.contains("--output"), "{command:?}: {text}");
     }
 }

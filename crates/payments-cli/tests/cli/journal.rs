@@ -414,6 +414,32 @@ fn only_what_was_rejected_with_such_a_status_is_reopened() {
 }
 
 #[test]
+fn verbose_names_the_journal_and_where_that_came_from() {
+    let office = Office::of_every_state();
+    let (journal, from_an_option) = (office.journal(), office.journal().with_file_name("billing.db"));
+    let journal = journal.display();
+    let by_option = ["--journal", from_an_option.to_str().unwrap()];
+    for arguments in [
+        &["list"][..],
+        &["show", "lost"],
+        &["export"],
+        &["resolve", "lost", "--not-processed", "--note", "n"],
+        &["retry", "--status", "401"],
+        &["purge", "--older-than", "30d"],
+    ] {
+        let run = || office.run(["--verbose", "journal"]).arguments(arguments.iter().copied());
+        let silent = office.journal_command(arguments);
+        for (ended, source) in [(run(), "PAYMENTS_JOURNAL"), (run().arguments(by_option), "--journal")]
+            .map(|(run, source)| (run.end(), source))
+        {
+            assert_eq!(ended.code, Some(0), "{ended:?}");
+            assert_eq!(ended.stderr, format!("payments: journal {journal} ({source})\n"));
+            assert_eq!(ended.stdout.len(), silent.stdout.len());
+        }
+    }
+}
+
+#[test]
 fn a_purge_leaves_what_is_young_and_says_what_it_means() {
     let office = Office::of_every_state();
     for bad in ["23h", "0s", "30", "soon", ""] {
