@@ -171,11 +171,23 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
     let failure = Failure { message: error.to_string(), ..failure }.noted(note);
     let failure = if error.store_error().is_some() { unread(failure) } else { failure };
     match failure.answer.as_ref().map(|answer| answer.http_status) {
-        Some(status @ (401 | 403 | 429)) if failure.outcome == FailedOutcome::Rejected => failure.hint(format!(
-            "the key stays rejected until a person lets it be sent again: payments journal retry --status {status}"
-        )),
+        Some(status @ (401 | 403 | 429)) if failure.outcome == FailedOutcome::Rejected => {
+            reopened_by_a_person(failure, status)
+        }
         _ => failure,
     }
+}
+
+/// The answer said nothing of the payment. Without a journal it would be sent anew, and with one that may be read as
+/// under a new key, which two people may take at the same time.
+fn reopened_by_a_person(failure: Failure, status: u16) -> Failure {
+    let message = failure.message.strip_suffix("send a new request").map_or_else(
+        || failure.message.clone(),
+        |cause_first| format!("{cause_first}let a person reopen the key"),
+    );
+    Failure { message, ..failure }.hint(format!(
+        "the key stays rejected until a person lets it be sent again: payments journal retry --status {status}"
+    ))
 }
 
 /// What the journal itself says, without any answer of the service to this call.

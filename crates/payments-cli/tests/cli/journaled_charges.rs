@@ -268,6 +268,7 @@ fn a_refusal_that_says_nothing_of_the_payment_never_asks_for_a_new_key() {
         let text = run.end().stderr;
         assert!(text.starts_with(heading), "{text}");
         assert!(text.contains("payments journal retry --status 429"), "{text}");
+        assert!(text.contains("correct the cause, then let a person reopen the key\n"), "{text}");
         assert!(!text.contains("new key") && !text.contains("new request"), "{text}");
     }
     assert_eq!(office.requests(), 1);
