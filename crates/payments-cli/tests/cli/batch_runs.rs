@@ -163,7 +163,12 @@ fn d03_what_is_unknown_is_5_is_listed_and_never_sent_again() {
     assert_eq!(unresolved.as_array().unwrap().len(), 1);
     unresolved[0]["kind"] = "disconnected".into();
     assert_eq!(unresolved[0], doubt);
-    let error = &billing.results("results.jsonl")[2]["error"];
+    let results = billing.results("results.jsonl");
+    for (number, result) in (1..).zip(&results) {
+        let (amount, reference) = (&result["amount"], &result["reference"]);
+        assert_eq!((amount.to_string(), reference), (format!("{number}.01"), &json!(format!("order {number}"))));
+    }
+    let error = &results[2]["error"];
     assert_eq!((&error["reference"], &error["amount"]), (&json!("order 3"), &json!(3.01)), "{error}");
     assert!(error["sent_at"].is_string(), "{error}");
 
@@ -481,7 +486,8 @@ fn results_are_appended_on_a_line_of_their_own_and_are_nobody_elses_to_read() {
     let text = fs::read_to_string(&results).unwrap();
     let lines: Vec<_> = text.lines().collect();
     assert_eq!((lines.len(), lines[1]), (3, r#"{"line":3,"outco"#));
-    assert!(lines[2].starts_with(r#"{"line":3,"outcome":"processed""#), "{}", lines[2]);
+    let line = r#"{"line":3,"amount":2.01,"reference":"order 2","outcome":"processed""#;
+    assert!(lines[2].starts_with(line), "{}", lines[2]);
 }
 
 #[test]

@@ -76,13 +76,17 @@ impl Results {
         Ok(this)
     }
 
-    /// Writes how the row ended, as `payments token-transaction create --key … --output json` would print it, with its line.
+    /// Writes how the row ended, as `payments token-transaction create --key … --output json` would print it, with its line,
+    /// and with what a payment is found by in the books.
     pub(super) fn write(&mut self, row: &Row, reference: Option<&str>, report: &Report) -> io::Result<()> {
         match self.format {
             Format::JsonLines => {
                 let document = serde_json::to_string(report)?;
                 let members = document.strip_prefix('{').unwrap_or_default();
-                let line = format!("{{\"line\":{},{members}", row.line);
+                let reference = serde_json::to_string(&reference)?;
+                let (number, amount) = (row.line, row.payment.amount());
+                let line =
+                    format!("{{\"line\":{number},\"amount\":{amount},\"reference\":{reference},{members}");
                 writeln!(self.out, "{}", escape::in_json(&line))
             }
             Format::Csv => {
