@@ -84,7 +84,8 @@ impl Problems {
         let code = style.paint(Tone::Faint, &format!("(exit code {})", self.exit_code().number()));
         let mut text = format!("{heading} {code}\n  {}\n", for_terminal(&self.message()));
         for Problem { line, field, rule } in self.kept.iter().take(MOST_SHOWN) {
-            let row = format!("  line {line}: {field} {rule}");
+            let article = if ["row", "header", "file"].contains(&&**field) { "the " } else { "" };
+            let row = format!("  line {line}: {article}{field} {rule}");
             writeln!(text, "{}", for_terminal(&row)).expect("a String takes every write");
         }
         let shown = self.kept.len().min(MOST_SHOWN) as u64;
@@ -159,5 +160,14 @@ mod tests {
         let text = problems.lines(Style::Plain);
         assert_eq!(text.lines().count(), 2 + 100 + 1, "{text}");
         assert!(text.ends_with("  and 49900 more; --output json has up to 10000\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_field_has_an_article() {
+        let mut problems = Problems::default();
+        problems.push(Problem::new(1, "file", "has no rows"));
+        problems.push(Problem::new(2, "Amount", "is required"));
+        let text = problems.lines(Style::Plain);
+        assert!(text.ends_with("  line 1: the file has no rows\n  line 2: Amount is required\n"), "{text}");
     }
 }

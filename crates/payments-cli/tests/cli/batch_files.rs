@@ -147,7 +147,8 @@ b,tok,,92233720368547758.07,true,,
             "7 Amount must be a number such as 10.50",
             "8 ReferenceNo must not hold a card number, because without a Key it is the key",
             "9 row has 6 cells, and the header has 7",
-            "10 row has 8 cells, and the header has 7",
+            "10 row has 8 cells, and the header has 7; a comma inside a value, such as 12,50, needs quotes, and in an \
+             amount a point in its place",
             "11 Amount must be a number such as 10.50",
             "12 Amount is too large to be added up exactly with those before it",
             "12 Key is the same as in line 3",
@@ -227,8 +228,19 @@ fn a_header_is_judged_too() {
         problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive,\na,t,1,false,x\n"),
         ["2 row has something in column 5, which has no name"]
     );
-    let semicolons = problems("rows.csv", "Key;TokenId;Amount;ConvenienceFeeActive\na;t;1;false\n");
-    assert!(semicolons[1].ends_with("; the columns are separated by semicolons, and must be by commas"));
+    for (separator, name) in [(";", "semicolons"), ("\t", "tabs")] {
+        let content = "Key,TokenId,Amount,ConvenienceFeeActive\na,t,1,false\n".replace(',', separator);
+        let rule = format!("1 header has its columns separated by {name}; they must be by commas");
+        assert_eq!(problems("rows.csv", content), [rule]);
+    }
+    // The cells of such a row are not judged, because nobody knows which is which.
+    assert_eq!(
+        problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive\na,t,12,50,false\n"),
+        [
+            "2 row has 5 cells, and the header has 4; a comma inside a value, such as 12,50, needs quotes, and in an amount \
+          a point in its place"
+        ]
+    );
     assert_eq!(problems("rows.csv", "\n\r\n"), ["1 header is missing: the file is empty"]);
 }
 

@@ -166,7 +166,10 @@ fn d03_what_is_unknown_is_5_is_listed_and_never_sent_again() {
     let results = billing.results("results.jsonl");
     for (number, result) in (1..).zip(&results) {
         let (amount, reference) = (&result["amount"], &result["reference"]);
-        assert_eq!((amount.to_string(), reference), (format!("{number}.01"), &json!(format!("order {number}"))));
+        assert_eq!(
+            (amount.to_string(), reference),
+            (format!("{number}.01"), &json!(format!("order {number}")))
+        );
     }
     let error = &results[2]["error"];
     assert_eq!((&error["reference"], &error["amount"]), (&json!("order 3"), &json!(3.01)), "{error}");

@@ -64,6 +64,11 @@ impl<R: BufRead> CsvRows<R> {
             Some(Framed::Whole) => {}
         }
         let line = records.begun_at;
+        if records.len() == 1
+            && let Some(rule) = other_separator(records.cell(0).unwrap_or_default())
+        {
+            return Ok(refused(line, "header", rule));
+        }
         let mut problems = Vec::new();
         let mut columns = Vec::new();
         for index in 0..records.len() {
@@ -85,12 +90,7 @@ impl<R: BufRead> CsvRows<R> {
         }
         let missing = missing(&columns);
         let is_complete = missing.is_empty();
-        let hint = hint(records.cell(0).unwrap_or_default());
-        problems.extend(
-            missing
-                .into_iter()
-                .map(|name| Problem::new(line, name, format!("is missing in the header{hint}"))),
-        );
+        problems.extend(missing.into_iter().map(|name| Problem::new(line, name, "is missing in the header")));
         Ok(Header { rows: is_complete.then_some(Self { records, columns }), problems })
     }
 
@@ -119,7 +119,12 @@ impl<R: BufRead> CsvRows<R> {
         };
         let extra = (columns.len()..records.len()).any(|index| records.cell(index) != Some(""));
         if records.len() < columns.len() || extra {
-            complain("row", format!("has {} cells, and the header has {}", records.len(), columns.len()));
+            // Nobody knows which cell is which.
+            let hint = "; a comma inside a value, such as 12,50, needs quotes, and in an amount a point in its place";
+            let hint = if extra { hint } else { "" };
+            let rule = format!("has {} cells, and the header has {}{hint}", records.len(), columns.len());
+            let content = Err(vec![Problem::new(line, "row", rule)]);
+            return RowRead { line, digest, key: None, content };
         }
         let mut document = String::from("{");
         let mut write = |name: &str, value: &str| {
@@ -197,12 +202,12 @@ fn missing(columns: &[Column]) -> Vec<String> {
     missing
 }
 
-/// What a header that is one long name is likely to be.
-fn hint(first: &str) -> &'static str {
-    match first {
-        _ if first.contains(';') => "; the columns are separated by semicolons, and must be by commas",
-        _ if first.contains('\t') => "; the columns are separated by tabs, and must be by commas",
-        _ => "",
+/// What is wrong with a header that is one long name.
+fn other_separator(name: &str) -> Option<&'static str> {
+    match name {
+        _ if name.contains(';') => Some("has its columns separated by semicolons; they must be by commas"),
+        _ if name.contains('\t') => Some("has its columns separated by tabs; they must be by commas"),
+        _ => None,
     }
 }
 
