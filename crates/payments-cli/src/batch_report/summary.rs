@@ -140,10 +140,23 @@ impl Summary {
             line(&mut text, &refused);
         }
         self.write_doubts(&mut text, style);
-        if self.tallies.unfinished().count > 0 && !self.is_dry_run {
-            line(&mut text, "the same command goes on with what is not processed and not started");
+        if !self.is_dry_run {
+            self.write_what_is_left(&mut text);
         }
         text
+    }
+
+    fn write_what_is_left(&self, text: &mut String) {
+        let Tallies { in_progress, not_processed, .. } = self.tallies;
+        if not_processed.plus(self.tallies.not_started()).count > 0 {
+            line(text, "the same command goes on with what is not processed and not started");
+        }
+        if in_progress.count > 0 {
+            line(
+                text,
+                "what is in progress elsewhere, another run is sending: the same command later says how it ended",
+            );
+        }
     }
 
     fn heading(&self) -> (Tone, String) {
@@ -274,5 +287,29 @@ impl Serialize for TalliesObject<'_> {
         }
         object.serialize_field("total", &self.0.total)?;
         object.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_model::Amount;
+
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_told_by_what_the_same_command_does_with_it() {
+        let [sent_again, waited_for] = ["goes on with what is not processed", "another run is sending"];
+        let text = |tallies: Tallies| Summary { tallies, ..Summary::default() }.lines(Style::Plain);
+        let mut tallies = Tallies::default();
+        tallies.total.add(Amount::from_cents(1));
+        tallies.in_progress.add(Amount::from_cents(1));
+        let elsewhere = text(tallies);
+        assert!(!elsewhere.contains(sent_again) && elsewhere.contains(waited_for), "{elsewhere}");
+        tallies.total.add(Amount::from_cents(1));
+        let both = text(tallies);
+        assert!(both.contains(sent_again) && both.contains(waited_for), "{both}");
+        tallies.in_progress = Tally::default();
+        let not_started = text(tallies);
+        assert!(not_started.contains(sent_again) && !not_started.contains(waited_for), "{not_started}");
     }
 }
