@@ -12,7 +12,11 @@ use crate::help;
 #[derive(Subcommand)]
 pub(crate) enum BatchCommand {
     /// Charge every row of a file, each at most once
-    #[command(long_about = help::BATCH_RUN, after_long_help = help::BATCH_RUN_CODES)]
+    #[command(
+        long_about = help::BATCH_RUN,
+        after_long_help = help::BATCH_RUN_CODES,
+        arg = help::dry_run_of_a_batch()
+    )]
     Run(BatchArguments),
 }
 

@@ -296,8 +296,13 @@ processed or rejected, and what is unknown, is not sent again.
 With --dry-run, everything is checked and counted, and nothing is sent.
 
 One Ctrl-C lets what is in flight end; a second one ends at once, and what was
-in flight is unknown. An outage, or HTTP 429, is waited out for --patience. 401
-and 403 stop the run; `payments journal retry` lets such rows be sent again.";
+in flight is unknown. An outage is waited out for --patience, and HTTP 429 by a
+pause before the next row. 401 and 403 stop the run. Rows that met 401, 403 or
+429 stay rejected until `payments journal retry --status 401,403,429`.
+
+The journal is the account, `payments journal export` prints it. --results has
+what ended while it was written: what a killed run had not written there yet,
+or what a person resolved, it does not have.";
 
 /// The exit codes of a billing run.
 pub(crate) const BATCH_RUN_CODES: &str = "\
@@ -308,4 +313,18 @@ Exit codes (settings and JSON: payments --help), the first that applies:
   3  unfinished; the same command goes on with it
   4  some were rejected
   1  anything else, such as results that could not be written: see stderr
-  0  every row is processed; or with --dry-run, can be sent";
+  0  every row is processed; or with --dry-run, can be sent
+With --output json, one document with how many rows stand where, and their sums:
+  {\"outcome\":…,\"stopped\":…,\"rows\":{\"processed\":{\"count\":3,\"sum\":31.50},…},
+   \"rejected_by_status\":{\"429\":{…}},\"unresolved\":[…],\"results_incomplete\":…}
+  With --dry-run, what would be sent is not_started.";
+
+/// What the option means where there are many requests.
+pub(crate) fn dry_run_of_a_batch() -> Arg {
+    let options = ClientOptions::augment_args(Command::new("payments"));
+    let option = options.get_arguments().find(|option| option.get_id() == "dry_run");
+    option
+        .expect("it is an option of every command")
+        .clone()
+        .help("Check and count every row, and send nothing")
+}

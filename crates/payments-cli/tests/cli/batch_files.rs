@@ -341,3 +341,21 @@ fn people_see_the_first_hundred_problems() {
     assert_eq!((lines.len(), lines[102]), (103, "  and 199 more; --output json has up to 10000"));
     assert_eq!(peer.connections(), 0);
 }
+
+#[test]
+fn a_dry_run_of_a_file_is_told_as_one() {
+    let help = payments_at("http://127.0.0.1:9", ["batch", "run", "--help"]).end();
+    assert_eq!(help.code, Some(0), "{help:?}");
+    assert!(help.stdout.contains("Check and count every row, and send nothing"), "{}", help.stdout);
+    assert!(!help.stdout.contains("Show the request"), "{}", help.stdout);
+    assert!(help.stdout.contains("The journal is the account"), "{}", help.stdout);
+    assert!(help.stdout.lines().all(|line| line.chars().count() <= 100), "{}", help.stdout);
+
+    // It may stand before the command too, as every option of the whole.
+    let file = TemporaryFile::new(format!("{HEADER}a,t,,1,false,,\n"));
+    let peer = Peer::new(Then::Close);
+    let arguments = ["--dry-run", "batch", "run", file.path(), "--journal", "none.db"];
+    let ended = payments_at(&peer.base_url, arguments).end();
+    assert_eq!((ended.code, peer.connections()), (Some(0), 0), "{ended:?}");
+    assert_eq!(ended.json()["outcome"], "dry_run");
+}
