@@ -117,7 +117,7 @@ pub(crate) struct ResolveArguments {
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
 
-    /// Who says so [default: the login name]
+    /// Who says so [default: the login name; needed where there is none, as in a container]
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
 }

@@ -59,7 +59,10 @@ AFTER --not-processed THE KEY MAY BE SENT AGAIN. If it was processed after all,
 somebody pays twice. That a look-up finds nothing proves nothing: a request
 that was stuck on its way may still be processed.
 
-What was said can be corrected by saying it anew, until the key is sent again.";
+What was said can be corrected by saying it anew, until the key is sent again.
+
+Where no login name is known (USER, LOGNAME, USERNAME), as in many containers,
+both need --by NAME.";
 
 pub(crate) const RETRY: &str = "\
 Let rejected intents be sent again
