@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::payments;
+use crate::journaled_charges::Office;
+use crate::support::{KEY, payments};
 
 const README: &str = include_str!("../../../../README.md");
 const RECONCILING: &str = include_str!("../../../../docs/reconciling.md");
@@ -41,6 +42,71 @@ fn the_session_of_reconciling_says_what_the_chapter_shows() {
     assert_session(session.into_iter(), "127.0.0.1:8438", folder.path());
 }
 
+#[test]
+fn every_word_in_brackets_is_explained() {
+    use payments_core::TransportErrorKind as Kind;
+    use payments_journal::Failure;
+
+    let (_, chapter) = RECONCILING.split_once("## The words in brackets").expect("the chapter is there");
+    let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
+    let (unknown, others) = chapter.split_once("| `rejected (…)`").expect("two tables");
+    let transport = [
+        Kind::Timeout,
+        Kind::Closed,
+        Kind::Protocol,
+        Kind::BodyTruncated,
+        Kind::BodyTooLarge,
+        Kind::Cancelled,
+        Kind::Other,
+    ];
+    let of_the_journal = [Failure::CRASH, Failure::PANIC];
+    let of_a_run = ["unclear_answer", "in_flight", "not_recorded"];
+    for kind in transport.map(Kind::as_str).into_iter().chain(of_the_journal).chain(of_a_run) {
+        assert!(unknown.contains(&format!("\n| `{kind}` | ")), "{kind}");
+    }
+    let unsent = [Kind::Resolve, Kind::Connect, Kind::Tls].map(Kind::as_str);
+    let of_the_journal = [Failure::ABANDONED, Failure::WITHDRAWN, Failure::REOPENED];
+    let of_answers = ["rejected", "unauthorized", "not_found", "intermediary"];
+    for kind in unsent.into_iter().chain(of_the_journal).chain(of_answers) {
+        assert!(others.contains(&format!("`{kind}`")), "{kind}");
+    }
+}
+
+#[test]
+fn many_are_resolved_by_the_loop_that_is_shown() {
+    let office = Office::open();
+    for key in ["first", "second", "third"] {
+        office.lose_the_answer(key);
+    }
+    let ledger = office.sandbox.gateway().ledger();
+    let ids: Vec<_> = ledger.entries().iter().map(|entry| entry.transaction_id().to_string()).collect();
+    let (_, chapter) = RECONCILING.split_once("## Many at once").expect("the chapter is there");
+    let script = blocks(chapter, "sh").next().expect("a loop is there");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // As a spreadsheet saves it; the second has the first's, and the last line has no end.
+    let found = format!("first,{0}\r\nsecond,{0}\r\nthird,{1}", ids[0], ids[2]);
+    fs::write(folder.path().join("found.csv"), found).expect("it is writable");
+    let mut bash = bash(script, folder.path());
+    bash.env("PAYMENTS_BASE_URL", office.sandbox.base_url());
+    bash.env("PAYMENTS_API_KEY", KEY).env("PAYMENTS_JOURNAL", office.journal());
+    let output = bash.output().expect("bash runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "STILL OPEN: second\n", "{output:?}");
+    let states = ["first", "second", "third"].map(|key| office.show(key)["state"].clone());
+    assert_eq!(states, ["resolved", "unknown", "resolved"]);
+    let shown = fs::read_to_string(folder.path().join("resolved.txt")).expect("it was written");
+    assert_eq!(shown.matches("\nFOUND\n").count(), 2, "{shown}");
+}
+
+/// A script whose `payments` is the one under test.
+fn bash(script: &str, folder: &Path) -> Command {
+    let commands = Path::new(env!("CARGO_BIN_EXE_payments")).parent().expect("it stands in a folder");
+    let others = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths([commands.to_owned()].into_iter().chain(env::split_paths(&others)));
+    let mut bash = Command::new("bash");
+    bash.args(["-c", script]).current_dir(folder).env("PATH", path.expect("a plain path"));
+    bash
+}
+
 /// The blocks of this language in a document.
 fn blocks<'a>(document: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
     let start = format!("```{language}\n");
@@ -72,12 +138,7 @@ fn assert_session<'a>(mut lines: impl Iterator<Item = &'a str>, shown_address: &
         }
     }
     let script = format!("exec 2>&1\n{}", script.replace(shown_address, &address));
-    let commands = Path::new(env!("CARGO_BIN_EXE_payments")).parent().expect("it stands in a folder");
-    let others = env::var_os("PATH").unwrap_or_default();
-    let path = env::join_paths([commands.to_owned()].into_iter().chain(env::split_paths(&others)));
-    let mut bash = Command::new("bash");
-    bash.args(["-c", &script]).current_dir(folder).env("PATH", path.expect("a plain path"));
-    let output = bash.output().expect("bash runs");
+    let output = bash(&script, folder).output().expect("bash runs");
     let said = String::from_utf8(output.stdout).expect("text").replace(&address, shown_address);
     assert_eq!(lines_without_times(&said), lines_without_times(&shown));
 }
