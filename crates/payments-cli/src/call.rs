@@ -16,6 +16,7 @@ use crate::args::{ClientOptions, GlobalOptions};
 use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, Failure, IS_IT_THERE};
 use crate::interrupt::Interrupt;
+use crate::last_write;
 use crate::next_step;
 use crate::output::Output;
 use crate::processed::Processed;
@@ -56,7 +57,7 @@ pub(crate) fn run<C: Call>(
 ) -> ExitCode {
     let output = Output::choose(options.output);
     let ended = block_on(end(options.client, output, read)).and_then(|ended| ended);
-    output.write(&ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
+    last_write::write(output, ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
 }
 
 /// Runs a future of this command to its end, on this thread.

@@ -1,6 +1,10 @@
 //! SIGINT and SIGTERM, turned from a sudden end into an answer to whether the money can have moved.
 
+use std::future::Future;
 use std::io;
+
+use crate::call;
+use crate::failure::Failure;
 
 /// Catches both signals from the moment it is made.
 #[cfg(unix)]
@@ -46,6 +50,18 @@ impl Interrupt {
 }
 
 impl Interrupt {
+    /// What `work` ends with, unless a signal arrives before. Nothing of it may send anything.
+    pub(crate) async fn unless_arrived<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            biased;
+            ended = work => ended,
+            signal = self.arrived() => Err(call::before_sending(signal)),
+        }
+    }
+
     /// Whether a signal has arrived already, without waiting.
     pub(crate) async fn has_arrived(&mut self) -> Option<&'static str> {
         tokio::select! {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::pin::pin;
+use std::thread;
 use std::time::SystemTime;
 
 use payments_core::Outcome;
@@ -14,6 +15,7 @@ use crate::failure::{FailedAnswer, FailedOutcome, Failure};
 use crate::intent_note::IntentNote;
 use crate::journal_arguments::IntentOptions;
 use crate::journal_place::{JOURNAL, JournalPlace, store_failure};
+use crate::last_write;
 use crate::output::Output;
 use crate::processed::Processed;
 use crate::purpose::Purpose;
@@ -42,7 +44,7 @@ pub(crate) fn run<C: Charge>(
     };
     let output = Output::choose(options.output);
     let ended = call::block_on(end(options.client, output, &intent, read)).and_then(|ended| ended);
-    output.write(&ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
+    last_write::write(output, ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
 }
 
 /// Where a charge is written down, and under which name.
@@ -90,11 +92,7 @@ async fn end<C: Charge>(
     if dry_run {
         return Ok(Report::Rehearsed(Rehearsal::of(&call, &settings).await?));
     }
-    let journal = tokio::select! {
-        biased;
-        opened = place.open() => opened.map_err(unread)?,
-        signal = interrupt.arrived() => return Err(call::before_sending(signal)),
-    };
+    let journal = interrupt.unless_arrived(async { place.open().await.map_err(unread) }).await?;
     let client = JournaledClient::new(client, journal);
     let at = SystemTime::now();
     let mut sending = pin!(call.send_once(&client, key));
@@ -106,11 +104,13 @@ async fn end<C: Charge>(
         ended = &mut sending => return report(ended),
         signal = interrupt.arrived() => signal,
     };
-    // Nothing is lost if nobody reads it.
-    let _ = writeln!(
-        io::stderr(),
-        "{signal}: waiting for the answer, so that the journal learns it; once more ends at once"
-    );
+    // By a thread of its own, because whoever reads a pipe may have stopped, and nothing is lost if nobody reads it.
+    let _ = thread::Builder::new().spawn(move || {
+        let _ = writeln!(
+            io::stderr(),
+            "{signal}: waiting for the answer, so that the journal learns it; once more ends at once"
+        );
+    });
     tokio::select! {
         biased;
         ended = sending => report(ended),

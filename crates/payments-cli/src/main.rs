@@ -22,6 +22,7 @@ mod interrupt;
 mod journal_arguments;
 mod journal_place;
 mod journaled_call;
+mod last_write;
 mod next_step;
 mod output;
 mod panic;

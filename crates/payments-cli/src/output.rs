@@ -37,7 +37,8 @@ impl Output {
 
     /// Writes the report and says how the process should end.
     pub(crate) fn write(self, report: &Report) -> ExitCode {
-        self.write_to(report, &mut io::stdout().lock(), &mut io::stderr().lock())
+        // Stderr is not locked before there is something for it: who has it may be waiting for its reader.
+        self.write_to(report, &mut io::stdout().lock(), &mut io::stderr())
     }
 
     /// Whether people read the result.

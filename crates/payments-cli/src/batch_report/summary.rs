@@ -113,6 +113,11 @@ impl Summary {
         }
     }
 
+    /// Whether somebody did not wait for what was in flight.
+    pub(crate) fn is_given_up(&self) -> bool {
+        matches!(self.stop, Some(Stop::GivenUp(_)))
+    }
+
     /// One word for the whole.
     fn outcome(&self) -> &'static str {
         match self.exit_code() {

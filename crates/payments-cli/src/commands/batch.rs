@@ -12,6 +12,7 @@ mod row;
 mod rows;
 mod run;
 mod scratch;
+mod screen;
 mod service;
 
 use std::io;
@@ -38,6 +39,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal_place::JournalPlace;
+use crate::last_write;
 use crate::output::Output;
 use crate::purpose::Purpose;
 use crate::report::Report;
@@ -54,7 +56,7 @@ pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode
         runtime.shutdown_background();
         ended
     });
-    output.write(&ended.unwrap_or_else(Report::from))
+    last_write::write(output, ended.unwrap_or_else(Report::from))
 }
 
 async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) -> Result<Report, Failure> {
@@ -69,9 +71,9 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
         Trace::to_stderr().journal(&place);
     }
     // A file with an error must leave nothing behind, so a journal that is not there is made only for a good one.
-    let journal = place.open_if_there().await?;
+    let journal = interrupt.unless_arrived(place.open_if_there()).await?;
     let known = match &journal {
-        Some(journal) => known(journal).await?,
+        Some(journal) => interrupt.unless_arrived(known(journal)).await?,
         None => None,
     };
     let is_secret = {
@@ -92,7 +94,7 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
     let results = Results::open(&arguments, &file)?;
     let journal = match journal {
         Some(journal) => journal,
-        None => place.open().await?,
+        None => interrupt.unless_arrived(place.open()).await?,
     };
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(crate::call::before_sending(signal));

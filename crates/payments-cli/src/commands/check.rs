@@ -16,6 +16,7 @@ use crate::call::{self, Prepared};
 use crate::checked::{Checked, SettingsFound, Step, StepName};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::last_write;
 use crate::output::Output;
 use crate::purpose::Purpose;
 use crate::report::Report;
@@ -28,7 +29,7 @@ pub(super) fn run(options: GlobalOptions) -> ExitCode {
     }
     let output = Output::choose(options.output);
     let checked = call::block_on(check(options, output)).unwrap_or_else(without_settings);
-    output.write(&Report::Checked(Box::new(checked)))
+    last_write::write(output, Report::Checked(Box::new(checked)))
 }
 
 async fn check(options: GlobalOptions, output: Output) -> Checked {

@@ -20,14 +20,14 @@ use crate::support::{Ended, KEY, Run, payments_at};
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
 /// An office with files for its billing runs.
-struct Billing {
-    office: Office,
+pub(crate) struct Billing {
+    pub(crate) office: Office,
     folder: tempfile::TempDir,
 }
 
 /// How many rows stand where, without those places where none does.
 #[track_caller]
-fn counts(ended: &Ended) -> Value {
+pub(crate) fn counts(ended: &Ended) -> Value {
     let document = ended.json();
     let rows = document["rows"].as_object().unwrap();
     let count = |name: &str| rows[name]["count"].as_u64().unwrap();
@@ -41,7 +41,7 @@ fn counts(ended: &Ended) -> Value {
 }
 
 #[track_caller]
-fn ends(ended: &Ended, code: i32, outcome: &str, stopped: Option<&str>) {
+pub(crate) fn ends(ended: &Ended, code: i32, outcome: &str, stopped: Option<&str>) {
     assert_eq!(ended.code, Some(code), "{ended:?}");
     let document = ended.json();
     let reason = document["stopped"].get("reason").and_then(Value::as_str);
@@ -49,11 +49,11 @@ fn ends(ended: &Ended, code: i32, outcome: &str, stopped: Option<&str>) {
 }
 
 impl Billing {
-    fn open() -> Self {
+    pub(crate) fn open() -> Self {
         Self { office: Office::open(), folder: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.folder.path().join(name).to_str().unwrap().to_owned()
     }
 
@@ -66,27 +66,27 @@ impl Billing {
         fs::write(self.path("rows.csv"), text).unwrap();
     }
 
-    fn good(&self, count: usize) {
+    pub(crate) fn good(&self, count: usize) {
         self.write(&vec!["tok_approved"; count]);
     }
 
-    fn command(&self, options: &[&str]) -> Run {
+    pub(crate) fn command(&self, options: &[&str]) -> Run {
         self.command_at(self.office.sandbox.base_url(), options)
     }
 
-    fn command_at(&self, base_url: &str, options: &[&str]) -> Run {
+    pub(crate) fn command_at(&self, base_url: &str, options: &[&str]) -> Run {
         let journal = self.office.journal();
         let arguments = ["batch", "run", &self.path("rows.csv"), "--journal", journal.to_str().unwrap()];
         payments_at(base_url, arguments).arguments(options.iter().copied())
     }
 
-    fn run(&self, options: &[&str]) -> Ended {
+    pub(crate) fn run(&self, options: &[&str]) -> Ended {
         self.command(options).end()
     }
 
     /// References and amounts of everything that was charged; none of them twice.
     #[track_caller]
-    fn charged(&self) -> BTreeSet<(String, String)> {
+    pub(crate) fn charged(&self) -> BTreeSet<(String, String)> {
         let ledger = self.office.sandbox.gateway().ledger();
         let charged: Vec<_> = ledger
             .charged()

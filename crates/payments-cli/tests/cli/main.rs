@@ -4,6 +4,8 @@
 mod batch_files;
 #[cfg(unix)]
 mod batch_runs;
+#[cfg(unix)]
+mod batch_stops;
 mod cases;
 mod check;
 mod colours;

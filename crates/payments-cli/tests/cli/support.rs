@@ -151,8 +151,13 @@ impl Run {
         String::from_utf8(shown).expect("it shows text")
     }
 
-    pub(crate) fn spawn(mut self) -> Running {
-        self.command.stderr(Stdio::piped());
+    pub(crate) fn spawn(self) -> Running {
+        self.spawn_telling(Stdio::piped())
+    }
+
+    /// As [`Self::spawn`], with stderr going there.
+    pub(crate) fn spawn_telling(mut self, stderr: impl Into<Stdio>) -> Running {
+        self.command.stderr(stderr);
         self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
         let mut child = self.command.spawn().expect("the command starts");
         if let (Some(bytes), Some(mut stdin)) = (self.stdin, child.stdin.take()) {
@@ -204,6 +209,20 @@ impl Running {
         line
     }
 
+    /// As [`Self::ends_unread`], with this signal again and again, since nobody can see when it is listened for.
+    pub(crate) fn ends_signalled(mut self, name: &str) -> Option<i32> {
+        let last = std::time::Instant::now() + Duration::from_mins(1);
+        while std::time::Instant::now() < last {
+            if let Some(status) = self.0.try_wait().expect("it can be waited for") {
+                return status.code();
+            }
+            // Not waited for yet, it can be signalled even if it has ended.
+            self.signal(name);
+            thread::sleep(Duration::from_millis(20));
+        }
+        None
+    }
+
     /// Waits for the end while nobody reads its streams; none if it does not come.
     pub(crate) fn ends_unread(mut self) -> Option<i32> {
         // A bound against a hang, which nothing but a hang comes near.
@@ -218,10 +237,12 @@ impl Running {
     }
 
     pub(crate) fn end(mut self) -> Ended {
-        let mut stderr = self.0.stderr.take().expect("stderr is piped");
+        let stderr = self.0.stderr.take();
         let stderr = thread::spawn(move || {
             let mut text = String::new();
-            stderr.read_to_string(&mut text).expect("stderr is text");
+            if let Some(mut stderr) = stderr {
+                stderr.read_to_string(&mut text).expect("stderr is text");
+            }
             text
         });
         let mut stdout = String::new();
@@ -399,6 +420,22 @@ pub(crate) fn broken_pipe() -> io::PipeWriter {
     let (reader, writer) = io::pipe().expect("a pipe");
     drop(reader);
     writer
+}
+
+/// A pipe that takes nothing more; it is read only by dropping its other end.
+#[cfg(unix)]
+pub(crate) fn full_pipe() -> (io::PipeReader, io::PipeWriter) {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+    let (reader, mut writer) = io::pipe().expect("a pipe");
+    let flags = fcntl_getfl(&writer).expect("it has flags");
+    fcntl_setfl(&writer, flags | OFlags::NONBLOCK).expect("it may be set");
+    for size in [1024, 1] {
+        while writer.write(&vec![b'x'; size]).is_ok() {}
+    }
+    // The other process shares the flags.
+    fcntl_setfl(&writer, flags).expect("it may be set");
+    (reader, writer)
 }
 
 /// A file that is gone after the test.

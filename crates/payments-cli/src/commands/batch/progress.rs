@@ -1,26 +1,22 @@
 //! How far the run is, on stderr: a bar on a terminal, else a line every few seconds.
 
-use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::time::Instant;
 
+use super::screen::{Scene, Screen};
 use crate::batch_report::Tallies;
 
 /// Shows it.
 #[derive(Debug)]
 pub(super) struct Progress {
-    shown: Shown,
+    /// None in tests of other things.
+    screen: Option<Screen>,
     begun: Instant,
     /// How many rows had ended before the run.
     before: u64,
-}
-
-#[derive(Debug)]
-enum Shown {
-    Bar(ProgressBar),
-    Lines { last: Instant },
+    last: Instant,
+    pause: Duration,
 }
 
 /// From one line to the next.
@@ -29,55 +25,35 @@ const BETWEEN_LINES: Duration = Duration::from_secs(5);
 impl Progress {
     pub(super) fn begin(tallies: &Tallies, now: Instant) -> Self {
         let before = ended(tallies);
-        let shown = if io::stderr().is_terminal() {
-            let target = ProgressDrawTarget::stderr_with_hz(5);
-            let bar = ProgressBar::with_draw_target(Some(tallies.total.count), target).with_position(before);
-            let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            Shown::Bar(bar)
-        } else {
-            Shown::Lines { last: now }
-        };
-        Self { shown, begun: now, before }
+        let (screen, is_bar) = Screen::of_stderr(before, tallies.total.count);
+        let pause = if is_bar { Duration::ZERO } else { BETWEEN_LINES };
+        Self { screen: Some(screen), begun: now, before, last: now, pause }
     }
 
     #[cfg(test)]
     pub(super) fn hidden(now: Instant) -> Self {
-        Self { shown: Shown::Bar(ProgressBar::hidden()), begun: now, before: 0 }
+        Self { screen: None, begun: now, before: 0, last: now, pause: Duration::ZERO }
     }
 
     /// Shows where the run stands, not more often than anybody reads it.
     pub(super) fn show(&mut self, tallies: &Tallies, now: Instant, paused_until: Option<Instant>) {
-        match &self.shown {
-            Shown::Bar(bar) => {
-                bar.set_position(ended(tallies));
-                bar.set_message(self.message(tallies, now, paused_until));
-            }
-            Shown::Lines { last } if now >= *last + BETWEEN_LINES => {
-                let message = self.message(tallies, now, paused_until);
-                // A run goes on if nobody can read of it.
-                let _ = writeln!(io::stderr(), "{} of {}: {message}", ended(tallies), tallies.total.count);
-                self.shown = Shown::Lines { last: now };
-            }
-            Shown::Lines { .. } => {}
-        }
+        let Some(screen) = self.screen.as_ref().filter(|_| now >= self.last + self.pause) else { return };
+        let message = self.message(tallies, now, paused_until);
+        screen.show(Scene::Standing { ended: ended(tallies), total: tallies.total.count, message });
+        self.last = now;
     }
 
     /// A line that stays.
-    pub(super) fn tell(&self, text: &str) {
-        let write = || {
-            let _ = writeln!(io::stderr(), "{text}");
-        };
-        match &self.shown {
-            Shown::Bar(bar) => bar.suspend(write),
-            Shown::Lines { .. } => write(),
+    pub(super) fn tell(&self, text: String) {
+        if let Some(screen) = &self.screen {
+            screen.show(Scene::Remark(text));
         }
     }
 
     /// Takes the bar away, so that the summary stands alone.
     pub(super) fn end(self) {
-        if let Shown::Bar(bar) = self.shown {
-            bar.finish_and_clear();
+        if let Some(screen) = self.screen {
+            screen.close();
         }
     }
 
@@ -118,7 +94,7 @@ mod tests {
         (0..100).for_each(|_| tallies.total.add(Amount::from_cents(1)));
         (0..10).for_each(|_| tallies.earlier.processed.add(Amount::from_cents(1)));
         let begun = Instant::now();
-        let progress = Progress { shown: Shown::Lines { last: begun }, begun, before: 10 };
+        let progress = Progress { before: 10, ..Progress::hidden(begun) };
         (0..20).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
         tallies.unknown.add(Amount::from_cents(1));
         let now = begun + Duration::from_secs(3);

@@ -1,0 +1,107 @@
+//! A billing run is told to stop, or finds that it should, while nobody reads or answers.
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::fs;
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use payments_core::OperationName;
+use payments_fake::block_on;
+use serde_json::json;
+
+use crate::batch_runs::{Billing, counts, ends};
+use crate::support::{TOKEN_PAYMENT, full_pipe, payments_at};
+
+const TOKENS: OperationName = OperationName::TokenTransaction;
+
+#[test]
+fn a_stderr_that_nobody_reads_holds_up_neither_the_run_nor_a_signal() {
+    let billing = Billing::open();
+    billing.good(20);
+    let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
+    let (_reader, stderr) = full_pipe();
+    let running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn_telling(stderr);
+    block_on(gate.arrivals(3));
+    // Two that differ, because two alike that arrive together are one.
+    running.signal("INT");
+    running.signal("TERM");
+    let ended = running.end();
+    ends(&ended, 5, "unknown", Some("interrupted"));
+    assert_eq!(counts(&ended), json!({"unknown": 3, "not_started": 17, "total": 20}));
+    gate.release();
+
+    let (_reader, stderr) = full_pipe();
+    let ended = billing.command(&[]).stdout(Stdio::piped()).spawn_telling(stderr).end();
+    ends(&ended, 5, "unknown", None);
+    assert_eq!(counts(&ended), json!({"processed": 17, "unknown_earlier": 3, "total": 20}));
+}
+
+#[test]
+fn a_charge_with_a_key_hears_the_second_signal_though_nobody_reads_stderr() {
+    let billing = Billing::open();
+    let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
+    let (_reader, stderr) = full_pipe();
+    let running = billing
+        .office
+        .charging("invoice-17", TOKEN_PAYMENT)
+        .arguments(["--output", "json"])
+        .stdout(Stdio::piped())
+        .spawn_telling(stderr);
+    block_on(gate.arrived());
+    running.signal("INT");
+    running.signal("TERM");
+    // What it has to say on stderr waits, until a signal ends the wait.
+    assert_eq!(running.ends_signalled("TERM"), Some(5));
+    gate.release();
+}
+
+#[test]
+fn a_stdout_that_nobody_reads_holds_the_end_up_until_a_signal() {
+    let billing = Billing::open();
+    billing.good(1);
+    let results = billing.path("results.jsonl");
+    let (_reader, stdout) = full_pipe();
+    let running = billing.command(&["--results", &results]).stdout(stdout).spawn();
+    wait_until(|| fs::read_to_string(&results).is_ok_and(|text| text.ends_with('\n')));
+    // The summary of a success was not written, so nobody may take it for one.
+    assert_eq!(running.ends_signalled("INT"), Some(1));
+
+    // A run that is given up does not wait for who does not read.
+    billing.good(4);
+    let gate = billing.office.sandbox.gateway().gate(TOKENS);
+    let (_reader, stdout) = full_pipe();
+    let running = billing.command(&["--concurrency", "3"]).stdout(stdout).spawn();
+    block_on(gate.arrivals(3));
+    running.signal("INT");
+    running.signal("TERM");
+    assert_eq!(running.ends_unread(), Some(5));
+    gate.release();
+}
+
+#[test]
+fn a_journal_that_never_answers_keeps_no_signal_waiting() {
+    let billing = Billing::open();
+    billing.good(1);
+    // It takes connections and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = format!("postgres://{}/books", silent.local_addr().unwrap());
+    let arguments = ["batch", "run", &billing.path("rows.csv"), "--journal", &place];
+    let running = payments_at(billing.office.sandbox.base_url(), arguments).stdout(Stdio::piped()).spawn();
+    let _connection = silent.accept().unwrap();
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.failed(3, "not_processed")["kind"], "interrupted", "{ended:?}");
+    assert_eq!(billing.office.requests(), 0);
+}
+
+/// A bound against a hang, which nothing but a hang comes near.
+#[track_caller]
+fn wait_until(is_so: impl Fn() -> bool) {
+    let last = Instant::now() + Duration::from_mins(1);
+    while !is_so() {
+        assert!(Instant::now() < last, "it comes to be so");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
