@@ -31,6 +31,11 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
+    /// Whether what was counted may not be all that the file has.
+    pub(crate) const fn leaves_rows_uncounted(&self) -> bool {
+        matches!(self, Self::Changed(_) | Self::Unreadable(_) | Self::Internal)
+    }
+
     /// One stable word.
     pub(crate) const fn reason(&self) -> &'static str {
         match self {

@@ -102,7 +102,9 @@ impl Summary {
             ExitCode::Unauthorized
         } else if tallies.all_unknown().count > 0 || self.not_recorded.count > 0 {
             ExitCode::Unknown
-        } else if tallies.unfinished().count > 0 {
+        } else if tallies.unfinished().count > 0
+            || self.stop.as_ref().is_some_and(Stop::leaves_rows_uncounted)
+        {
             ExitCode::NotProcessed
         } else if tallies.rejected.plus(tallies.earlier.rejected).count > 0 {
             ExitCode::Rejected

@@ -33,7 +33,7 @@ use self::run::Run;
 use self::service::Service;
 use crate::args::GlobalOptions;
 use crate::batch_arguments::{BatchArguments, Rate};
-use crate::batch_report::Summary;
+use crate::batch_report::{Stop, Summary};
 use crate::call::Prepared;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -99,6 +99,7 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(crate::call::before_sending(signal));
     }
+    let watch = file.watch().map_err(|error| cannot_be_watched(&error))?;
     let concurrency = usize::from(arguments.concurrency);
     let run = Run {
         world: Service { client: JournaledClient::new(client, journal), settings: Arc::new(settings) },
@@ -109,7 +110,15 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
         progress: Progress::begin(&summary.tallies, Instant::now()),
         summary,
     };
-    let summary = run.complete(async || interrupt.arrived().await).await;
+    let mut summary = run.complete(async || interrupt.arrived().await).await;
+    if summary.stop.is_none() {
+        // What was added after the last row was read has not been charged.
+        summary.stop = match watch.has_changed() {
+            Ok(false) => None,
+            Ok(true) => Some(Stop::Changed(None)),
+            Err(error) => Some(Stop::Unreadable(error.to_string())),
+        };
+    }
     Ok(Report::Summed(Box::new(summary)))
 }
 
@@ -159,6 +168,11 @@ async fn recall(journal: &Journal, rows: &[Row]) -> Result<Vec<Option<Intent>>, 
 
 fn cannot_be_asked(error: &StoreError) -> Failure {
     Failure::not_processed("journal", format!("the journal cannot be read; nothing was sent: {error:#}"))
+}
+
+fn cannot_be_watched(error: &io::Error) -> Failure {
+    Failure::not_processed("batch_file", "the file of the billing run cannot be watched; nothing was sent")
+        .because(error)
 }
 
 fn cannot_start(error: &io::Error) -> Failure {

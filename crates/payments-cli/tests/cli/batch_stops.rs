@@ -1,7 +1,8 @@
 //! A billing run is told to stop, or finds that it should, while nobody reads or answers.
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::process::Stdio;
 use std::thread;
@@ -94,6 +95,27 @@ fn a_journal_that_never_answers_keeps_no_signal_waiting() {
     let ended = running.end();
     assert_eq!(ended.failed(3, "not_processed")["kind"], "interrupted", "{ended:?}");
     assert_eq!(billing.office.requests(), 0);
+}
+
+#[test]
+fn rows_that_are_added_under_a_run_are_never_passed_over_with_0() {
+    // While rows are left to be read, and after the last one was.
+    for rows in [60, 1] {
+        let billing = Billing::open();
+        billing.good(rows);
+        let gate = billing.office.sandbox.gateway().gate(TOKENS);
+        let running = billing.command(&["--concurrency", "1"]).stdout(Stdio::piped()).spawn();
+        block_on(gate.arrived());
+        let mut file = OpenOptions::new().append(true).open(billing.path("rows.csv")).unwrap();
+        for number in 1..=5 {
+            writeln!(file, "more-{number},tok_approved,1.01,false,more {number}").unwrap();
+        }
+        gate.release();
+        let ended = running.end();
+        ends(&ended, 3, "unfinished", Some("file_changed"));
+        ends(&billing.run(&[]), 0, "processed", None);
+        assert_eq!(billing.charged().len(), rows + 5);
+    }
 }
 
 /// A bound against a hang, which nothing but a hang comes near.

@@ -25,6 +25,13 @@ pub(super) enum Format {
     JsonLines,
 }
 
+/// Tells whether somebody has written to the file, also after it was read.
+#[derive(Debug)]
+pub(super) struct Watch {
+    file: File,
+    state: State,
+}
+
 /// What tells whether somebody has written to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
@@ -86,9 +93,21 @@ impl BatchFile {
         Ok(State::of(&self.file.metadata()?) != self.state)
     }
 
+    /// The same question, for whoever asks it later.
+    pub(super) fn watch(&self) -> io::Result<Watch> {
+        Ok(Watch { file: self.file.try_clone()?, state: self.state })
+    }
+
     /// What tells this file from others, to notice that another path leads to it.
     pub(super) fn metadata(&self) -> io::Result<Metadata> {
         self.file.metadata()
+    }
+}
+
+impl Watch {
+    /// Whether somebody has written to it since it was opened.
+    pub(super) fn has_changed(&self) -> io::Result<bool> {
+        Ok(State::of(&self.file.metadata()?) != self.state)
     }
 }
 
