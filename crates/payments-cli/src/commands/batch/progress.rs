@@ -19,6 +19,19 @@ pub(super) struct Progress {
     pause: Duration,
 }
 
+/// What may keep the run from going on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeldUp {
+    /// By the service, or by what is known of it.
+    pub(super) paused_until: Option<Instant>,
+    pub(super) in_flight: usize,
+    /// When one of those in flight last ended.
+    pub(super) quiet_since: Instant,
+}
+
+/// From then on somebody wonders. Each charge waits for the journal before and after it waits for the service.
+const QUIET: Duration = Duration::from_secs(5);
+
 /// From one line to the next.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
@@ -36,9 +49,9 @@ impl Progress {
     }
 
     /// Shows where the run stands, not more often than anybody reads it.
-    pub(super) fn show(&mut self, tallies: &Tallies, now: Instant, paused_until: Option<Instant>) {
+    pub(super) fn show(&mut self, tallies: &Tallies, now: Instant, held_up: HeldUp) {
         let Some(screen) = self.screen.as_ref().filter(|_| now >= self.last + self.pause) else { return };
-        let message = self.message(tallies, now, paused_until);
+        let message = self.message(tallies, now, held_up);
         screen.show(Scene::Standing { ended: ended(tallies), total: tallies.total.count, message });
         self.last = now;
     }
@@ -57,7 +70,7 @@ impl Progress {
         }
     }
 
-    fn message(&self, tallies: &Tallies, now: Instant, paused_until: Option<Instant>) -> String {
+    fn message(&self, tallies: &Tallies, now: Instant, held_up: HeldUp) -> String {
         let seconds = (now - self.begun).as_secs().max(1);
         let ended = ended(tallies);
         let rate = (ended - self.before) / seconds;
@@ -67,14 +80,26 @@ impl Progress {
             .map(|seconds| format!(", {} left", humantime::format_duration(Duration::from_secs(seconds))))
             .filter(|_| left > 0)
             .unwrap_or_default();
-        let pause = paused_until
-            .filter(|until| *until > now)
-            .map(|until| format!(", pausing for {} s", (until - now).as_secs() + 1))
-            .unwrap_or_default();
+        let held_up = held_up.message(now);
         let processed = tallies.processed.plus(tallies.earlier.processed).count;
         let rejected = tallies.rejected.plus(tallies.earlier.rejected).count;
         let unknown = tallies.unknown.plus(tallies.earlier.unknown).count;
-        format!("{processed} processed, {rejected} rejected, {unknown} unknown, {rate}/s{time_left}{pause}")
+        format!("{processed} processed, {rejected} rejected, {unknown} unknown, {rate}/s{time_left}{held_up}")
+    }
+}
+
+impl HeldUp {
+    fn message(self, now: Instant) -> String {
+        let Self { paused_until, in_flight, quiet_since } = self;
+        let quiet = now.saturating_duration_since(quiet_since);
+        match paused_until.filter(|until| *until > now) {
+            Some(until) => format!(", pausing for {} s", (until - now).as_secs() + 1),
+            None if in_flight > 0 && quiet >= QUIET => format!(
+                ", {in_flight} in flight have waited for the journal or the service for {} s",
+                quiet.as_secs()
+            ),
+            None => String::new(),
+        }
     }
 }
 
@@ -98,11 +123,24 @@ mod tests {
         (0..20).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
         tallies.unknown.add(Amount::from_cents(1));
         let now = begun + Duration::from_secs(3);
+        let busy = HeldUp { paused_until: None, in_flight: 8, quiet_since: now };
         assert_eq!(
-            progress.message(&tallies, now, None),
+            progress.message(&tallies, now, busy),
             "30 processed, 0 rejected, 1 unknown, 7/s, 9s left"
         );
-        let paused = progress.message(&tallies, begun, Some(now));
+        let paused = progress.message(&tallies, begun, HeldUp { paused_until: Some(now), ..busy });
         assert_eq!(paused, "30 processed, 0 rejected, 1 unknown, 21/s, 3s left, pausing for 4 s");
+    }
+
+    #[test]
+    fn a_journal_that_does_not_answer_is_told_as_soon_as_anybody_wonders() {
+        let now = Instant::now();
+        let quiet = HeldUp { paused_until: None, in_flight: 2, quiet_since: now };
+        assert_eq!(quiet.message(now + QUIET / 2), "");
+        let later = now + Duration::from_secs(7);
+        assert_eq!(quiet.message(later), ", 2 in flight have waited for the journal or the service for 7 s");
+        assert_eq!(HeldUp { in_flight: 0, ..quiet }.message(later), "");
+        let paused = HeldUp { paused_until: Some(later + Duration::from_millis(500)), ..quiet };
+        assert_eq!(paused.message(later), ", pausing for 1 s");
     }
 }

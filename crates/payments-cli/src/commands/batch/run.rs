@@ -14,7 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::feed::Fed;
 use super::pace::{OutOfPatience, Pace, Start, Ticket};
-use super::progress::Progress;
+use super::progress::{HeldUp, Progress};
 use super::results::Results;
 use super::row::Row;
 use crate::batch_report::{self, Doubt, Stop, Summary};
@@ -63,6 +63,7 @@ impl<W: World> Run<W> {
             waiting: VecDeque::new(),
             is_fed: false,
             is_interrupted: false,
+            quiet_since: Instant::now(),
         };
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -101,6 +102,8 @@ struct State<W> {
     waiting: VecDeque<Waiting>,
     is_fed: bool,
     is_interrupted: bool,
+    /// When a charge last ended, or the first of those in flight began.
+    quiet_since: Instant,
 }
 
 /// A row, and how it went last.
@@ -183,7 +186,11 @@ impl<W: World> State<W> {
     }
 
     fn start(&mut self, row: Arc<Row>, tries: u32) {
-        let ticket = self.run.pace.start(Instant::now());
+        let now = Instant::now();
+        if self.in_flight.is_empty() {
+            self.quiet_since = now;
+        }
+        let ticket = self.run.pace.start(now);
         let world = self.run.world.clone();
         self.flying.insert(row.line, row.clone());
         self.in_flight.spawn(async move {
@@ -198,6 +205,7 @@ impl<W: World> State<W> {
             // Its row stays among those in flight.
             return self.stop(Stop::Internal);
         };
+        self.quiet_since = Instant::now();
         self.flying.remove(&row.line);
         let is_to_be_tried_again = self.pace(&charged, ticket);
         if is_to_be_tried_again && tries < MOST_TRIES {
@@ -397,7 +405,12 @@ impl<W: World> State<W> {
 
     fn show(&mut self) {
         let Run { progress, summary, pace, .. } = &mut self.run;
-        progress.show(&summary.tallies, Instant::now(), pace.paused_until());
+        let held_up = HeldUp {
+            paused_until: pace.paused_until(),
+            in_flight: self.in_flight.len(),
+            quiet_since: self.quiet_since,
+        };
+        progress.show(&summary.tallies, Instant::now(), held_up);
     }
 
     fn end(mut self) -> Summary {
