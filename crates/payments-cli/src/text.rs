@@ -109,7 +109,7 @@ fn heading(failure: &Failure) -> (Tone, String) {
             (Tone::Bad, "JOURNAL REFUSED, nothing was sent now")
         }
         (FailedOutcome::NotProcessed, Purpose::MoveMoney) if *failure.kind == *"journal" => {
-            (Tone::Bad, "NOT SENT NOW, it is safe to run it again with the same key and journal")
+            (Tone::Bad, "NOT SENT NOW, it is safe to run the same command again")
         }
         (FailedOutcome::Invalid, _) => (Tone::Bad, "INVALID, nothing was sent"),
         (FailedOutcome::Rejected, Purpose::MoveMoney) if is_recorded => {

@@ -331,7 +331,10 @@ fn without_its_journal_a_call_says_nothing_of_what_an_earlier_one_has_sent() {
     let error = run().end().failed(3, "not_processed");
     assert!(error["message"].as_str().unwrap().contains("what became of the key before"), "{error}");
     let text = run().arguments(["--output", "text"]).end().stderr;
-    assert!(text.starts_with("NOT SENT NOW, it is safe to run it again with the same key"), "{text}");
+    assert!(
+        text.starts_with("NOT SENT NOW, it is safe to run the same command again (exit code 3)\n"),
+        "{text}"
+    );
     assert_eq!(office.requests(), 1);
 }
 
