@@ -316,7 +316,9 @@ Exit codes (settings and JSON: payments --help), the first that applies:
   0  every row is processed; or with --dry-run, can be sent
 With --output json, one document with how many rows stand where, and their sums:
   {\"outcome\":…,\"stopped\":…,\"rows\":{\"processed\":{\"count\":3,\"sum\":31.50},…},
-   \"rejected_by_status\":{\"429\":{…}},\"unresolved\":[…],\"results_incomplete\":…}
+   \"rejected_by_status\":{\"429\":{…}},\"not_recorded\":{…},\"unresolved\":[…],
+   \"results_incomplete\":…}
+  not_recorded is counted by its answer too: the journal could not take it.
   With --dry-run, what would be sent is not_started.";
 
 /// What the option means where there are many requests.

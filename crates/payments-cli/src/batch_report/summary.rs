@@ -261,12 +261,13 @@ fn line(text: &mut String, line: &str) {
 /// The document's member names are fixed: other programs read it.
 impl Serialize for Summary {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut document = serializer.serialize_struct("Report", 6)?;
+        let mut document = serializer.serialize_struct("Report", 7)?;
         document.serialize_field("outcome", self.outcome())?;
         let stopped = self.stop.as_ref().map(StopObject);
         document.serialize_field("stopped", &stopped)?;
         document.serialize_field("rows", &TalliesObject(&self.tallies))?;
         document.serialize_field("rejected_by_status", &self.tallies.refused)?;
+        document.serialize_field("not_recorded", &self.not_recorded)?;
         document.serialize_field("unresolved", &self.doubts)?;
         document.serialize_field("results_incomplete", &self.incomplete_results)?;
         document.end()

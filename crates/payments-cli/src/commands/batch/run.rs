@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use payments_core::{Outcome, RetryAfter};
-use payments_journal::{Error, IntentState, Journaled};
-use payments_model::TransactionReceipt;
+use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, StoreError};
+use payments_model::{Amount, TransactionReceipt};
 use tokio::sync::mpsc::{self, error::TryRecvError};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
@@ -17,7 +17,7 @@ use super::pace::{OutOfPatience, Pace, Start, Ticket};
 use super::progress::{HeldUp, Progress};
 use super::results::Results;
 use super::row::Row;
-use crate::batch_report::{self, Doubt, Stop, Summary};
+use crate::batch_report::{self, Doubt, Stop, Summary, Tally};
 use crate::report::Report;
 
 /// What a charge ended with.
@@ -27,6 +27,12 @@ pub(super) type Charged = Result<Journaled<TransactionReceipt>, Error>;
 pub(super) trait World: Clone + Send + Sync + 'static {
     /// Sends the charge of the row, unless the journal is against it.
     fn charge(&self, row: &Row) -> impl Future<Output = Charged> + Send;
+
+    /// Has the journal write down what it could not take before.
+    fn settle(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// What the journal has of the key.
+    fn find(&self, key: &IntentKey) -> impl Future<Output = Result<Option<Intent>, StoreError>> + Send;
 
     /// How it ended, as the file of `--results` has it.
     fn report(&self, row: &Row, charged: &Charged, at: SystemTime) -> Report;
@@ -61,6 +67,7 @@ impl<W: World> Run<W> {
             flying: HashMap::new(),
             ready: VecDeque::new(),
             waiting: VecDeque::new(),
+            unwritten: Vec::new(),
             is_fed: false,
             is_interrupted: false,
             quiet_since: Instant::now(),
@@ -87,6 +94,21 @@ impl<W: World> Run<W> {
                 _ = look.tick() => state.show(),
             }
         }
+        state.count_what_waits();
+        if !state.run.summary.is_given_up() {
+            let is_settled = tokio::select! {
+                biased;
+                _ = interrupted() => false,
+                settled = state.run.world.settle() => settled.is_ok(),
+            };
+            if is_settled {
+                tokio::select! {
+                    biased;
+                    _ = interrupted() => {}
+                    () = state.forget_what_is_written() => {}
+                }
+            }
+        }
         state.end()
     }
 }
@@ -100,6 +122,8 @@ struct State<W> {
     ready: VecDeque<Row>,
     /// Rows of which nothing has reached the service, to be tried again.
     waiting: VecDeque<Waiting>,
+    /// Rows whose known end the journal could not take.
+    unwritten: Vec<Unwritten>,
     is_fed: bool,
     is_interrupted: bool,
     /// When a charge last ended, or the first of those in flight began.
@@ -112,6 +136,14 @@ struct Waiting {
     tries: u32,
     last: Charged,
     at: SystemTime,
+}
+
+/// A row whose known end the journal could not take.
+struct Unwritten {
+    line: u64,
+    key: IntentKey,
+    amount: Amount,
+    ended: batch_report::Ended,
 }
 
 /// A charge that ended.
@@ -311,8 +343,9 @@ impl<W: World> State<W> {
             Err(error) if error.outcome() == Outcome::Rejected => batch_report::Ended::Rejected,
             Err(_) => batch_report::Ended::NotProcessed,
         });
-        if ended.is_some() {
+        if let Some(ended) = ended {
             not_recorded.add(amount);
+            self.unwritten.push(Unwritten { line: row.line, key: row.key.clone(), amount, ended });
             doubt = Some("not_recorded".to_owned());
         }
         if let Some(kind) = doubt {
@@ -413,10 +446,33 @@ impl<W: World> State<W> {
         progress.show(&summary.tallies, Instant::now(), held_up);
     }
 
-    fn end(mut self) -> Summary {
+    fn count_what_waits(&mut self) {
         for Waiting { row, last, at, .. } in std::mem::take(&mut self.waiting) {
             self.count(&row, &last, at);
         }
+    }
+
+    /// Tells no more of what the journal could not take at first and has now.
+    async fn forget_what_is_written(&mut self) {
+        for Unwritten { line, key, amount, ended } in std::mem::take(&mut self.unwritten) {
+            let Ok(Some(intent)) = self.run.world.find(&key).await else { continue };
+            let is_written = matches!(
+                (ended, intent.state),
+                (batch_report::Ended::Processed, IntentState::Processed { .. })
+                    | (batch_report::Ended::Rejected, IntentState::Rejected(_))
+                    | (batch_report::Ended::NotProcessed, IntentState::NotProcessed(_))
+            );
+            if is_written {
+                let summary = &mut self.run.summary;
+                let mut one = Tally::default();
+                one.add(amount);
+                summary.not_recorded = summary.not_recorded.minus(one);
+                summary.doubts.retain(|doubt| doubt.line != line);
+            }
+        }
+    }
+
+    fn end(mut self) -> Summary {
         for row in std::mem::take(&mut self.flying).into_values() {
             self.run.summary.tallies.unknown.add(row.payment.amount());
             self.doubt(&row, None, None, "in_flight".to_owned());
@@ -488,6 +544,14 @@ mod tests {
     impl World for Shop {
         async fn charge(&self, row: &Row) -> Charged {
             self.0.process_token(&row.key, &row.payment).await
+        }
+
+        async fn settle(&self) -> Result<(), StoreError> {
+            self.0.journal().settle().await
+        }
+
+        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+            self.0.journal().find(key).await
         }
 
         fn report(&self, _row: &Row, _charged: &Charged, _at: SystemTime) -> Report {
@@ -683,10 +747,21 @@ mod tests {
         assert_eq!((summary.tallies.rejected.count, summary.tallies.not_started().count), (8, 192));
     }
 
-    /// A disk that fails after some writes.
+    /// A disk that fails after some writes, and for some.
     struct FailingStore {
         kept: MemoryStore,
         left: AtomicU32,
+        failures: AtomicU32,
+    }
+
+    impl FailingStore {
+        fn after(writes: u32) -> Self {
+            Self::once(writes, u32::MAX)
+        }
+
+        fn once(writes: u32, failures: u32) -> Self {
+            Self { kept: MemoryStore::new(), left: writes.into(), failures: failures.into() }
+        }
     }
 
     impl IntentStore for FailingStore {
@@ -696,7 +771,10 @@ mod tests {
 
         async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
             let has_room = |left: u32| left.checked_sub(1);
-            if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, has_room).is_err() {
+            let count_down = |count: &AtomicU32| {
+                count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, has_room).is_ok()
+            };
+            if !count_down(&self.left) && count_down(&self.failures) {
                 return Err(StoreError::poisoned("the disk is full"));
             }
             self.kept.apply(change).await
@@ -728,7 +806,7 @@ mod tests {
     async fn a_journal_that_fails_stops_the_run_and_what_it_does_not_know_is_in_doubt() {
         // The third charge cannot begin; or it has begun, and its end cannot be written.
         for (writes, charged, code) in [(4, 2, ExitCode::NotProcessed), (5, 3, ExitCode::Unknown)] {
-            let store = FailingStore { kept: MemoryStore::new(), left: AtomicU32::new(writes) };
+            let store = FailingStore::after(writes);
             let scene = Scene::new(|_| false, store).await;
             let mut run = scene.run(50);
             run.pace = Pace::new(1, None, Duration::from_mins(5));
@@ -745,7 +823,7 @@ mod tests {
     async fn what_was_answered_and_could_not_be_written_is_told_by_its_answer() {
         for (token, word) in [("tok_approved", "PROCESSED"), ("tok_declined", "rejected")] {
             // The third end cannot be written.
-            let store = FailingStore { kept: MemoryStore::new(), left: AtomicU32::new(5) };
+            let store = FailingStore::after(5);
             let scene = Scene::new(|_| false, store).await;
             let mut run = scene.run_of(token, 4);
             run.pace = Pace::new(1, None, Duration::from_mins(5));
@@ -772,6 +850,31 @@ mod tests {
             assert!(!text.contains("OUTCOME UNKNOWN"), "{text}");
             let document = serde_json::to_value(&summary).expect("a document");
             assert_eq!(document["unresolved"][0]["outcome"], word.to_lowercase());
+            assert_eq!(document["not_recorded"]["count"], 1);
+            assert_eq!(document["not_recorded"]["sum"].to_string(), "1.0");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_the_journal_takes_at_the_last_moment_is_in_no_doubt() {
+        for token in ["tok_approved", "tok_declined"] {
+            // The third end cannot be written when it comes, and can a moment later.
+            let scene = Scene::new(|_| false, FailingStore::once(5, 1)).await;
+            let mut run = scene.run_of(token, 4);
+            run.pace = Pace::new(1, None, Duration::from_mins(5));
+            let summary = run.complete(never).await;
+            assert!(matches!(summary.stop, Some(Stop::Journal(_))), "{:?}", summary.stop);
+            assert_eq!(
+                (summary.exit_code(), summary.not_recorded),
+                (ExitCode::NotProcessed, Tally::default())
+            );
+            assert_eq!((summary.doubts, summary.tallies.not_started().count), (vec![], 1));
+            let third = IntentKey::new("k4").expect("a key");
+            let kept = scene.shop.find(&third).await.expect("it is readable").expect("it is there");
+            assert!(
+                matches!(kept.state, IntentState::Processed { .. } | IntentState::Rejected(_)),
+                "{kept:?}"
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use payments_journal::JournaledClient;
+use payments_journal::{Intent, IntentKey, JournaledClient, StoreError};
 
 use super::row::Row;
 use super::run::{Charged, World};
@@ -22,6 +22,14 @@ pub(super) struct Service {
 impl World for Service {
     async fn charge(&self, row: &Row) -> Charged {
         self.client.process_token(&row.key, &row.payment).await
+    }
+
+    async fn settle(&self) -> Result<(), StoreError> {
+        self.client.journal().settle().await
+    }
+
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.client.journal().find(key).await
     }
 
     fn report(&self, row: &Row, charged: &Charged, at: SystemTime) -> Report {
