@@ -10,6 +10,7 @@ use tokio::task::spawn_blocking;
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
+use crate::file_identity::FileIdentity;
 use crate::path_name;
 use crate::purpose::Purpose;
 use crate::settings::Source;
@@ -104,6 +105,19 @@ impl JournalPlace {
             })
             .into_iter()
             .collect()
+    }
+
+    /// Whether the path leads to the journal or to a file that belongs to it, however it is spelled.
+    ///
+    /// Such a file must not even be opened: closing it would undo the locks of this process on the journal.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        let Kind::File(journal) = &self.kind else { return false };
+        let asked = FileIdentity::of(path);
+        ["", "-wal", "-shm", "-journal"].into_iter().any(|end| {
+            let mut file = journal.clone().into_os_string();
+            file.push(end);
+            FileIdentity::of(Path::new(&file)) == asked
+        })
     }
 
     pub(crate) const fn source(&self) -> &Source {

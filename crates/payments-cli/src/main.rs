@@ -14,6 +14,7 @@ mod commands;
 mod escape;
 mod exit_code;
 mod failure;
+mod file_identity;
 mod help;
 mod input;
 mod intent_note;

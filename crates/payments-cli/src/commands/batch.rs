@@ -70,6 +70,10 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
     if is_verbose {
         Trace::to_stderr().journal(&place);
     }
+    if place.has(&arguments.file) {
+        let message = "the file of the billing run is the journal or belongs to it; nothing was sent";
+        return Err(Failure::invalid("batch_file", message.to_owned()));
+    }
     // A file with an error must leave nothing behind, so a journal that is not there is made only for a good one.
     let journal = interrupt.unless_arrived(place.open_if_there()).await?;
     let known = match &journal {
@@ -91,7 +95,7 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
     if is_dry_run {
         return Ok(Report::Summed(Box::new(summary)));
     }
-    let results = Results::open(&arguments, &file)?;
+    let results = Results::open(&arguments, &file, &place)?;
     let journal = match journal {
         Some(journal) => journal,
         None => interrupt.unless_arrived(place.open()).await?,

@@ -118,6 +118,65 @@ fn rows_that_are_added_under_a_run_are_never_passed_over_with_0() {
     }
 }
 
+#[test]
+fn neither_file_of_a_run_may_be_the_journal_under_another_name() {
+    let billing = Billing::open();
+    billing.good(1);
+    let journal = billing.office.journal();
+    let folder = journal.parent().unwrap().to_owned();
+    let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    fs::create_dir(at("x")).unwrap();
+    std::os::unix::fs::symlink(&folder, billing.path("link")).unwrap();
+    let run = |file: &str, results: &str| {
+        let run = billing.office.run(["batch", "run", file, "--results", results]);
+        run.in_folder(&folder).end()
+    };
+    let (round, link) = (at("x/../billing.db"), billing.path("link/billing.db-wal"));
+    let refuses = |results: &str| {
+        let error = run(&billing.path("rows.csv"), results).failed(2, "invalid");
+        assert_eq!(error["kind"], "results", "{results}: {error}");
+        assert!(error["message"].as_str().unwrap().contains("is the journal"), "{error}");
+    };
+    // Where nothing is yet.
+    for name in ["billing.db", "./billing.db", "billing.db-wal", "./billing.db-shm", &round, &link] {
+        refuses(name);
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing was made");
+
+    ends(&billing.run(&[]), 0, "processed", None);
+    std::os::unix::fs::symlink(&journal, at("other")).unwrap();
+    for name in ["./billing.db", "billing.db-wal", "other", &round, &link] {
+        refuses(name);
+    }
+    let error = run("x/../billing.db", "results.jsonl").failed(2, "invalid");
+    assert_eq!(error["kind"], "batch_file", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("is the journal"), "{error}");
+    assert_eq!(billing.office.requests(), 1);
+}
+
+#[test]
+fn a_quotation_mark_that_a_killed_run_has_left_open_swallows_no_results() {
+    let billing = Billing::open();
+    billing.good(1);
+    let results = billing.path("results.csv");
+    ends(&billing.run(&["--results", &results]), 0, "processed", None);
+    let whole = fs::read_to_string(&results).unwrap();
+    for torn in
+        ["3,k2,rejected,1.00,\"tea, and", "3,k2,rejected,1.00,\"tea, \"\"and", "3,k2,rejected,1.00,tea"]
+    {
+        fs::write(&results, format!("{whole}{torn}")).unwrap();
+        // Each time another journal, so that the row is sent and written again.
+        fs::remove_file(billing.office.journal()).unwrap();
+        ends(&billing.run(&["--results", &results]), 0, "processed", None);
+        let text = fs::read_to_string(&results).unwrap();
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+        let records: Vec<_> = reader.records().map(Result::unwrap).collect();
+        assert_eq!(records.len(), 3, "{text}");
+        assert_eq!((&records[1][1], &records[2][1]), ("k2", "k1"), "{text}");
+        assert!(text.starts_with(&format!("{whole}{torn}")), "nothing is taken out: {text}");
+    }
+}
+
 /// A bound against a hang, which nothing but a hang comes near.
 #[track_caller]
 fn wait_until(is_so: impl Fn() -> bool) {

@@ -1,7 +1,7 @@
 //! The file of `--results`: each result as it ends, appended.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use super::batch_file::BatchFile;
@@ -9,6 +9,7 @@ use super::row::Row;
 use crate::batch_arguments::BatchArguments;
 use crate::escape;
 use crate::failure::Failure;
+use crate::journal_place::JournalPlace;
 use crate::path_name;
 use crate::processed::{Effect, Processed};
 use crate::report::Report;
@@ -32,7 +33,11 @@ const COLUMNS: [&str; 9] =
 
 impl Results {
     /// Opens the file that the arguments name, and makes it if it is not there.
-    pub(super) fn open(arguments: &BatchArguments, input: &BatchFile) -> Result<Option<Self>, Failure> {
+    pub(super) fn open(
+        arguments: &BatchArguments,
+        input: &BatchFile,
+        journal: &JournalPlace,
+    ) -> Result<Option<Self>, Failure> {
         let Some(path) = &arguments.results else { return Ok(None) };
         let file = format!("the file of --results{}", path_name::in_brackets(path));
         let refused = |why: &str| Failure::invalid("results", format!("{file} {why}; nothing was sent"));
@@ -42,8 +47,8 @@ impl Results {
             Ok(metadata) if !metadata.is_file() => return Err(refused("is there and is no regular file")),
             _ => {}
         }
-        if arguments.journal.as_deref().map(Path::new) == Some(path) {
-            return Err(refused("is the journal"));
+        if journal.has(path) {
+            return Err(refused("is the journal or belongs to it"));
         }
         let opened = open(path).map_err(cannot_be_written)?;
         if is_same(&opened, input).map_err(cannot_be_written)? {
@@ -57,7 +62,7 @@ impl Results {
         Self::begin(opened, format).map(Some).map_err(cannot_be_written)
     }
 
-    /// Ends what a killed run has left of a line.
+    /// Ends what a killed run has left of a line. A quotation mark that it has left open would swallow all that follows.
     fn begin(mut file: File, format: Format) -> io::Result<Self> {
         let length = file.seek(SeekFrom::End(0))?;
         let mut last = [b'\n'];
@@ -65,8 +70,13 @@ impl Results {
             file.seek(SeekFrom::End(-1))?;
             file.read_exact(&mut last)?;
         }
+        let is_torn = last != [b'\n'];
+        let is_quoted = is_torn && format == Format::Csv && has_an_open_quotation_mark(&mut file)?;
         let mut this = Self { out: BufWriter::new(file), format };
-        if last != [b'\n'] {
+        if is_quoted {
+            this.out.write_all(b"\"")?;
+        }
+        if is_torn {
             this.out.write_all(b"\n")?;
         }
         if length == 0 && format == Format::Csv {
@@ -166,6 +176,21 @@ fn open(path: &Path) -> io::Result<File> {
         options.mode(0o600);
     }
     options.open(path)
+}
+
+/// Every quotation mark opens or closes, those within a cell twice.
+fn has_an_open_quotation_mark(file: &mut File) -> io::Result<bool> {
+    file.rewind()?;
+    let (mut reader, mut is_open) = (BufReader::new(file), false);
+    loop {
+        let read = reader.fill_buf()?;
+        if read.is_empty() {
+            return Ok(is_open);
+        }
+        is_open = read.iter().fold(is_open, |is_open, byte| is_open ^ (*byte == b'"'));
+        let length = read.len();
+        reader.consume(length);
+    }
 }
 
 /// Whether both paths lead to one file.
