@@ -15,6 +15,7 @@ use crate::{Applied, Change, Cursor, Intent, IntentKey, IntentStore, OwnerId, Pa
 mod connection;
 #[cfg(any(target_os = "linux", target_os = "android", test))]
 mod file_system;
+mod mark;
 mod owners;
 mod place;
 mod problem;
@@ -25,7 +26,7 @@ mod schema;
 mod tests;
 mod writer;
 
-use owners::Owner;
+use owners::{Owner, Turn};
 use place::Place;
 use reader::Reader;
 use writer::{Commit, Writer};
@@ -52,7 +53,10 @@ use writer::{Commit, Writer};
 /// - `PATH`: the database, mode 0600, made if it is not there. A directory that is not there is made, with mode 0700, if
 ///   the one above it is there.
 /// - `PATH-wal` and `PATH-shm`: SQLite's log and its index. **They belong to the journal**: while the journal is open, and
-///   after a crash, the newest rows are in the log alone. Copy the database with SQLite's own means, such as `.backup`, or
+///   after a crash, the newest rows are in the log alone. A database that was not closed and has no log beside it is
+///   refused as [damaged](StoreError::is_damaged), whether the log was removed or the database was copied without it; so is a
+///   copy that was made in use, and one whose log another program, such as `sqlite3`, has moved into it after a crash. Only
+///   a person can say that nothing is missing, with an empty log of mode 0600 in its place. Copy the database with SQLite's own means, such as `.backup`, or
 ///   while nobody has it open; never put an old copy back, because what it does not know it charges again. Nothing else in
 ///   a process that has it open may open the database file: closing it would undo SQLite's locks, as POSIX has it.
 /// - `PATH-owners/`: mode 0700, one locked file for each store that is open. It decides what a row that was left behind is
@@ -76,13 +80,12 @@ use writer::{Commit, Writer};
 /// the cause and to open the file again: what is in it is then read anew, and written and synced once more before anything
 /// builds on it.
 pub struct SqliteStore {
-    // They end in this order: whoever closes the database last also empties its log, which a reader may not, and the
-    // owner is live for as long as anything of it can be written.
     reader: Reader,
     writer: Writer,
     owner: Owner,
     poison: Poison,
     place: Arc<Place>,
+    patience: Duration,
 }
 
 impl SqliteStore {
@@ -100,10 +103,15 @@ impl SqliteStore {
 
     fn open_with(path: &Path, settings: Settings) -> Result<Self, StoreError> {
         let place = Place::prepare(path)?;
-        let connection = connection::to_write(&place, settings.patience)?;
+        let turn = Turn::take(&place, settings.patience)?;
+        let connection = mark::check(&place)
+            .and_then(|()| connection::to_write(&place, settings.patience))
+            .inspect_err(|_| turn.leave_no_trace())?;
         let place = Arc::new(place.opened());
         // Before any row can name it.
         let owner = Owner::register(&place)?;
+        mark::set(&place, &connection, settings.patience)?;
+        drop(turn);
         let poison = Poison::default();
         let reader = connection::to_read(&place, settings.patience)?;
         Ok(Self {
@@ -112,7 +120,19 @@ impl SqliteStore {
             owner,
             poison,
             place,
+            patience: settings.patience,
         })
+    }
+}
+
+/// The reader ends before the writer, because whoever closes the database last also removes its log, which a reader may
+/// not; and the owner is live for as long as anything of it can be written.
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.reader.end();
+        if let Some(connection) = self.writer.end() {
+            mark::close(&self.place, connection, &mut self.owner, self.patience);
+        }
     }
 }
 
@@ -185,7 +205,7 @@ impl IntentStore for SqliteStore {
 
 impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { reader: _, writer: _, owner, poison, place } = self;
+        let Self { reader: _, writer: _, owner, poison, place, patience: _ } = self;
         f.debug_struct("SqliteStore")
             .field("path", &place.path())
             .field("owner", owner.id())

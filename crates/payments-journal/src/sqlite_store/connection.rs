@@ -10,7 +10,8 @@ use crate::StoreError;
 use crate::sqlite_store::place::Place;
 use crate::sqlite_store::{problem, schema};
 
-/// A connection that may change rows, to a journal of this version, which is made or brought up to it.
+/// A connection that may change rows, to a journal of this version, which is made or brought up to it. Closing it leaves
+/// the log as it is: to remove it is for who has seen to the mark.
 pub(super) fn to_write(place: &Place, patience: Duration) -> Result<Connection, StoreError> {
     let path = place.path();
     let fail = |error: rusqlite::Error| problem::at_open(path, &error);
@@ -20,8 +21,12 @@ pub(super) fn to_write(place: &Place, patience: Duration) -> Result<Connection, 
     }
     // Until it is known whose file it is, nothing of it is touched, its log included.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
-    take(place, &mut connection, patience).inspect_err(|_| leave_no_trace(place, &connection))?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(fail)?;
+    let had_log = place.has_log();
+    take(place, &mut connection, patience).inspect_err(|_| {
+        if !had_log {
+            leave_no_trace(place, &connection);
+        }
+    })?;
     Ok(connection)
 }
 
@@ -37,6 +42,23 @@ fn take(place: &Place, connection: &mut Connection, patience: Duration) -> Resul
         bring_up(place, connection)?;
     }
     write_again(place, connection, patience)
+}
+
+/// What the database file alone says of its mark, without its log and without making one; `None` if it cannot be read or
+/// is not of this version, which is told elsewhere.
+///
+/// SQLite opens it, which knows of the locks that this process has on it.
+pub(super) fn mark_in_file(place: &Place) -> Option<bool> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(place.immutable_uri(), flags).ok()?;
+    connection.pragma_update(None, "trusted_schema", false).ok()?;
+    if numbers(&connection).ok()? != (schema::APPLICATION_ID, schema::VERSION) {
+        return None;
+    }
+    connection.query_row(schema::IS_OPEN, [], |row| row.get(0)).ok()
 }
 
 /// A connection that sees what is committed and changes nothing.

@@ -7,6 +7,8 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::sqlite_store::place::{self, Place};
 use crate::sqlite_store::{problem, rights};
@@ -16,8 +18,8 @@ use crate::{OwnerId, StoreError};
 pub(super) struct Owner {
     id: OwnerId,
     path: PathBuf,
-    /// Locked.
-    _file: File,
+    /// Locked, until it is released.
+    file: Option<File>,
 }
 
 impl Owner {
@@ -41,6 +43,15 @@ impl Owner {
         Err(fail(ErrorKind::WouldBlock.into()))
     }
 
+    /// It writes no more.
+    pub(super) fn release(&mut self) {
+        if let Some(locked) = self.file.take() {
+            // If it stays, the next to open the journal removes it.
+            let _ = fs::remove_file(&self.path);
+            drop(locked);
+        }
+    }
+
     pub(super) const fn id(&self) -> &OwnerId {
         &self.id
     }
@@ -50,7 +61,7 @@ impl Owner {
         let path = directory.join(id.as_str());
         let file = place::to_be_new().open(&path)?;
         match file.try_lock() {
-            Ok(()) if rights::is_at(&file, &path) => Ok(Some(Self { id, path, _file: file })),
+            Ok(()) if rights::is_at(&file, &path) => Ok(Some(Self { id, path, file: Some(file) })),
             Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -60,9 +71,83 @@ impl Owner {
 /// A missing file is dead, as one is whose lock is let go right after this.
 impl Drop for Owner {
     fn drop(&mut self) {
-        // If it stays, the next to open the journal removes it.
-        let _ = fs::remove_file(&self.path);
+        self.release();
     }
+}
+
+/// While it is held, no other store opens or closes the journal. The system lets it go when the process dies.
+pub(super) struct Turn {
+    /// Locked.
+    _file: File,
+    /// The directory of owners, if it was made for this turn.
+    made: Option<PathBuf>,
+}
+
+impl Turn {
+    /// Makes the directory of owners if it is not there, and waits for whoever opens or closes the journal now.
+    pub(super) fn take(place: &Place, patience: Duration) -> Result<Self, StoreError> {
+        let directory = place.owners();
+        let made = (!directory.exists()).then(|| directory.clone());
+        let since = Instant::now();
+        loop {
+            prepare(&directory)?;
+            match Self::try_take(&directory) {
+                Ok(Some(file)) => return Ok(Self { _file: file, made }),
+                Ok(None) if since.elapsed() < patience => thread::sleep(Duration::from_millis(1)),
+                Ok(None) => return Err(problem::busy(place.path())),
+                Err(error) => {
+                    return Err(problem::refused(
+                        place.path(),
+                        format_args!("cannot lock {}: {error}", directory.display()),
+                    ));
+                }
+            }
+        }
+    }
+
+    /// What was not taken as a journal needs no owners.
+    pub(super) fn leave_no_trace(&self) {
+        if let Some(directory) = &self.made {
+            // Others who wait for their turn make it again.
+            let _ = fs::remove_dir(directory);
+        }
+    }
+
+    /// `None` if another has it, or if the directory was removed meanwhile.
+    fn try_take(directory: &Path) -> io::Result<Option<File>> {
+        let (path, opened) = if cfg!(unix) {
+            (directory.to_owned(), File::open(directory))
+        } else {
+            // Elsewhere a directory has no lock.
+            let path = directory.join("turn");
+            let opened = File::options().create(true).truncate(false).write(true).open(&path);
+            (path, opened)
+        };
+        let file = match opened {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(rights::is_at(&file, &path).then_some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+/// Whether any store has the journal open. Who is not sure says so.
+pub(super) fn is_any_live(place: &Place) -> bool {
+    let look_at_all = || -> io::Result<bool> {
+        for entry in fs::read_dir(place.owners())? {
+            let entry = entry?;
+            if entry.file_name().to_str().is_some_and(is_name) && matches!(look(&entry.path())?, Found::Live)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    look_at_all().unwrap_or(true)
 }
 
 const ATTEMPTS: usize = 16;

@@ -1,3 +1,4 @@
+use std::fmt::Write;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -74,6 +75,25 @@ impl Place {
     /// Of the database, as far as it is out of the log.
     pub(super) fn length(&self) -> u64 {
         fs::metadata(&self.path).map_or(0, |found| found.len())
+    }
+
+    pub(super) fn has_log(&self) -> bool {
+        fs::symlink_metadata(self.with("-wal")).is_ok()
+    }
+
+    /// For SQLite to read the database alone.
+    pub(super) fn immutable_uri(&self) -> String {
+        let mut uri = "file:".to_owned();
+        for &byte in self.path.as_os_str().as_encoded_bytes() {
+            // Whatever else means something to SQLite or to the system is written as its number.
+            if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+                uri.push(char::from(byte));
+            } else {
+                write!(uri, "%{byte:02X}").expect("a string takes everything");
+            }
+        }
+        uri.push_str("?immutable=1");
+        uri
     }
 
     pub(super) fn log_is_empty(&self) -> bool {
@@ -177,7 +197,7 @@ pub(super) fn to_be_new() -> OpenOptions {
 }
 
 /// A name is durable once its directory is.
-fn sync_directory_of(path: &Path) -> io::Result<()> {
+pub(super) fn sync_directory_of(path: &Path) -> io::Result<()> {
     if cfg!(unix)
         && let Some(directory) = path.parent()
     {

@@ -24,6 +24,17 @@ pub(super) fn damaged(path: &Path, how: impl Display) -> StoreError {
     ))
 }
 
+/// The database says that the newest rows may be in a log, and there is none.
+pub(super) fn log_missing(path: &Path) -> StoreError {
+    StoreError::damaged(format!(
+        "nothing was sent now, because the journal {path} was not closed and its log, {path}-wal, is missing, and with it \
+         perhaps the newest rows, which would be charged again: put the log back, or use the original if this is a copy; \
+         if it is lost for good, reconcile everything since the last run that ended well, and only then accept the loss \
+         with an empty log: (umask 077; touch '{path}-wal'), as docs/reconciling.md says under \"A log that is missing\"",
+        path = path.display()
+    ))
+}
+
 pub(super) fn no_journal(path: &Path, what: &str) -> StoreError {
     StoreError::damaged(format!(
         "nothing was sent now, because {} is {what} and no journal; it was left as it is: give another path",

@@ -65,13 +65,20 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
-    fn drop(&mut self) {
+impl Reader {
+    /// Waits for what was asked.
+    pub(super) fn end(&mut self) {
         self.questions = None;
         if let Some(thread) = self.thread.take() {
             // Nobody is left to be told of a panic there.
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

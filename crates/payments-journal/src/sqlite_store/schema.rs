@@ -30,13 +30,15 @@ pub(super) const MIGRATIONS: &[Migration] = &[];
 /// `position` is the order in which intents were first written down, and the key of the table: a row is added at its end,
 /// and a million keys in random order scatter the entries of one narrow index and not the rows. That index and the one of
 /// what is unresolved are all that a change touches beside its row. `position_floor` keeps the position of a row that was
-/// purged from being given again, which would hide a new row from a list that is being read.
+/// purged from being given again, which would hide a new row from a list that is being read. `is_open` says that the log
+/// may hold what the database does not: see `mark.rs`.
 const DEFINITIONS: &[(&str, &str)] = &[
     (
         "table meta",
         "CREATE TABLE meta (
             row INTEGER PRIMARY KEY CHECK (row = 1),
-            position_floor INTEGER NOT NULL
+            position_floor INTEGER NOT NULL,
+            is_open INTEGER NOT NULL CHECK (is_open IN (0, 1))
         ) STRICT",
     ),
     (
@@ -81,7 +83,7 @@ pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     for (_, sql) in DEFINITIONS {
         connection.execute_batch(sql)?;
     }
-    connection.execute_batch("INSERT INTO meta (row, position_floor) VALUES (1, 0)")?;
+    connection.execute_batch("INSERT INTO meta (row, position_floor, is_open) VALUES (1, 0, 0)")?;
     connection.pragma_update(None, "user_version", VERSION)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)
 }
@@ -287,6 +289,11 @@ pub(super) const PURGE: &str = "DELETE FROM intent WHERE position BETWEEN ?1 AND
 /// Before anything is removed: no position is given twice.
 pub(super) const RAISE_FLOOR: &str = "UPDATE meta SET position_floor = (SELECT max(position) FROM intent) \
      WHERE position_floor < (SELECT max(position) FROM intent)";
+
+/// Whether the log may hold what the database does not.
+pub(super) const IS_OPEN: &str = "SELECT is_open FROM meta";
+
+pub(super) const SET_OPEN: &str = "UPDATE meta SET is_open = ?1";
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement};
 use tokio::sync::oneshot;
 
@@ -17,7 +16,8 @@ use crate::{Applied, Change, Intent, IntentRow, StoreError};
 pub(super) struct Writer {
     /// `None` once it is to end.
     wishes: Option<mpsc::Sender<Wish>>,
-    thread: Option<JoinHandle<()>>,
+    /// Gives the connection back if nothing has failed.
+    thread: Option<JoinHandle<Option<Connection>>>,
     place: Arc<Place>,
 }
 
@@ -89,18 +89,23 @@ impl Writer {
     }
 }
 
-/// Waits for what was asked for to be written: whoever drops a store may open its file again at once.
-impl Drop for Writer {
-    fn drop(&mut self) {
+impl Writer {
+    /// Waits for what was asked for to be written: whoever drops a store may open its file again at once. The connection
+    /// comes back if nothing has failed.
+    pub(super) fn end(&mut self) -> Option<Connection> {
         self.wishes = None;
-        if let Some(thread) = self.thread.take() {
-            // Whoever waited for a thread that panicked was told.
-            let _ = thread.join();
-        }
+        // Whoever waited for a thread that panicked was told.
+        self.thread.take().and_then(|thread| thread.join().ok()).flatten()
     }
 }
 
-/// Returns when nobody asks any more.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Returns when nobody asks any more: with the connection, if nothing has failed and it may be closed in order.
 fn run(
     connection: Connection,
     place: &Place,
@@ -108,23 +113,20 @@ fn run(
     commit: Commit,
     logged: &AtomicU32,
     asked: &mpsc::Receiver<Wish>,
-) {
+) -> Option<Connection> {
     let written = Statements::prepare(&connection)
         .map_err(|error| problem::poisoned(place.path(), error))
         .map(|statements| Session { connection: &connection, place, poison, commit, statements })
         .and_then(|mut session| session.serve(asked, logged));
-    // Closing writes the log into the file that is held, and removes whatever has the log's name.
-    let is_sound = written.is_ok() && !place.is_displaced(&connection);
-    if !is_sound {
-        // After a failed sync nobody knows what of the log is on the disk: whoever opens the file next reads it anew.
-        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
-    }
-    // Also lets others have the file, if a transaction is open.
+    let Err(error) = written else {
+        return (!place.is_displaced(&connection)).then_some(connection);
+    };
+    // Also lets others have the file, if a transaction is open. The log stays: after a failed sync nobody knows what of it
+    // is on the disk, and whoever opens the file next reads it anew.
     drop(connection);
-    if let Err(error) = written {
-        poison.set(error.clone());
-        refuse(asked, &error);
-    }
+    poison.set(error.clone());
+    refuse(asked, &error);
+    None
 }
 
 /// Nothing that is asked now can have been done.

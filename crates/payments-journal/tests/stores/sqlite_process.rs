@@ -55,6 +55,11 @@ impl Process {
         writeln!(self.input, "{question}").unwrap();
     }
 
+    /// Whoever is traced can be killed at any time.
+    pub(crate) fn tell_if_alive(&mut self, question: &str) {
+        let _ = writeln!(self.input, "{question}");
+    }
+
     pub(crate) fn answer(&mut self) -> String {
         self.try_answer().expect("the process has ended")
     }
@@ -74,6 +79,11 @@ impl Process {
 
     /// As `kill -9`.
     pub(crate) fn kill(mut self) {
+        self.end();
+    }
+
+    /// As `kill -9`; what it has answered can still be read.
+    pub(crate) fn end(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
@@ -105,6 +115,10 @@ fn as_a_process_of_its_own() {
                     }
                     Err(error) => failed(&error),
                 }
+            }
+            (["close"], _) => {
+                store = None;
+                "closed".to_owned()
             }
             (["remove", path], _) => format!("{:?}", std::fs::remove_file(path)),
             (["begin", key], Some(store)) => runtime.block_on(begun(store, key)),
