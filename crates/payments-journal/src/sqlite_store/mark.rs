@@ -6,7 +6,7 @@
 //!
 //! Why it is neither forgotten nor refused wrongly, at whatever point a process is killed:
 //!
-//! - All of this happens in a [`Turn`](super::owners::Turn), so that no store opens or closes while another does.
+//! - All of this happens in a [`Turn`], so that no store opens or closes while another does.
 //! - **It is looked at before the log can be made.** A look in the ordinary way makes an empty log, which the next to look
 //!   would take for the one that is missing.
 //! - **It is set while the log is there**: the first look has made the log, the commit of the mark has synced it, and its
