@@ -65,8 +65,9 @@ use writer::{Commit, Writer};
 /// # What is refused
 ///
 /// Chosen by this SDK: a file that others may read or write, that belongs to another user or has a second name; a symbolic
-/// link; a directory that others may write, unless it is sticky, as `/tmp` is, or only the user's own group may; a network file system, and FUSE, which can
-/// be one. What is refused is left as it was. Where there are no Unix permissions, only the file's kind is looked at.
+/// link; a directory that others may write, unless it is sticky, as `/tmp` is, or the others are the user's own group; a
+/// network file system, and FUSE, which can be one. What is refused is left as it was. Where there are no Unix permissions,
+/// only the file's kind is looked at.
 ///
 /// # When it fails
 ///
