@@ -27,7 +27,7 @@ use crate::{
 };
 use address::Address;
 use begun::Begun;
-use columns::{Kept, row_to_keep};
+use columns::Kept;
 use fault::{Fault, ask};
 use fence::Fence;
 use link::Link;
@@ -199,7 +199,7 @@ impl PostgresStore {
                 is_read = true;
                 continue;
             };
-            let row = row_to_keep(&written);
+            let row = IntentRow::from(&written);
             let writing = match &found {
                 None => session.insert(&row).await,
                 Some(kept) => session.update(kept, &row).await,

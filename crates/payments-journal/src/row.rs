@@ -47,6 +47,35 @@ pub struct IntentRow {
     pub revision: i64,
 }
 
+/// The names of its columns in every database, in its order.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) const COLUMNS: [&str; 24] = [
+    "key",
+    "operation",
+    "subject_kind",
+    "subject",
+    "amount",
+    "transaction_type",
+    "convenience_fee",
+    "reference",
+    "state",
+    "attempt",
+    "owner",
+    "attempts",
+    "kind",
+    "http_status",
+    "reason",
+    "transaction_id",
+    "verdict",
+    "resolved_id",
+    "resolved_by",
+    "note",
+    "created_at",
+    "begun_at",
+    "changed_at",
+    "revision",
+];
+
 impl From<&Intent> for IntentRow {
     fn from(intent: &Intent) -> Self {
         let Intent {

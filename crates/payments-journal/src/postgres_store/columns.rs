@@ -2,7 +2,8 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::fault::Fault;
-use crate::{Intent, IntentRow, StateName};
+use crate::row::COLUMNS;
+use crate::{IntentRow, StateName};
 
 /// A row as it was read or written.
 #[derive(Debug)]
@@ -11,23 +12,8 @@ pub(super) struct Kept {
     pub(super) row: IntentRow,
 }
 
-/// The row of an intent in which every text can be kept: the database has no NUL in its texts.
-pub(super) fn row_to_keep(intent: &Intent) -> IntentRow {
-    let mut row = IntentRow::from(intent);
-    let IntentRow { subject, reference, reason, transaction_id, resolved_id, resolved_by, note, .. } =
-        &mut row;
-    for text in
-        [subject, reference, reason, transaction_id, resolved_id, resolved_by, note].into_iter().flatten()
-    {
-        if text.contains('\0') {
-            *text = text.replace('\0', "\u{fffd}");
-        }
-    }
-    row
-}
-
-/// In the order of [`NAMES`].
-pub(super) fn values(row: &IntentRow) -> [&(dyn ToSql + Sync); NAMES.len()] {
+/// In the order of [`COLUMNS`].
+pub(super) fn values(row: &IntentRow) -> [&(dyn ToSql + Sync); COLUMNS.len()] {
     [
         &row.key,
         &row.operation,
@@ -56,7 +42,7 @@ pub(super) fn values(row: &IntentRow) -> [&(dyn ToSql + Sync); NAMES.len()] {
     ]
 }
 
-/// Out of `position` and [`NAMES`].
+/// Out of `position` and [`COLUMNS`].
 pub(super) fn kept(row: &Row) -> Result<Kept, Fault> {
     read(row).map_err(|error| Fault::Unreadable(error.to_string()))
 }
@@ -94,14 +80,14 @@ fn read(row: &Row) -> Result<Kept, tokio_postgres::Error> {
 }
 
 pub(super) fn find() -> String {
-    format!("SELECT position, {} FROM payments_journal.intents WHERE key = $1", NAMES.join(", "))
+    format!("SELECT position, {} FROM payments_journal.intents WHERE key = $1", COLUMNS.join(", "))
 }
 
 pub(super) fn insert() -> String {
-    let places: Vec<_> = (1..=NAMES.len()).map(|number| format!("${number}")).collect();
+    let places: Vec<_> = (1..=COLUMNS.len()).map(|number| format!("${number}")).collect();
     format!(
         "INSERT INTO payments_journal.intents ({}) VALUES ({}) ON CONFLICT (key) DO NOTHING RETURNING position",
-        NAMES.join(", "),
+        COLUMNS.join(", "),
         places.join(", ")
     )
 }
@@ -109,13 +95,13 @@ pub(super) fn insert() -> String {
 /// After the values the position and the revision that were read. A position is never given twice, so that a key that was
 /// purged and begun again is not taken for the one that was read.
 pub(super) fn update() -> String {
-    let places: Vec<_> = (1..=NAMES.len()).map(|number| format!("${number}")).collect();
+    let places: Vec<_> = (1..=COLUMNS.len()).map(|number| format!("${number}")).collect();
     format!(
         "UPDATE payments_journal.intents SET ({}) = ROW ({}) WHERE position = ${} AND revision = ${}",
-        NAMES.join(", "),
+        COLUMNS.join(", "),
         places.join(", "),
-        NAMES.len() + 1,
-        NAMES.len() + 2
+        COLUMNS.len() + 1,
+        COLUMNS.len() + 2
     )
 }
 
@@ -123,7 +109,7 @@ pub(super) fn update() -> String {
 pub(super) fn list(states: &[StateName]) -> String {
     format!(
         "SELECT position, {} FROM payments_journal.intents WHERE state IN ({}) AND position > $1 ORDER BY position LIMIT $2",
-        NAMES.join(", "),
+        COLUMNS.join(", "),
         quoted(states)
     )
 }
@@ -141,30 +127,3 @@ fn quoted(states: &[StateName]) -> String {
     let names: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
     names.join(", ")
 }
-
-const NAMES: [&str; 24] = [
-    "key",
-    "operation",
-    "subject_kind",
-    "subject",
-    "amount",
-    "transaction_type",
-    "convenience_fee",
-    "reference",
-    "state",
-    "attempt",
-    "owner",
-    "attempts",
-    "kind",
-    "http_status",
-    "reason",
-    "transaction_id",
-    "verdict",
-    "resolved_id",
-    "resolved_by",
-    "note",
-    "created_at",
-    "begun_at",
-    "changed_at",
-    "revision",
-];

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, Row};
 
+use crate::row::COLUMNS;
 use crate::{IntentRow, StateName};
 
 /// `PAYJ` in ASCII, by which a file is known as a journal of intents.
@@ -123,36 +124,8 @@ pub(super) fn unlike(connection: &Connection) -> rusqlite::Result<Option<&'stati
     Ok(DEFINITIONS.iter().find(|definition| !is_there(definition)).map(|(name, _)| *name))
 }
 
-/// The columns of an [`IntentRow`], in its order. Those of [`values`] and [`read`] are the same.
-const COLUMNS: [&str; 24] = [
-    "key",
-    "operation",
-    "subject_kind",
-    "subject",
-    "amount",
-    "transaction_type",
-    "convenience_fee",
-    "reference",
-    "state",
-    "attempt",
-    "owner",
-    "attempts",
-    "kind",
-    "http_status",
-    "reason",
-    "transaction_id",
-    "verdict",
-    "resolved_id",
-    "resolved_by",
-    "note",
-    "created_at",
-    "begun_at",
-    "changed_at",
-    "revision",
-];
-
-/// What stands in each of the columns.
-pub(super) fn values(row: &IntentRow) -> [&dyn ToSql; 24] {
+/// What stands in each of [`COLUMNS`].
+pub(super) fn values(row: &IntentRow) -> [&dyn ToSql; COLUMNS.len()] {
     let IntentRow {
         key,
         operation,
@@ -207,7 +180,7 @@ pub(super) fn values(row: &IntentRow) -> [&dyn ToSql; 24] {
     ]
 }
 
-/// The columns of a row, from the one with number `first`.
+/// [`COLUMNS`] of a row, from the one with number `first`.
 pub(super) fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<IntentRow> {
     Ok(IntentRow {
         key: row.get(first)?,
