@@ -33,6 +33,9 @@
 //! It stores nothing, so it cannot know of a charge that an earlier process made. It computes no fee, maps no country
 //! and gives no meaning to a record's `Status`, whose codes are not published.
 
+// docs.rs builds with nightly, which writes on each item the feature that it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod api_key;
 mod client;
 mod client_builder;

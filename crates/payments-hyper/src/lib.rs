@@ -95,6 +95,9 @@
 //!
 //! No type of hyper, rustls or tokio is part of this crate's public interface.
 
+// docs.rs builds with nightly, which writes on each item the feature that it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod body;
 mod build_error;
 mod builder;

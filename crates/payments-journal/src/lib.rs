@@ -73,6 +73,9 @@
 //! second journal, or a [`Client`](payments_core::Client) beside it, is another world. It keeps no copy of a request, so
 //! it cannot repeat one. A key that was [purged](Journal::purge_older_than) is new again.
 
+// docs.rs builds with nightly, which writes on each item the feature that it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod change;
 mod error;
 mod evidence;
