@@ -12,7 +12,15 @@ const INVARIANT: &str = "**Architecture Invariant:**";
 const TEST_COMMAND: &str = "cargo xtask test";
 
 pub(super) fn documents_exist(workspace: &Workspace) -> anyhow::Result<Report> {
-    let documents = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+    let documents = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+    ];
     let missing = documents.into_iter().filter(|path| !workspace.files.iter().any(|file| file == path));
     Ok(missing.map(|path| Finding::new(path, "write this document")).collect::<Vec<_>>().into())
 }
