@@ -6,7 +6,14 @@ xflags::xflags! {
     /// The project's own tasks.
     cmd xtask {
         /// Check everything: format, lints, features, tests, doctests, README examples, documentation.
-        cmd test {}
+        cmd test {
+            /// Name the steps and run none.
+            optional --list
+            /// One step alone, by its name.
+            optional --only title: String
+            /// Fail where a step has to be skipped.
+            optional --complete
+        }
         /// Check the rules of the repository alone; they are also part of `test`.
         cmd tidy {}
         /// List the numbered decisions and the tests that hold each of them.
@@ -52,6 +59,30 @@ xflags::xflags! {
             optional --rounds rounds: u64
             /// Where all chance comes from; another one each time unless told otherwise.
             optional --seed seed: u64
+        }
+        /// Take the workspace to a registry; shows what would happen unless told to do it.
+        cmd release {
+            /// Make the commit of a new version. No network.
+            cmd prepare {
+                /// `major`, `minor`, `patch`, or a version such as 1.4.0.
+                required bump: String
+                /// Write and commit.
+                optional --execute
+            }
+            /// Ask of this commit whatever would hurt a user, and change nothing.
+            cmd check {
+                /// The registry as cargo's configuration names it; crates.io unless told otherwise.
+                optional --registry registry: String
+            }
+            /// Publish this commit. Run it again after anything.
+            cmd publish {
+                /// Sign the tag, publish, push.
+                optional --execute
+                /// The registry as cargo's configuration names it; crates.io unless told otherwise.
+                optional --registry registry: String
+                /// How many seconds to wait in all for a registry that is busy or late; 7200 unless told otherwise.
+                optional --patience seconds: u64
+            }
         }
         /// List the tasks.
         cmd help {}

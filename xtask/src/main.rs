@@ -3,7 +3,8 @@
 //! Everything that the project asks of its own source is here: one command that checks it all ([`mod@test`]), the rules
 //! of the repository as ordinary tests ([`tidy`]), the list of decisions with the tests that hold them ([`decisions`]),
 //! the benchmarks ([`mod@bench`]), and what looks for longer than a check of every change can: [`fuzz`],
-//! [`simulate`], [`crash_test`], [`exhaustive_money`] and [`miri`]. Nothing here is part of a published crate.
+//! [`simulate`], [`crash_test`], [`exhaustive_money`] and [`miri`]. [`release`] takes the crates to a registry. Nothing here
+//! is part of a published crate.
 
 #![allow(clippy::print_stdout, reason = "a task speaks to the person who ran it")]
 
@@ -14,6 +15,7 @@ mod exhaustive_money;
 mod flags;
 mod fuzz;
 mod miri;
+mod release;
 mod simulate;
 mod source;
 mod test;
@@ -26,7 +28,7 @@ use flags::{Xtask, XtaskCmd};
 
 fn main() -> ExitCode {
     let done = match Xtask::from_env_or_exit().subcommand {
-        XtaskCmd::Test(_) => test::run(),
+        XtaskCmd::Test(asked) => test::run(&asked),
         XtaskCmd::Tidy(_) => tidy::run(),
         XtaskCmd::Decisions(_) => decisions::run(),
         XtaskCmd::Bench(asked) => bench::run(&asked),
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         XtaskCmd::ExhaustiveMoney(_) => exhaustive_money::run(),
         XtaskCmd::Miri(_) => miri::run(),
         XtaskCmd::Simulate(asked) => simulate::run(&asked),
+        XtaskCmd::Release(asked) => release::run(&asked),
         XtaskCmd::Help(_) => {
             println!("{}", Xtask::help());
             Ok(())

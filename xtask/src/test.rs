@@ -8,24 +8,34 @@ mod stores;
 
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use xshell::Shell;
 
+use crate::flags::Test;
 use crate::workspace::{Workspace, cargo, shell};
 use plan::{Call, Step};
 use sandbox::Sandbox;
 
-/// Runs every step, stops at the first that fails, and ends with what each one took.
-pub(crate) fn run() -> anyhow::Result<()> {
+/// Runs every step, or the one that was asked for, stops at the first that fails, and ends with what each one took.
+pub(crate) fn run(asked: &Test) -> anyhow::Result<()> {
     let shell = shell()?;
     let has_nextest = cargo(&shell, ["nextest", "--version"]).ignore_stderr().read().is_ok();
+    let mut steps = plan::steps(&Workspace::load()?, has_nextest);
+    if asked.list {
+        for step in &steps {
+            println!("{}", step.title);
+        }
+        return Ok(());
+    }
+    if let Some(title) = &asked.only {
+        steps.retain(|step| step.title == *title);
+        ensure!(!steps.is_empty(), "no step is called {title:?}: cargo xtask test --list names them");
+    }
     if !has_nextest {
         println!(
             "cargo-nextest is not installed: tests run with `cargo test`, where nothing stops one that hangs"
         );
     }
-    let steps = plan::steps(&Workspace::load()?, has_nextest);
-
     for (index, step) in steps.iter().enumerate() {
         println!("{:>2}. {}", index + 1, step.title);
     }
@@ -35,6 +45,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     for (index, step) in steps.iter().enumerate() {
         println!("\n── step {} of {}: {}", index + 1, steps.len(), step.title);
         if let Some(need) = step.needs.iter().find(|need| !need.is_met(&shell)) {
+            ensure!(!asked.complete, "{}: {}, and every step must run", step.title, need.otherwise);
             println!("skipped: {}", need.otherwise);
             done.push((step, Verdict::Skipped(need.otherwise)));
             continue;
@@ -57,7 +68,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
 
     summarize(&done);
-    println!("stores of the journal that were tested: {}", stores::covered());
+    if asked.only.is_none() {
+        println!("stores of the journal that were tested: {}", stores::covered());
+    }
     println!("{} in {}", outcome(&done), minutes(started.elapsed()));
     Ok(())
 }

@@ -1,0 +1,100 @@
+//! CHANGELOG.md, in the format of Keep a Changelog: a heading `## [version] - date` for each release, and above them
+//! `## [Unreleased]`.
+
+use anyhow::{Context as _, bail, ensure};
+use semver::Version;
+
+pub(crate) const FILE: &str = "CHANGELOG.md";
+
+const UNRELEASED: &str = "## [Unreleased]";
+
+/// The changelog in which what was unreleased is `version` of `date`.
+pub(crate) fn roll(text: &str, version: &Version, date: &str) -> anyhow::Result<String> {
+    ensure!(notes(text, version).is_none(), "{FILE} has a section for {version} already");
+    let unreleased = body(text, |heading| heading == UNRELEASED)
+        .with_context(|| format!("{FILE} has no line `{UNRELEASED}`"))?;
+    if !says_something(unreleased) {
+        bail!("{FILE}: nothing stands under `{UNRELEASED}`, so nobody would know what {version} changes");
+    }
+    for word in ["TBD", "TODO"] {
+        if unreleased.contains(word) {
+            bail!("{FILE}: `{word}` stands under `{UNRELEASED}`: say what changes before it is released");
+        }
+    }
+    Ok(text.replacen(UNRELEASED, &format!("{UNRELEASED}\n\n## [{version}] - {date}"), 1))
+}
+
+/// What the changelog says of a version, without its heading; `None` if it has no section of its own.
+pub(crate) fn notes<'a>(text: &'a str, version: &Version) -> Option<&'a str> {
+    let heading = format!("## [{version}]");
+    body(text, |line| {
+        line.strip_prefix(&heading).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    })
+}
+
+/// Whether anything is written under `Unreleased`.
+pub(crate) fn has_unreleased(text: &str) -> bool {
+    body(text, |heading| heading == UNRELEASED).is_some_and(says_something)
+}
+
+/// Whether there is more than headings such as `### Added`.
+fn says_something(body: &str) -> bool {
+    body.lines().any(|line| !line.trim().is_empty() && !line.starts_with('#'))
+}
+
+fn body(text: &str, is_heading: impl Fn(&str) -> bool) -> Option<&str> {
+    let mut start = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let next = at + line.len();
+        match start {
+            None if is_heading(line.trim_end()) => start = Some(next),
+            Some(start) if line.starts_with("## ") => return Some(text[start..at].trim()),
+            _ => {}
+        }
+        at = next;
+    }
+    start.map(|start| text[start..].trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# Changelog\n\nWords.\n\n## [Unreleased]\n\n### Added\n\n- A thing.\n\n\
+                        ## [0.1.0] - 2026-01-31\n\n- The first.\n";
+
+    fn rolled(text: &str) -> Result<String, String> {
+        roll(text, &Version::new(0, 2, 0), "2026-02-28").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_was_unreleased_gets_a_version_and_a_date() {
+        assert_eq!(
+            rolled(TEXT).unwrap(),
+            "# Changelog\n\nWords.\n\n## [Unreleased]\n\n## [0.2.0] - 2026-02-28\n\n### Added\n\n- A thing.\n\n\
+             ## [0.1.0] - 2026-01-31\n\n- The first.\n"
+        );
+    }
+
+    #[test]
+    fn the_notes_of_a_version_end_where_the_next_begin() {
+        assert_eq!(notes(TEXT, &Version::new(0, 1, 0)), Some("- The first."));
+        assert_eq!(notes(TEXT, &Version::new(0, 1, 1)), None);
+        let rolled = rolled(TEXT).unwrap();
+        assert_eq!(notes(&rolled, &Version::new(0, 2, 0)), Some("### Added\n\n- A thing."));
+        assert!(has_unreleased(TEXT));
+        assert!(!has_unreleased(&rolled));
+        assert_eq!(notes("## [0.1.0-rc.1]\n", &Version::new(0, 1, 0)), None);
+    }
+
+    #[test]
+    fn a_release_about_which_nothing_is_said_is_refused() {
+        let empty = TEXT.replace("- A thing.\n", "");
+        assert!(rolled(&empty).unwrap_err().contains("nothing stands under"), "{empty}");
+        assert!(rolled(&TEXT.replace("A thing.", "TBD")).unwrap_err().contains("`TBD` stands under"));
+        assert!(rolled("# Changelog\n").unwrap_err().contains("has no line"));
+        let twice = roll(TEXT, &Version::new(0, 1, 0), "2026-02-28").unwrap_err();
+        assert_eq!(twice.to_string(), "CHANGELOG.md has a section for 0.1.0 already");
+    }
+}

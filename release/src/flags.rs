@@ -1,0 +1,30 @@
+//! The command line.
+
+#![allow(unreachable_pub, reason = "the macro makes every item `pub`")]
+
+xflags::xflags! {
+    /// Take the workspace to a registry.
+    cmd release {
+        /// Make the commit of a new version; shows what would change unless told to do it. No network.
+        cmd prepare {
+            /// `major`, `minor`, `patch`, or a version such as 1.4.0.
+            required bump: String
+            /// Write and commit.
+            optional --execute
+        }
+        /// Ask of this commit whatever would hurt a user, and change nothing.
+        cmd check {
+            /// The registry as cargo's configuration names it; crates.io unless told otherwise.
+            optional --registry registry: String
+        }
+        /// Publish this commit; shows what would happen unless told to do it. Run it again after anything.
+        cmd publish {
+            /// Sign the tag, publish, push.
+            optional --execute
+            /// The registry as cargo's configuration names it; crates.io unless told otherwise.
+            optional --registry registry: String
+            /// How many seconds to wait in all for a registry that is busy or late; 7200 unless told otherwise.
+            optional --patience seconds: u64
+        }
+    }
+}

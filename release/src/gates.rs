@@ -1,0 +1,75 @@
+//! The gates of a release: each is one question about this commit, in a file of its own.
+//!
+//! A gate changes nothing, and needs none of the others to have passed.
+
+mod registry;
+mod tests;
+mod version_commit;
+mod versions;
+
+use crate::registry::Registry;
+use crate::workspace::Workspace;
+
+/// What a gate may look at.
+#[derive(Debug)]
+pub(crate) struct Commit {
+    pub(crate) workspace: Workspace,
+    pub(crate) registry: Registry,
+}
+
+type Check = dyn Fn(&Commit) -> anyhow::Result<Verdict>;
+
+/// One line of the table.
+pub(crate) struct Gate {
+    /// What must be true.
+    pub(crate) title: String,
+    check: Box<Check>,
+}
+
+impl Gate {
+    fn new(title: impl Into<String>, check: impl Fn(&Commit) -> anyhow::Result<Verdict> + 'static) -> Self {
+        Self { title: title.into(), check: Box::new(check) }
+    }
+
+    /// A gate that cannot be asked has not been passed.
+    pub(crate) fn ask(&self, commit: &Commit) -> Verdict {
+        (self.check)(commit).unwrap_or_else(|error| Verdict::Failed(vec![format!("{error:#}")]))
+    }
+}
+
+/// What a gate says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// With a figure that is worth seeing, or nothing.
+    Passed(String),
+    /// Each thing that is wrong, and what to do about it.
+    Failed(Vec<String>),
+    /// This machine cannot tell, and why that is no reason to stop.
+    #[allow(dead_code, reason = "until the first gate that a machine may be unable to ask")]
+    NotChecked(String),
+}
+
+impl Verdict {
+    /// Passed if nothing was found.
+    fn of(findings: Vec<String>, figure: impl Into<String>) -> Self {
+        if findings.is_empty() { Self::Passed(figure.into()) } else { Self::Failed(findings) }
+    }
+}
+
+/// The one gate that `publish` asks at every start, after an earlier run too.
+pub(crate) fn must_be_version_commit(commit: &Commit) -> anyhow::Result<()> {
+    version_commit::check(commit).map(|_| ())
+}
+
+/// All gates, cheap ones first.
+pub(crate) fn all(commit: &Commit) -> anyhow::Result<Vec<Gate>> {
+    let mut gates = vec![
+        Gate::new("a clean tree on the commit of its version", version_commit::check),
+        Gate::new("one version, and dependencies that can be published", |commit| {
+            Ok(versions::check(commit))
+        }),
+        Gate::new("tag and versions are free", registry::check),
+    ];
+    gates.extend(tests::gates(&commit.workspace)?);
+    Ok(gates)
+}

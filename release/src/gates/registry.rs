@@ -1,0 +1,50 @@
+//! What is released must still be free: no version is ever published twice, a yanked one is taken for ever, and a crate
+//! that has versions of which git knows nothing is somebody else's.
+
+use super::{Commit, Verdict};
+use crate::git::{self, Git};
+use crate::package;
+
+pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
+    let Commit { workspace, registry } = commit;
+    let version = &workspace.version;
+    let git = Git::new(&workspace.shell);
+    let tag = git::tag_of(version);
+    let is_tagged = git.is_tagged(&tag)?;
+    git.must_be_pushable(&tag)?;
+
+    let is_first = git.last_release()?.is_none();
+    let mut findings = Vec::new();
+    let mut ours = Vec::new();
+    // Packed only if a version is there to be compared with.
+    let mut packages = None;
+    for member in workspace.crates() {
+        let name = &member.name;
+        let versions = registry.versions(name)?;
+        let Some(taken) = versions.iter().find(|published| published.is(version)) else {
+            if is_first && !is_tagged && !versions.is_empty() {
+                findings.push(format!(
+                    "{name}: the registry has versions of it and git has no release: it is somebody else's crate"
+                ));
+            }
+            continue;
+        };
+        if packages.is_none() {
+            packages = Some(package::pack(workspace)?);
+        }
+        let packages = packages.iter().flatten();
+        let is_ours =
+            packages.into_iter().any(|package| package.name == *name && package.checksum == taken.checksum);
+        if is_tagged && is_ours {
+            ours.push(name.as_str());
+        } else {
+            let yanked = if taken.yanked { ", yanked" } else { "" };
+            findings.push(format!("{name} {version} is taken{yanked}: prepare another version"));
+        }
+    }
+    let figure = match ours.len() {
+        0 => format!("{tag}, not on {}", registry.location()),
+        _ => format!("begun by an earlier run: {} are ours already", ours.join(", ")),
+    };
+    Ok(Verdict::of(findings, figure))
+}

@@ -1,0 +1,34 @@
+//! The commit that made the version is the one that is released: what came after it is in no changelog.
+
+use anyhow::ensure;
+
+use super::{Commit, Verdict};
+use crate::changelog;
+use crate::git::Git;
+
+pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
+    let workspace = &commit.workspace;
+    let git = Git::new(&workspace.shell);
+    git.must_be_on_the_branch()?;
+    git.must_be_clean()?;
+    let version = &workspace.version;
+    let has_section = |text: &str| changelog::notes(text, version).is_some();
+    let text = workspace.read(changelog::FILE)?;
+    ensure!(
+        has_section(&text),
+        "{} has no section for {version}: cargo xtask release prepare --execute",
+        changelog::FILE
+    );
+    ensure!(
+        !changelog::has_unreleased(&text),
+        "{} has words under `Unreleased`, which are in no version: prepare the next one",
+        changelog::FILE
+    );
+    let before = git.file_at("HEAD^", changelog::FILE);
+    ensure!(
+        !before.is_some_and(|text| has_section(&text)),
+        "{version} was prepared by an earlier commit, and what came after it is in no version: prepare the next one, \
+         or go back to that commit"
+    );
+    Ok(Verdict::Passed(format!("{version} at {}", &git.head()?[..12])))
+}

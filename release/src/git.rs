@@ -1,0 +1,174 @@
+//! What git knows, and the two things that a release changes in it: a signed tag, and what `origin` has.
+
+use anyhow::{Context as _, bail, ensure};
+use semver::Version;
+use xshell::{Shell, cmd};
+
+/// The branch that releases are made from.
+pub(crate) const BRANCH: &str = "main";
+
+/// Where a release is pushed to.
+const REMOTE: &str = "origin";
+
+/// A tag is made only of a commit that every gate has passed, and says so.
+const CHECKED: &str = "Release-Check: passed";
+
+/// The name of the tag of a version.
+pub(crate) fn tag_of(version: &Version) -> String {
+    format!("v{version}")
+}
+
+/// The repository that the shell stands in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Git<'a> {
+    shell: &'a Shell,
+}
+
+impl<'a> Git<'a> {
+    pub(crate) fn new(shell: &'a Shell) -> Self {
+        Self { shell }
+    }
+
+    /// Fails if anything is changed, added or left lying about.
+    pub(crate) fn must_be_clean(self) -> anyhow::Result<()> {
+        let status = cmd!(self.shell, "git status --porcelain").quiet().read()?;
+        ensure!(
+            status.is_empty(),
+            "the tree is not clean: commit, ignore or remove what git lists here\n{status}"
+        );
+        Ok(())
+    }
+
+    pub(crate) fn must_be_on_the_branch(self) -> anyhow::Result<()> {
+        let branch =
+            cmd!(self.shell, "git symbolic-ref --quiet --short HEAD").quiet().ignore_status().read()?;
+        ensure!(
+            branch == BRANCH,
+            "releases are made from {BRANCH}, and this is {branch:?}: git switch {BRANCH}"
+        );
+        Ok(())
+    }
+
+    pub(crate) fn head(self) -> anyhow::Result<String> {
+        Ok(cmd!(self.shell, "git rev-parse --verify HEAD").quiet().read()?)
+    }
+
+    /// The text of a file as a commit has it; `None` if the commit or the file is not there.
+    pub(crate) fn file_at(self, commit: &str, path: &str) -> Option<String> {
+        cmd!(self.shell, "git show {commit}:{path}").quiet().ignore_stderr().read().ok()
+    }
+
+    /// The newest release before this commit, by its tag.
+    pub(crate) fn last_release(self) -> anyhow::Result<Option<Version>> {
+        let tags = cmd!(self.shell, "git tag --list v* --merged HEAD").quiet().read()?;
+        let versions = tags.lines().filter_map(|tag| tag.strip_prefix('v')?.parse::<Version>().ok());
+        Ok(versions.max())
+    }
+
+    /// Whether the tag stands at this commit, signed, as `publish` makes it. Anything else of that name is an error.
+    pub(crate) fn is_tagged(self, tag: &str) -> anyhow::Result<bool> {
+        let name = format!("refs/tags/{tag}");
+        let kind = cmd!(self.shell, "git cat-file -t {name}").quiet().ignore_stderr().read();
+        let Ok(kind) = kind else {
+            return Ok(false);
+        };
+        let advice = format!("if it was never pushed, remove it (git tag --delete {tag}) and run this again");
+        ensure!(kind == "tag", "the tag {tag} is not annotated, so nobody answers for it: {advice}");
+        let peeled = format!("{name}^{{commit}}");
+        let commit = cmd!(self.shell, "git rev-parse --verify {peeled}").quiet().read()?;
+        let head = self.head()?;
+        ensure!(
+            commit == head,
+            "the tag {tag} is misplaced: it stands at {commit}, and this is {head}. If {commit} is being released, \
+             go there (git switch --detach, then git branch); {advice}"
+        );
+        let verified = cmd!(self.shell, "git verify-tag --raw {name}").quiet().ignore_status().output()?;
+        if !verified.status.success() {
+            let words = String::from_utf8_lossy(&verified.stderr);
+            bail!(
+                "the signature of the tag {tag} cannot be verified: {}\n(for a key of ssh, git needs \
+                 gpg.ssh.allowedSignersFile); {advice}",
+                words.trim()
+            );
+        }
+        let message = cmd!(self.shell, "git tag --list --format=%(contents) {tag}").quiet().read()?;
+        ensure!(
+            message.lines().any(|line| line == CHECKED),
+            "the tag {tag} does not say `{CHECKED}`, so `publish` has not made it: {advice}"
+        );
+        Ok(true)
+    }
+
+    /// Signs the tag of this commit, which every gate has passed.
+    pub(crate) fn sign(self, tag: &str, version: &Version) -> anyhow::Result<()> {
+        let message = format!("Release {version}\n\n{CHECKED}\n");
+        cmd!(self.shell, "git tag --sign --cleanup=verbatim --file=- {tag}").quiet().stdin(message).run().context(
+            "the tag could not be signed: git needs user.signingkey (and gpg.format=ssh for a key of ssh)",
+        )?;
+        ensure!(self.is_tagged(tag)?, "git signed the tag {tag} and does not have it");
+        Ok(())
+    }
+
+    /// Fails if `origin` would refuse this commit as its branch, or has another tag of that name.
+    ///
+    /// Asked before anything is published: what cannot be pushed would be on the registry and nowhere else.
+    pub(crate) fn must_be_pushable(self, tag: &str) -> anyhow::Result<()> {
+        let remote = self.remote(tag)?;
+        if let Some(theirs) = &remote.branch {
+            let known =
+                cmd!(self.shell, "git merge-base --is-ancestor {theirs} HEAD").quiet().ignore_stderr();
+            ensure!(
+                known.run().is_ok(),
+                "{REMOTE} has commits on {BRANCH} that are not here: git pull, and prepare the release on top"
+            );
+        }
+        if let Some(theirs) = &remote.tag {
+            let ours = self.object(tag);
+            ensure!(
+                ours.as_ref() == Some(theirs),
+                "{REMOTE} has another tag {tag}: if it is the release, fetch it (git fetch {REMOTE} tag {tag} --force)"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether `origin` has this commit on its branch, and the tag.
+    pub(crate) fn is_pushed(self, tag: &str) -> anyhow::Result<bool> {
+        let remote = self.remote(tag)?;
+        let Some(branch) = remote.branch else {
+            return Ok(false);
+        };
+        // It may have gone on since.
+        let has_head = cmd!(self.shell, "git merge-base --is-ancestor HEAD {branch}").quiet().ignore_stderr();
+        Ok(has_head.run().is_ok() && remote.tag.is_some() && remote.tag == self.object(tag))
+    }
+
+    /// Branch and tag, both or neither.
+    pub(crate) fn push(self, tag: &str) -> anyhow::Result<()> {
+        let (branch, tag) = (format!("HEAD:refs/heads/{BRANCH}"), format!("refs/tags/{tag}"));
+        cmd!(self.shell, "git push --atomic {REMOTE} {branch} {tag}").quiet().run().with_context(|| {
+            format!("everything is published, and {REMOTE} did not take {BRANCH} and {tag}: mend that and run this again")
+        })
+    }
+
+    fn object(self, tag: &str) -> Option<String> {
+        cmd!(self.shell, "git rev-parse --verify --quiet refs/tags/{tag}").quiet().ignore_stderr().read().ok()
+    }
+
+    fn remote(self, tag: &str) -> anyhow::Result<Remote> {
+        let (branch, tag) = (format!("refs/heads/{BRANCH}"), format!("refs/tags/{tag}"));
+        let listed = cmd!(self.shell, "git ls-remote {REMOTE} {branch} {tag}").quiet().read();
+        let listed = listed.with_context(|| format!("{REMOTE} does not answer"))?;
+        let find = |name: &str| {
+            let mut lines = listed.lines().filter_map(|line| line.split_once('\t'));
+            lines.find(|(_, listed)| *listed == name).map(|(object, _)| object.to_owned())
+        };
+        Ok(Remote { branch: find(&branch), tag: find(&tag) })
+    }
+}
+
+/// What `origin` has.
+struct Remote {
+    branch: Option<String>,
+    tag: Option<String>,
+}

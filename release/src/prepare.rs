@@ -1,0 +1,145 @@
+//! `prepare`: the commit that makes a version. It asks no network, and publishes nothing.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use anyhow::{Context as _, ensure};
+use semver::Version;
+use toml_edit::DocumentMut;
+use xshell::cmd;
+
+use crate::changelog;
+use crate::flags::Prepare;
+use crate::git::Git;
+use crate::snippets;
+use crate::version::Bump;
+use crate::workspace::{Workspace, cargo};
+
+pub(crate) fn run(asked: &Prepare) -> anyhow::Result<()> {
+    let bump = Bump::read(&asked.bump)?;
+    let workspace = Workspace::load()?;
+    let git = Git::new(&workspace.shell);
+    git.must_be_on_the_branch()?;
+    git.must_be_clean()?;
+
+    let (old, log) = (&workspace.version, workspace.read(changelog::FILE)?);
+    let is_released = changelog::notes(&log, old).is_some();
+    let new = bump.apply(old, is_released)?;
+    let edits = edits(&workspace, &log, &new)?;
+
+    println!("{old} -> {new}");
+    for path in edits.keys() {
+        println!("  {path}");
+    }
+    println!("  Cargo.lock");
+    if !asked.execute {
+        println!(
+            "\nNothing was changed. To write this and commit it: cargo xtask release prepare {new} --execute"
+        );
+        return Ok(());
+    }
+    let written = write(&workspace, &edits, &new);
+    if written.is_err() {
+        // The tree was clean, so everything that differs now is this run's.
+        cmd!(workspace.shell, "git reset --quiet --hard HEAD")
+            .quiet()
+            .run()
+            .context("and what was written could not be taken back: git reset --hard HEAD")?;
+    }
+    written?;
+    println!("\ncommitted. Next: cargo xtask release check");
+    Ok(())
+}
+
+/// The new text of each file that changes, by its path.
+fn edits(workspace: &Workspace, log: &str, new: &Version) -> anyhow::Result<BTreeMap<String, String>> {
+    let old = &workspace.version;
+    let crates: Vec<_> = workspace.crates().map(|member| member.name.as_str()).collect();
+    let today = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let today = today.split('T').next().unwrap_or_default();
+
+    let mut edits = BTreeMap::new();
+    edits.insert("Cargo.toml".to_owned(), raise(&workspace.read("Cargo.toml")?, &crates, new)?);
+    edits.insert(changelog::FILE.to_owned(), changelog::roll(log, new, today)?);
+    let documents = cmd!(workspace.shell, "git ls-files -- *.md").quiet().read()?;
+    for path in documents.lines().filter(|path| *path != changelog::FILE) {
+        let text = workspace.read(path)?;
+        edits.insert(path.to_owned(), snippets::update(&text, &crates, old, new));
+    }
+    let mut unchanged = Vec::new();
+    for (path, text) in &edits {
+        if workspace.read(path)? == *text {
+            unchanged.push(path.clone());
+        }
+    }
+    edits.retain(|path, _| !unchanged.contains(path));
+    Ok(edits)
+}
+
+/// The root manifest with the version of everything in it raised.
+fn raise(manifest: &str, crates: &[&str], new: &Version) -> anyhow::Result<String> {
+    let mut manifest: DocumentMut = manifest.parse()?;
+    let workspace = &mut manifest["workspace"];
+    let version = workspace["package"]["version"].as_value_mut();
+    put(version.context("Cargo.toml: no version under [workspace.package]")?, new);
+    let dependencies = workspace["dependencies"].as_table_like_mut();
+    let dependencies = dependencies.context("Cargo.toml has no [workspace.dependencies]")?;
+    for (name, dependency) in dependencies.iter_mut() {
+        if !crates.contains(&name.get()) {
+            continue;
+        }
+        let version = dependency.get_mut("version").and_then(toml_edit::Item::as_value_mut);
+        put(
+            version.with_context(|| format!("Cargo.toml: {} has no version beside its path", name.get()))?,
+            new,
+        );
+    }
+    Ok(manifest.to_string())
+}
+
+/// The version in its place, with the spaces and comments around it as they were.
+fn put(value: &mut toml_edit::Value, version: &Version) {
+    let decor = value.decor().clone();
+    *value = version.to_string().into();
+    *value.decor_mut() = decor;
+}
+
+fn write(workspace: &Workspace, edits: &BTreeMap<String, String>, new: &Version) -> anyhow::Result<()> {
+    for (path, text) in edits {
+        std::fs::write(workspace.root.join(path), text).with_context(|| format!("cannot write {path}"))?;
+    }
+    // Only the versions of the members: nothing of the tree below them may change in this commit.
+    cargo(&workspace.shell, ["update", "--workspace", "--offline", "--quiet"]).run().context("Cargo.lock")?;
+    let again = Workspace::load()?;
+    ensure!(
+        again.members.iter().all(|member| member.version == *new),
+        "a member does not take its version from the workspace: version.workspace = true"
+    );
+    let message = format!("Release {new}");
+    cmd!(workspace.shell, "git commit --quiet --all --message {message}").quiet().run()?;
+    Git::new(&workspace.shell).must_be_clean()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manifest_keeps_everything_but_its_versions() {
+        let manifest = "[workspace.package]\nversion = \"0.1.0\"   # for all\nedition = \"2024\"\n\n\
+            [workspace.dependencies]\na = { path = \"crates/a\", version = \"0.1.0\", default-features = false }\n\
+            b = { version = \"0.1.0\" }\n";
+        let expected = manifest
+            .replace("\"0.1.0\"   #", "\"0.2.0\"   #")
+            .replace("version = \"0.1.0\", default", "version = \"0.2.0\", default");
+        assert_eq!(raise(manifest, &["a"], &Version::new(0, 2, 0)).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_sibling_without_a_version_is_named() {
+        let manifest =
+            "[workspace.package]\nversion = \"0.1.0\"\n[workspace.dependencies]\na = { path = \"a\" }\n";
+        let error = raise(manifest, &["a"], &Version::new(0, 2, 0)).unwrap_err();
+        assert_eq!(error.to_string(), "Cargo.toml: a has no version beside its path");
+    }
+}

@@ -1,0 +1,102 @@
+//! The registry: what its index has of a crate, asked anew each time.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use semver::Version;
+use tame_index::index::{IndexLocation, IndexUrl, SparseIndex};
+use tame_index::{IndexKrate, KrateName, PathBuf};
+
+use crate::checksum::Checksum;
+use crate::workspace::Workspace;
+
+/// One registry with a sparse index.
+pub(crate) struct Registry {
+    /// Its name in cargo's configuration; `None` is crates.io.
+    pub(crate) name: Option<String>,
+    index: SparseIndex,
+    agent: ureq::Agent,
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry")
+            .field("name", &self.name)
+            .field("url", &self.index.url())
+            .finish_non_exhaustive()
+    }
+}
+
+/// One version as the index lists it. A yanked one is listed too: its number is taken for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Published {
+    pub(crate) version: String,
+    pub(crate) checksum: Checksum,
+    pub(crate) yanked: bool,
+}
+
+impl Registry {
+    /// The registry where cargo would look it up, replaced sources included.
+    pub(crate) fn open(workspace: &Workspace, name: Option<&str>) -> anyhow::Result<Self> {
+        let root = PathBuf::from_path_buf(workspace.root.clone()).ok().context("a root that is not UTF-8")?;
+        let url = match name {
+            None => IndexUrl::crates_io(Some(root), None, None),
+            Some(name) => IndexUrl::for_registry_name(Some(root), None, name),
+        };
+        let url = url.context("cargo's configuration does not say where the registry's index is")?;
+        let index = SparseIndex::new(IndexLocation::new(url))
+            .context("the registry's index is not a sparse one, and no other can be asked here")?;
+        let agent = ureq::Agent::config_builder()
+            .timeout_global(Some(Duration::from_secs(30)))
+            .http_status_as_error(false)
+            .user_agent(concat!("payments-release/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Ok(Self { name: name.map(str::to_owned), index, agent: agent.into() })
+    }
+
+    /// Where the index is.
+    pub(crate) fn location(&self) -> &str {
+        self.index.url()
+    }
+
+    /// What cargo has to be told to speak to this one.
+    pub(crate) fn cargo_arguments(&self) -> impl Iterator<Item = &str> {
+        self.name.as_deref().into_iter().flat_map(|name| ["--registry", name])
+    }
+
+    /// Every version of a crate; none if there is no such crate.
+    pub(crate) fn versions(&self, name: &str) -> anyhow::Result<Vec<Published>> {
+        let url = self.index.crate_url(KrateName::crates_io(name)?);
+        // What a cache in between remembers may be older than what was just published.
+        let request = self.agent.get(&url).header("Cache-Control", "no-cache");
+        let mut answer =
+            request.call().with_context(|| format!("the registry's index does not answer: {url}"))?;
+        let status = answer.status().as_u16();
+        // A crate that is not there, in each of the three ways that the protocol has for it.
+        if matches!(status, 404 | 410 | 451) {
+            return Ok(Vec::new());
+        }
+        ensure!(status == 200, "the registry's index answered {status}: {url}");
+        let body = answer.body_mut().with_config().limit(64 << 20).read_to_vec()?;
+        let listed =
+            IndexKrate::from_slice(&body).with_context(|| format!("the index cannot be read: {url}"))?;
+        let versions = listed.versions.iter().map(|listed| Published {
+            version: listed.version.to_string(),
+            checksum: Checksum::new(*listed.checksum()),
+            yanked: listed.is_yanked(),
+        });
+        Ok(versions.collect())
+    }
+
+    /// One version of a crate.
+    pub(crate) fn find(&self, name: &str, version: &Version) -> anyhow::Result<Option<Published>> {
+        Ok(self.versions(name)?.into_iter().find(|published| published.is(version)))
+    }
+}
+
+impl Published {
+    /// Whether it takes this version's place: a registry does not tell 1.0.0+a from 1.0.0+b.
+    pub(crate) fn is(&self, version: &Version) -> bool {
+        self.version.parse::<Version>().is_ok_and(|own| own.cmp_precedence(version).is_eq())
+    }
+}

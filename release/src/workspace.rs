@@ -1,0 +1,115 @@
+//! The workspace as cargo describes it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use semver::Version;
+use serde_json::Value;
+use xshell::{Cmd, Shell, cmd};
+
+/// What is released: everything under `crates/`, with one version.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    /// Stands in the root.
+    pub(crate) shell: Shell,
+    pub(crate) root: PathBuf,
+    /// Where cargo puts what it builds.
+    pub(crate) target: PathBuf,
+    /// The version under `[workspace.package]`.
+    pub(crate) version: Version,
+    /// Each member, in the order of its folder.
+    pub(crate) members: Vec<Member>,
+}
+
+impl Workspace {
+    /// The one that the working folder is in.
+    pub(crate) fn load() -> anyhow::Result<Self> {
+        let shell = Shell::new()?;
+        let metadata =
+            cargo(&shell, ["metadata", "--locked", "--no-deps", "--format-version", "1"]).read()?;
+        let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
+        let folder = |key: &str| {
+            let folder = metadata[key].as_str().with_context(|| format!("cargo metadata has no {key}"))?;
+            anyhow::Ok(PathBuf::from(folder))
+        };
+        let (root, target) = (folder("workspace_root")?, folder("target_directory")?);
+        shell.change_dir(&root);
+
+        let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+        let mut members = packages
+            .iter()
+            .map(|package| Member::read(&root, package))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        members.sort_by(|a, b| a.folder.cmp(&b.folder));
+
+        let manifest: toml_edit::DocumentMut = shell.read_file("Cargo.toml")?.parse()?;
+        let version = manifest["workspace"]["package"]["version"].as_str();
+        let version = version.context("Cargo.toml: no version stands under [workspace.package]")?.parse()?;
+        let workspace = Self { shell, root, target, version, members };
+        ensure!(workspace.crates().count() > 0, "there is no crate under crates/, so nothing to release");
+        Ok(workspace)
+    }
+
+    /// The members that users get.
+    pub(crate) fn crates(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| member.is_crate())
+    }
+
+    /// The text of a file in the repository.
+    pub(crate) fn read(&self, path: &str) -> anyhow::Result<String> {
+        std::fs::read_to_string(self.root.join(path)).with_context(|| format!("cannot read {path}"))
+    }
+}
+
+/// One package of the workspace.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) version: Version,
+    /// A path from the root, such as `crates/payments-core`.
+    pub(crate) folder: String,
+    /// The package as `cargo metadata` describes it.
+    pub(crate) package: Value,
+}
+
+impl Member {
+    fn read(root: &Path, package: &Value) -> anyhow::Result<Self> {
+        let text = |key: &str| package[key].as_str().with_context(|| format!("a package without {key}"));
+        let folder = Path::new(text("manifest_path")?).parent().context("a manifest in no folder")?;
+        let folder = folder.strip_prefix(root).context("a package outside the workspace")?;
+        Ok(Self {
+            name: text("name")?.to_owned(),
+            version: text("version")?.parse()?,
+            folder: folder.to_str().context("a folder whose name is not UTF-8")?.to_owned(),
+            package: package.clone(),
+        })
+    }
+
+    /// Whether users get it, as against tests, benchmarks and the project's own tasks.
+    pub(crate) fn is_crate(&self) -> bool {
+        self.folder.starts_with("crates/")
+    }
+
+    #[expect(dead_code, reason = "until the first gate about libraries")]
+    pub(crate) fn has_library(&self) -> bool {
+        let targets = self.package["targets"].as_array();
+        targets.into_iter().flatten().any(|target| {
+            target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "lib"))
+        })
+    }
+}
+
+/// A `cargo` command as a person would call it in the root of the workspace.
+///
+/// `cargo run` describes the package it runs in the environment. Build scripts that watch those variables would be run
+/// again whenever a person's call and this one alternate, so they are taken out.
+pub(crate) fn cargo<'a>(shell: &'a Shell, arguments: impl IntoIterator<Item = &'a str>) -> Cmd<'a> {
+    const ABOUT_THE_CALLER: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
+    let mut cargo = cmd!(shell, "cargo").args(arguments).quiet();
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| ABOUT_THE_CALLER.iter().any(|prefix| name.starts_with(prefix))) {
+            cargo = cargo.env_remove(name);
+        }
+    }
+    cargo
+}

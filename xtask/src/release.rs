@@ -1,0 +1,60 @@
+//! `cargo xtask release`: takes the workspace to a registry.
+
+use anyhow::bail;
+
+use crate::flags::{Release, ReleaseCmd};
+use crate::workspace::{cargo, shell};
+
+/// Lets the release speak; what stopped it is an error of this task.
+pub(crate) fn run(asked: &Release) -> anyhow::Result<()> {
+    let call = call(&asked.subcommand);
+    if cargo(&shell()?, call.iter().map(String::as_str)).run().is_err() {
+        bail!("there is no release: see above");
+    }
+    Ok(())
+}
+
+fn call(asked: &ReleaseCmd) -> Vec<String> {
+    let call = "run --locked --quiet --package payments-release --";
+    let mut call: Vec<String> = call.split(' ').map(str::to_owned).collect();
+    let mut add = |words: &[&str]| call.extend(words.iter().copied().map(str::to_owned));
+    let (verb, execute, registry, patience) = match asked {
+        ReleaseCmd::Prepare(asked) => {
+            add(&["prepare", &asked.bump]);
+            (None, asked.execute, None, None)
+        }
+        ReleaseCmd::Check(asked) => (Some("check"), false, asked.registry.as_deref(), None),
+        ReleaseCmd::Publish(asked) => {
+            (Some("publish"), asked.execute, asked.registry.as_deref(), asked.patience)
+        }
+    };
+    add(verb.as_slice());
+    if execute {
+        add(&["--execute"]);
+    }
+    if let Some(registry) = registry {
+        add(&["--registry", registry]);
+    }
+    if let Some(patience) = patience {
+        add(&["--patience", &patience.to_string()]);
+    }
+    call
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::{Check, Prepare, Publish};
+
+    #[test]
+    fn what_was_asked_is_handed_on() {
+        let handed = |asked: &ReleaseCmd| call(asked).join(" ").split_once(" -- ").unwrap().1.to_owned();
+        let prepare = Prepare { bump: "minor".to_owned(), execute: true };
+        assert_eq!(handed(&ReleaseCmd::Prepare(prepare)), "prepare minor --execute");
+        assert_eq!(handed(&ReleaseCmd::Check(Check { registry: None })), "check");
+        let publish = Publish { execute: true, registry: Some("house".to_owned()), patience: Some(60) };
+        assert_eq!(handed(&ReleaseCmd::Publish(publish)), "publish --execute --registry house --patience 60");
+        let publish = Publish { execute: false, registry: None, patience: None };
+        assert_eq!(handed(&ReleaseCmd::Publish(publish)), "publish");
+    }
+}
