@@ -4,6 +4,7 @@
 
 mod behaviour;
 mod calls;
+mod defaults;
 mod fault_document;
 mod money;
 mod never_sent;

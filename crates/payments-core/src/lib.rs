@@ -28,6 +28,10 @@
 #![doc = include_str!("../examples/blocking.rs")]
 //! ```
 //!
+//! # To read on
+//!
+//! [Why these defaults](guide::defaults) gives the reason for every figure.
+//!
 //! # What it does not do
 //!
 //! It stores nothing, so it cannot know of a charge that an earlier process made. It computes no fee, maps no country
@@ -43,6 +47,7 @@ mod configuration_error;
 mod deadlines;
 mod endpoint;
 mod error;
+pub mod guide;
 mod jitter;
 mod judgement;
 mod metadata;

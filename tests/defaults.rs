@@ -1,0 +1,143 @@
+//! Does the chapter on defaults say what the code does?
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use payments_core::model::TransactionId;
+use payments_core::{
+    Client, Deadlines, Jitter, Sleep, Timer, TransportError, TransportErrorKind, TransportRequest,
+};
+use payments_fake::{FakeGateway, ManualClock, ScriptedTransport, block_on};
+use payments_hyper::HyperTransportBuilder;
+
+const CHAPTER: &str = include_str!("../crates/payments-core/docs/defaults.md");
+
+/// Where the settings are.
+const BUILDERS: [&str; 2] = [
+    include_str!("../crates/payments-core/src/client_builder.rs"),
+    include_str!("../crates/payments-hyper/src/builder.rs"),
+];
+
+/// The second cell of the row that begins with `first`.
+fn default_of(first: &str) -> &'static str {
+    let row = CHAPTER.lines().find_map(|line| line.strip_prefix(&format!("| {first} | ")));
+    row.unwrap_or_else(|| panic!("the chapter has no row for {first}")).split(" |").next().unwrap()
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}
+
+#[test]
+fn d23_d65_the_figures_of_the_chapter_are_the_codes() {
+    assert_eq!(default_of("`connect_timeout`"), seconds(Deadlines::DEFAULT_CONNECT));
+    assert_eq!(default_of("`total_timeout`"), seconds(Deadlines::DEFAULT_TOTAL));
+    assert_eq!(default_of("a deadline switched off"), "never; the longest is a year");
+    assert_eq!(Deadlines::LONGEST, Duration::from_hours(365 * 24));
+    assert_eq!(default_of("`response_cap`"), format!("{} MiB", TransportRequest::DEFAULT_RESPONSE_CAP >> 20));
+    assert_eq!(default_of("`pool_idle_timeout`"), seconds(HyperTransportBuilder::DEFAULT_POOL_IDLE_TIMEOUT));
+    let most = HyperTransportBuilder::DEFAULT_MAX_IDLE_CONNECTIONS.to_string();
+    assert_eq!(default_of("`max_idle_connections`"), most);
+    assert!(CHAPTER.contains(&format!("**{most} of them are kept,**")));
+}
+
+#[test]
+fn every_setting_has_its_reason() {
+    for builder in BUILDERS {
+        let functions = builder.lines().filter_map(|line| line.strip_prefix("    pub fn "));
+        let settings: Vec<_> = functions.filter_map(|line| line.split('(').next()).collect();
+        assert!(settings.len() > 5, "{settings:?}");
+        for setting in settings.into_iter().filter(|name| *name != "build") {
+            let row = CHAPTER
+                .lines()
+                .find(|line| line.starts_with("| `") && line.contains(&format!("`{setting}`")));
+            assert!(row.is_some(), "give {setting} a row and a reason in payments-core/docs/defaults.md");
+        }
+    }
+}
+
+#[test]
+fn every_reason_is_in_a_section_that_is_there() {
+    let anchor = |title: &str| {
+        let title = title.to_lowercase().replace(' ', "-");
+        title.chars().filter(|letter| letter.is_alphanumeric() || *letter == '-').collect::<String>()
+    };
+    let sections: Vec<_> = CHAPTER.lines().filter_map(|line| line.strip_prefix("# ")).map(anchor).collect();
+    for link in CHAPTER.split("](#").skip(1).filter_map(|rest| rest.split(')').next()) {
+        assert!(sections.iter().any(|section| section == link), "{link}: {sections:?}");
+    }
+}
+
+/// A clock that stands still, whose sleeps end at once and are written down.
+#[derive(Clone, Default)]
+struct Notes {
+    slept: Arc<Mutex<Vec<Duration>>>,
+    clock: ManualClock,
+}
+
+impl Timer for Notes {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        self.slept.lock().unwrap().push(duration);
+        Box::pin(std::future::ready(()))
+    }
+}
+
+struct Always(u64);
+
+impl Jitter for Always {
+    fn next(&self) -> u64 {
+        self.0
+    }
+}
+
+/// The pauses of a look-up that always fails, repeated as often as asked or by default.
+fn pauses(retries: Option<u32>, jitter: u64) -> Vec<Duration> {
+    let failed = || TransportError::not_processed(TransportErrorKind::Connect);
+    let script = (0..20).fold(ScriptedTransport::new(), |script, _| script.fail(failed()));
+    let notes = Notes::default();
+    let mut client = Client::builder(FakeGateway::new().endpoint(), script.clone(), notes.clone());
+    client = client.jitter(Always(jitter));
+    if let Some(retries) = retries {
+        client = client.lookup_retries(retries);
+    }
+    block_on(client.build().transaction(&TransactionId::new("txn_1").unwrap())).unwrap_err();
+    // The other sleeps are the backstops of the deadline.
+    let slept = notes.slept.lock().unwrap();
+    let pauses: Vec<_> = slept.iter().copied().filter(|slept| *slept < Duration::from_secs(20)).collect();
+    assert_eq!(script.requests().len(), pauses.len() + 1);
+    pauses
+}
+
+#[test]
+fn d12_d20_a_look_up_is_repeated_as_the_chapter_says() {
+    let (shortest, longest) = (pauses(None, 0), pauses(None, 1023));
+    assert_eq!(default_of("`lookup_retries`"), shortest.len().to_string());
+    let words = format!(
+        "The pauses begin with\n{} to {} ms and double up to {};",
+        shortest[0].as_millis(),
+        longest[0].as_millis().next_multiple_of(10),
+        seconds(Duration::from_secs(pauses(Some(15), 1023)[14].as_secs().next_multiple_of(5))),
+    );
+    assert!(CHAPTER.contains(&words), "{words}");
+}
+
+#[test]
+fn limits_that_no_setting_changes_are_the_codes() {
+    let has = |file: &str, line: &str| assert!(file.contains(line), "{line}");
+    has(include_str!("../crates/payments-model/src/check.rs"), "const MAX_BODY_BYTES: usize = 64 * 1024;");
+    assert_eq!(default_of("body of a request"), "64 KiB at most");
+    has(include_str!("../crates/payments-hyper/src/connection.rs"), "const LARGEST_HEAD: usize = 64 * 1024;");
+    assert_eq!(default_of("head of an answer"), "100 headers and 64 KiB at most");
+    has(
+        include_str!("../crates/payments-core/src/client.rs"),
+        "const BACKSTOP: Duration = Duration::from_millis(20);",
+    );
+    assert!(CHAPTER.contains("the client's own limit, 20 ms later,"));
+    has(include_str!("../crates/payments-hyper/Cargo.toml"), "default = [\"ring\", \"webpki-roots\"]");
+    assert_eq!(default_of("`tls_provider`"), "ring");
+    assert_eq!(default_of("`trusted_roots`"), "Mozilla's, compiled in");
+}
