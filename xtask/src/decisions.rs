@@ -69,7 +69,7 @@ pub(crate) struct TestFunction {
 pub(crate) fn test_functions(file: &SourceFile) -> Vec<TestFunction> {
     let mut found = Vec::new();
     let counts_all = file.path.starts_with("tests/");
-    collect_tests(file.syntax.to_token_stream(), counts_all, &file.path, &mut found);
+    collect_tests(file.syntax().to_token_stream(), counts_all, &file.path, &mut found);
     found
 }
 
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     fn names(path: &str, text: &str) -> Vec<String> {
-        let file = SourceFile::parse(path, text.to_owned()).unwrap();
+        let file = SourceFile::new(path, text.to_owned());
         test_functions(&file).into_iter().map(|test| test.name).collect()
     }
 

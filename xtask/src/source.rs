@@ -1,23 +1,28 @@
 //! A Rust file as rules see it: which paths it names, and where, without its comments, strings and tests.
 
+use std::cell::OnceCell;
 use std::fmt;
 
-use anyhow::Context as _;
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 
-/// A parsed Rust file of the workspace.
+/// A Rust file of the workspace, parsed when a rule first looks into it: most rules look into none.
 pub(crate) struct SourceFile {
     /// From the root of the workspace.
     pub(crate) path: String,
     pub(crate) text: String,
-    pub(crate) syntax: syn::File,
+    syntax: OnceCell<syn::File>,
 }
 
 impl SourceFile {
-    pub(crate) fn parse(path: &str, text: String) -> anyhow::Result<Self> {
-        let syntax = syn::parse_file(&text).with_context(|| format!("{path} is not Rust"))?;
-        Ok(Self { path: path.to_owned(), text, syntax })
+    pub(crate) fn new(path: &str, text: String) -> Self {
+        Self { path: path.to_owned(), text, syntax: OnceCell::new() }
+    }
+
+    pub(crate) fn syntax(&self) -> &syn::File {
+        self.syntax.get_or_init(|| {
+            syn::parse_file(&self.text).unwrap_or_else(|error| panic!("{} is not Rust: {error}", self.path))
+        })
     }
 
     /// Whether the file exists for tests alone, by its name: `src/amount/tests.rs`, `src/tests/amount.rs`.
@@ -28,7 +33,7 @@ impl SourceFile {
 
     /// The file without the items under `#[cfg(test)]`.
     pub(crate) fn production(&self) -> syn::File {
-        let mut file = self.syntax.clone();
+        let mut file = self.syntax().clone();
         remove_tests(&mut file.items);
         file
     }
@@ -167,7 +172,7 @@ mod tests {
     use super::*;
 
     fn named(text: &str) -> Vec<String> {
-        let file = SourceFile::parse("crates/a/src/b.rs", text.to_owned()).unwrap();
+        let file = SourceFile::new("crates/a/src/b.rs", text.to_owned());
         file.production_paths().iter().map(ToString::to_string).collect()
     }
 
@@ -196,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_path_is_matched_by_whole_segments_and_carries_its_line() {
-        let file = SourceFile::parse("a.rs", "\nuse std::io_like::Error;\nuse std::io;".to_owned()).unwrap();
+        let file = SourceFile::new("a.rs", "\nuse std::io_like::Error;\nuse std::io;".to_owned());
         let lines: Vec<_> = file
             .production_paths()
             .iter()
@@ -208,7 +213,7 @@ mod tests {
 
     #[test]
     fn files_of_tests_are_told_by_their_names() {
-        let only_tests = |path: &str| SourceFile::parse(path, String::new()).unwrap().is_only_tests();
+        let only_tests = |path: &str| SourceFile::new(path, String::new()).is_only_tests();
         assert!(only_tests("crates/a/src/amount/tests.rs"));
         assert!(only_tests("crates/a/src/tests/amount.rs"));
         assert!(!only_tests("crates/a/src/amount.rs"));

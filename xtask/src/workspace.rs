@@ -96,7 +96,7 @@ impl Member {
         let sources = files
             .iter()
             .filter(|path| path.starts_with(&prefix) && has_extension(path, "rs"))
-            .map(|path| SourceFile::parse(path, read(root, path)?))
+            .map(|path| Ok(SourceFile::new(path, read(root, path)?)))
             .collect::<anyhow::Result<Vec<_>>>()?;
 
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

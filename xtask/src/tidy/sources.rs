@@ -120,7 +120,7 @@ fn not_an_essay(file: &SourceFile) -> Vec<Finding> {
             "open with `//!` and say what the crate is and what it does not do",
         ));
     }
-    code_in_library(&file.syntax.items, file, &mut findings);
+    code_in_library(&file.syntax().items, file, &mut findings);
     findings
 }
 
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     fn file(text: &str) -> SourceFile {
-        SourceFile::parse("crates/a/src/lib.rs", text.to_owned()).unwrap()
+        SourceFile::new("crates/a/src/lib.rs", text.to_owned())
     }
 
     fn count(findings: &[Finding]) -> usize {
