@@ -115,10 +115,8 @@ impl<'a> Git<'a> {
     pub(crate) fn must_be_pushable(self, tag: &str) -> anyhow::Result<()> {
         let remote = self.remote(tag)?;
         if let Some(theirs) = &remote.branch {
-            let known =
-                cmd!(self.shell, "git merge-base --is-ancestor {theirs} HEAD").quiet().ignore_stderr();
             ensure!(
-                known.run().is_ok(),
+                self.is_ancestor(theirs, "HEAD") || self.is_ancestor("HEAD", theirs),
                 "{REMOTE} has commits on {BRANCH} that are not here: git pull, and prepare the release on top"
             );
         }
@@ -132,23 +130,29 @@ impl<'a> Git<'a> {
         Ok(())
     }
 
-    /// Whether `origin` has this commit on its branch, and the tag.
+    /// Whether `origin` has this commit on its branch, which may have gone on since, and the tag.
     pub(crate) fn is_pushed(self, tag: &str) -> anyhow::Result<bool> {
         let remote = self.remote(tag)?;
-        let Some(branch) = remote.branch else {
-            return Ok(false);
-        };
-        // It may have gone on since.
-        let has_head = cmd!(self.shell, "git merge-base --is-ancestor HEAD {branch}").quiet().ignore_stderr();
-        Ok(has_head.run().is_ok() && remote.tag.is_some() && remote.tag == self.object(tag))
+        Ok(self.has_head(&remote) && remote.tag.is_some() && remote.tag == self.object(tag))
     }
 
     /// Branch and tag, both or neither.
     pub(crate) fn push(self, tag: &str) -> anyhow::Result<()> {
-        let (branch, tag) = (format!("HEAD:refs/heads/{BRANCH}"), format!("refs/tags/{tag}"));
-        cmd!(self.shell, "git push --atomic {REMOTE} {branch} {tag}").quiet().run().with_context(|| {
+        let branch = format!("HEAD:refs/heads/{BRANCH}");
+        // A branch that has gone on since must not be set back.
+        let branch = (!self.has_head(&self.remote(tag)?)).then_some(branch);
+        let tag = format!("refs/tags/{tag}");
+        cmd!(self.shell, "git push --atomic {REMOTE} {branch...} {tag}").quiet().run().with_context(|| {
             format!("everything is published, and {REMOTE} did not take {BRANCH} and {tag}: mend that and run this again")
         })
+    }
+
+    fn has_head(self, remote: &Remote) -> bool {
+        remote.branch.as_ref().is_some_and(|branch| self.is_ancestor("HEAD", branch))
+    }
+
+    fn is_ancestor(self, older: &str, newer: &str) -> bool {
+        cmd!(self.shell, "git merge-base --is-ancestor {older} {newer}").quiet().ignore_stderr().run().is_ok()
     }
 
     fn object(self, tag: &str) -> Option<String> {
@@ -163,7 +167,14 @@ impl<'a> Git<'a> {
             let mut lines = listed.lines().filter_map(|line| line.split_once('\t'));
             lines.find(|(_, listed)| *listed == name).map(|(object, _)| object.to_owned())
         };
-        Ok(Remote { branch: find(&branch), tag: find(&tag) })
+        let remote = Remote { branch: find(&branch), tag: find(&tag) };
+        if let Some(commit) = &remote.branch {
+            // What it has is compared with what is here, and for that it has to be here.
+            cmd!(self.shell, "git fetch --quiet --no-tags --no-write-fetch-head {REMOTE} {commit}")
+                .quiet()
+                .run()?;
+        }
+        Ok(remote)
     }
 }
 

@@ -42,9 +42,13 @@ pub(crate) fn asked_wait(words: &str, now: SystemTime) -> Option<Duration> {
         let at = lower.find(mark)? + mark.len();
         Some(words[at..].lines().next().unwrap_or_default().trim())
     };
-    let header = after("retry-after:")
-        .and_then(|value| value.parse().ok().map(Duration::from_secs).or_else(|| until(value, now)));
+    let header = after("retry-after:").and_then(|value| retry_after(value, now));
     header.or_else(|| until(after("try again after ")?, now))
+}
+
+/// The value of the header `Retry-After`.
+pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+    value.parse().ok().map(Duration::from_secs).or_else(|| until(value, now))
 }
 
 /// The time to the date that the text begins with.

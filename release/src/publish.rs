@@ -6,7 +6,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 
 use crate::changelog;
 use crate::check;
@@ -16,7 +16,7 @@ use crate::gates::{self, Commit};
 use crate::git::{self, Git};
 use crate::package::{self, Package};
 use crate::patience::Patience;
-use crate::registry::Registry;
+use crate::registry::{Busy, Published, Registry};
 use crate::upload::{self, Upload};
 use crate::workspace::Workspace;
 
@@ -67,10 +67,14 @@ impl Publication<'_> {
     }
 
     fn execute(&mut self) -> anyhow::Result<()> {
-        let is_tagged = self.stand()?;
-        credentials::must_be_safe(self.commit)?;
-        if !is_tagged {
+        if self.stand()? {
+            println!("the tag {} stands at this commit: every gate was passed, and this goes on", self.tag);
+        } else {
+            // Asked now, so that nobody waits for the gates in vain.
+            credentials::must_be_safe(self.commit)?;
             check::all_gates(self.commit)?;
+            // Minutes have passed, and the gates have run the project's own code.
+            self.stand()?;
             self.git().sign(&self.tag, &self.commit.workspace.version)?;
             println!("signed the tag {}", self.tag);
         }
@@ -91,20 +95,17 @@ impl Publication<'_> {
         gates::must_be_version_commit(self.commit)?;
         let is_tagged = self.git().is_tagged(&self.tag)?;
         self.git().must_be_pushable(&self.tag)?;
-        if is_tagged {
-            println!("the tag {} stands at this commit: every gate was passed, and this goes on", self.tag);
-        }
         Ok(is_tagged)
     }
 
     /// The packages that the registry does not have. One that it has with other bytes is an error: of two things with
     /// one name nobody can tell which they got.
-    fn missing<'p>(&self, packages: &'p [Package]) -> anyhow::Result<Vec<&'p Package>> {
+    fn missing<'p>(&mut self, packages: &'p [Package]) -> anyhow::Result<Vec<&'p Package>> {
         let version = &self.commit.workspace.version;
         let mut missing = Vec::new();
         for package in packages {
             let name = &package.name;
-            match self.commit.registry.find(name, version)? {
+            match self.find(name)? {
                 None => missing.push(package),
                 Some(theirs) => ensure!(
                     theirs.checksum == package.checksum,
@@ -118,40 +119,43 @@ impl Publication<'_> {
         Ok(missing)
     }
 
+    /// What the index has of this version, however long it takes to say it.
+    fn find(&mut self, name: &str) -> anyhow::Result<Option<Published>> {
+        loop {
+            let found = self.commit.registry.find(name, &self.commit.workspace.version);
+            let asked = match &found {
+                Err(error) => error.downcast_ref::<Busy>().map(|busy| busy.asked),
+                Ok(_) => None,
+            };
+            let Some(asked) = asked else {
+                return found;
+            };
+            let words = found.map_or_else(|error| format!("{error:#}"), |_| String::new());
+            self.wait(asked, &words)?;
+        }
+    }
+
     /// Publishes what is missing, and goes on after every trouble that passes.
     fn upload(&mut self, packages: &[Package]) -> anyhow::Result<()> {
-        let mut left = usize::MAX;
-        let mut trouble: Option<upload::Trouble> = None;
-        loop {
-            let missing = match self.missing(packages) {
-                Ok(missing) => missing,
-                // The index may be in the same trouble as the rest.
-                Err(error) if trouble.is_some() => {
-                    println!("{error:#}");
-                    self.wait(None).with_context(|| self.again())?;
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            if missing.is_empty() {
-                println!("the registry has all {} packages", packages.len());
-                return Ok(());
-            }
-            if missing.len() < left {
-                self.patience.renew();
-                left = missing.len();
-            }
-            if let Some(upload::Trouble { passes, asked, words }) = trouble {
-                ensure!(passes, "the registry has refused: {words}\n{}", self.again());
-                self.wait(asked).with_context(|| format!("{words}\n{}", self.again()))?;
-            }
+        let mut missing = self.missing(packages)?;
+        if !missing.is_empty() {
+            credentials::must_be_safe(self.commit)?;
+        }
+        while !missing.is_empty() {
             let names: Vec<_> = missing.iter().map(|package| package.name.as_str()).collect();
             println!("publishing {}", names.join(", "));
-            trouble = match upload::run(self.commit, &names)? {
-                Upload::Done => None,
-                Upload::Failed(trouble) => Some(trouble),
+            let Upload::Failed(trouble) = upload::run(self.commit, &names)? else {
+                return Ok(());
             };
+            ensure!(trouble.passes, "the registry has refused: {}\n{}", trouble.words, self.again());
+            self.wait(trouble.asked, &trouble.words)?;
+            let before = missing.len();
+            missing = self.missing(packages)?;
+            if missing.len() < before {
+                self.patience.renew();
+            }
         }
+        Ok(())
     }
 
     /// Waits until the index lists everything with our bytes.
@@ -162,16 +166,15 @@ impl Publication<'_> {
                 println!("the index lists all {} packages with the bytes of this commit", packages.len());
                 return Ok(());
             };
-            println!("the index does not list {} yet", first.name);
-            self.wait(None).with_context(|| self.again())?;
+            self.wait(None, &format!("the index does not list {} yet", first.name))?;
         }
     }
 
-    fn wait(&mut self, asked: Option<Duration>) -> anyhow::Result<()> {
+    fn wait(&mut self, asked: Option<Duration>, why: &str) -> anyhow::Result<()> {
         let Some(wait) = self.patience.next(asked) else {
-            bail!("the registry was waited for as long as --patience allows");
+            bail!("{why}\nThat is as long as --patience allows to wait. {}", self.again());
         };
-        println!("waiting {} s", wait.as_secs());
+        println!("{why}\nwaiting {} s", wait.as_secs());
         std::thread::sleep(wait);
         Ok(())
     }
@@ -179,7 +182,7 @@ impl Publication<'_> {
     /// What to do about a run that ends in the middle.
     fn again(&self) -> String {
         format!(
-            "what is published stays, and the tag {} stands here unpushed: run the same command again, and it goes on",
+            "What is published stays, and the tag {} stands here: run the same command again, and it goes on",
             self.tag
         )
     }

@@ -1,6 +1,7 @@
 //! The registry: what its index has of a crate, asked anew each time.
 
-use std::time::Duration;
+use std::fmt;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, ensure};
 use semver::Version;
@@ -8,6 +9,7 @@ use tame_index::index::{IndexLocation, IndexUrl, SparseIndex};
 use tame_index::{IndexKrate, KrateName, PathBuf};
 
 use crate::checksum::Checksum;
+use crate::patience::retry_after;
 use crate::workspace::Workspace;
 
 /// One registry with a sparse index.
@@ -18,8 +20,8 @@ pub(crate) struct Registry {
     agent: ureq::Agent,
 }
 
-impl std::fmt::Debug for Registry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
             .field("name", &self.name)
             .field("url", &self.index.url())
@@ -34,6 +36,22 @@ pub(crate) struct Published {
     pub(crate) checksum: Checksum,
     pub(crate) yanked: bool,
 }
+
+/// The index could not be read now, and may be later.
+#[derive(Debug)]
+pub(crate) struct Busy {
+    words: String,
+    /// How long it asked to wait.
+    pub(crate) asked: Option<Duration>,
+}
+
+impl fmt::Display for Busy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
+impl std::error::Error for Busy {}
 
 impl Registry {
     /// The registry where cargo would look it up, replaced sources included.
@@ -64,20 +82,28 @@ impl Registry {
         self.name.as_deref().into_iter().flat_map(|name| ["--registry", name])
     }
 
-    /// Every version of a crate; none if there is no such crate.
+    /// Every version of a crate; none if there is no such crate. The error is [`Busy`] if it may pass.
     pub(crate) fn versions(&self, name: &str) -> anyhow::Result<Vec<Published>> {
         let url = self.index.crate_url(KrateName::crates_io(name)?);
         // What a cache in between remembers may be older than what was just published.
         let request = self.agent.get(&url).header("Cache-Control", "no-cache");
+        let busy = |words: String, asked| Busy { words: format!("{words}: {url}"), asked };
+        let answer = request.call();
         let mut answer =
-            request.call().with_context(|| format!("the registry's index does not answer: {url}"))?;
+            answer.map_err(|error| busy(format!("the index does not answer ({error})"), None))?;
         let status = answer.status().as_u16();
+        if status == 429 || status >= 500 {
+            let asked = answer.headers().get("retry-after").and_then(|value| value.to_str().ok());
+            let asked = asked.and_then(|value| retry_after(value, SystemTime::now()));
+            return Err(busy(format!("the index answered {status}"), asked).into());
+        }
         // A crate that is not there, in each of the three ways that the protocol has for it.
         if matches!(status, 404 | 410 | 451) {
             return Ok(Vec::new());
         }
         ensure!(status == 200, "the registry's index answered {status}: {url}");
-        let body = answer.body_mut().with_config().limit(64 << 20).read_to_vec()?;
+        let body = answer.body_mut().with_config().limit(64 << 20).read_to_vec();
+        let body = body.map_err(|error| busy(format!("the index's answer was cut off ({error})"), None))?;
         let listed =
             IndexKrate::from_slice(&body).with_context(|| format!("the index cannot be read: {url}"))?;
         let versions = listed.versions.iter().map(|listed| Published {

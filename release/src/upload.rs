@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use crate::gates::Commit;
 use crate::patience::asked_wait;
-use crate::workspace::cargo;
+use crate::workspace::cargo_with_tokens;
 
 /// How a call ended.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(crate) fn run(commit: &Commit, names: &[&str]) -> anyhow::Result<Upload> {
     let packages = names.iter().flat_map(|name| ["--package", name]);
     let arguments =
         ["publish", "--locked"].into_iter().chain(commit.registry.cargo_arguments()).chain(packages);
-    let mut cargo = Command::from(cargo(&commit.workspace.shell, arguments));
+    let mut cargo = Command::from(cargo_with_tokens(&commit.workspace.shell, arguments));
     let mut child = cargo.stderr(Stdio::piped()).spawn().context("cargo could not be started")?;
     let mut words = String::new();
     for line in BufReader::new(child.stderr.take().expect("stderr is piped")).lines() {
@@ -59,7 +59,7 @@ impl Trouble {
 
 /// Whether the words of cargo are about a registry that is busy, broken or slow, and not about what was sent to it.
 fn passes(words: &str) -> bool {
-    const SIGNS: [&str; 10] = [
+    const SIGNS: [&str; 11] = [
         "got 429",
         "got 5",
         "(status 429",
@@ -71,6 +71,8 @@ fn passes(words: &str) -> bool {
         "could not connect",
         // Sent by an earlier call whose answer was lost, and not in the index yet. Its bytes will be compared there.
         "already uploaded",
+        // The same, seen by cargo before it has sent anything.
+        "already exists",
     ];
     let words = words.to_ascii_lowercase();
     SIGNS.iter().any(|sign| words.contains(sign))

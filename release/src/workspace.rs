@@ -102,14 +102,32 @@ impl Member {
 /// A `cargo` command as a person would call it in the root of the workspace.
 ///
 /// `cargo run` describes the package it runs in the environment. Build scripts that watch those variables would be run
-/// again whenever a person's call and this one alternate, so they are taken out.
+/// again whenever a person's call and this one alternate, so they are taken out. So are the tokens of registries: tests
+/// and build scripts run under this, and none of them has any use for one.
 pub(crate) fn cargo<'a>(shell: &'a Shell, arguments: impl IntoIterator<Item = &'a str>) -> Cmd<'a> {
     const ABOUT_THE_CALLER: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
     let mut cargo = cmd!(shell, "cargo").args(arguments).quiet();
     for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|name| ABOUT_THE_CALLER.iter().any(|prefix| name.starts_with(prefix))) {
+        let is_known = name.to_str().is_some_and(|name| {
+            is_token(name) || ABOUT_THE_CALLER.iter().any(|prefix| name.starts_with(prefix))
+        });
+        if is_known {
             cargo = cargo.env_remove(name);
         }
     }
     cargo
+}
+
+/// The same with the tokens of registries, for the one command that needs them.
+pub(crate) fn cargo_with_tokens<'a>(
+    shell: &'a Shell,
+    arguments: impl IntoIterator<Item = &'a str>,
+) -> Cmd<'a> {
+    let tokens = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_token));
+    cargo(shell, arguments).envs(tokens)
+}
+
+/// `CARGO_REGISTRY_TOKEN`, or `CARGO_REGISTRIES_NAME_TOKEN`.
+fn is_token(name: &str) -> bool {
+    name.starts_with("CARGO_REGISTR") && name.ends_with("_TOKEN")
 }
