@@ -81,7 +81,12 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
     ];
     // Features unify across a workspace, so each crate is also compiled as its user gets it: alone.
     steps.extend(workspace.products().map(lints_of_one_crate));
-    steps.push(step("tests, the rules of the repository among them", [tests(&["--workspace"], has_nextest)]));
+    let mut workspace_tests = vec![tests(&["--workspace"], has_nextest)];
+    if !has_nextest {
+        // Told to test examples, cargo builds no programs of them, and a test runs these. nextest has them built.
+        workspace_tests.insert(0, Call::new("build --locked --workspace --examples".split(' ')));
+    }
+    steps.push(step("tests, the rules of the repository among them", workspace_tests));
     steps.push(step("tests of what features add", [tests_of_features(workspace, has_nextest)]));
     steps.extend([openapi(workspace), python(workspace), node(workspace), curl()]);
     steps.push(step(

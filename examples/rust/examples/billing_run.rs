@@ -1,0 +1,143 @@
+//! A billing run that may be killed at any moment and started again, and charges nobody twice.
+//!
+//! Copy `program`: each charge is written down in a journal before it is sent, under a key that comes from the invoice.
+//! This example loses one answer and kills the program in the middle, and then runs it again. What the person at the end
+//! does is in `docs/reconciling.md`.
+
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::error::Error;
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{env, fs};
+
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome};
+use payments_examples::{Program, show_books};
+use payments_fake::Fault;
+use payments_hyper::{HyperTransport, TokioTimer};
+use payments_journal::{IntentKey, IntentState, Journal, JournaledClient, SqliteStore, StateName};
+use payments_sandbox::{Exchange, Sandbox};
+
+#[tokio::main]
+async fn program() -> Result<(), Box<dyn Error>> {
+    let key = ApiKey::new(&env::var("PAYMENTS_API_KEY")?)?;
+    let endpoint = Endpoint::new(&env::var("PAYMENTS_BASE_URL")?, key)?;
+    let client = Client::builder(endpoint, HyperTransport::builder().build()?, TokioTimer::new()).build();
+
+    // A file on a local disk, the same one for every run. Several machines share a `PostgresStore` in its place.
+    let journal = Journal::open(SqliteStore::open(env::var("PAYMENTS_JOURNAL")?)?).await?;
+    let client = JournaledClient::new(client, journal);
+
+    let invoices = fs::read_to_string(env::var("INVOICES")?)?;
+    for line in invoices.lines() {
+        let Some((invoice, token, amount)) = fields(line) else {
+            return Err(format!("this is no invoice: {line}").into());
+        };
+        charge(&client, invoice, token, amount.parse()?).await?;
+    }
+    show_what_a_person_must_look_at(client.journal()).await
+}
+
+async fn charge(
+    client: &JournaledClient,
+    invoice: &str,
+    token: &str,
+    amount: Amount,
+) -> Result<(), Box<dyn Error>> {
+    // From what is being paid, never from a clock or a random number: a new key would be a new charge.
+    let key = IntentKey::new(invoice)?;
+    let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).reference_no(invoice);
+    match client.process_token(&key, &payment.build()?).await {
+        Ok(charged) if charged.is_from_the_journal() => println!("{invoice}: was paid by an earlier run"),
+        Ok(charged) => println!("{invoice}: paid, transaction {}", charged.transaction_id),
+        Err(error) => match error.outcome() {
+            // The next run sends it.
+            Outcome::NotProcessed => println!("{invoice}: not sent: {error}"),
+            // The next run says the same: a new card is a new request, under a new key.
+            Outcome::Rejected => println!("{invoice}: refused: {error}"),
+            // No run sends it again, until a person has resolved it.
+            Outcome::Unknown => println!("{invoice}: UNKNOWN: {error}"),
+        },
+    }
+    Ok(())
+}
+
+async fn show_what_a_person_must_look_at(journal: &Journal) -> Result<(), Box<dyn Error>> {
+    let mut after = None;
+    loop {
+        let page = journal.list(StateName::UNRESOLVED, after, 100).await?;
+        for intent in &page.intents {
+            let amount = intent.request.amount.map_or_else(String::new, |amount| format!(" of {amount}"));
+            let sent_at = humantime::format_rfc3339_seconds(intent.begun_at);
+            let why = match &intent.state {
+                IntentState::Unknown(failure) => &*failure.kind,
+                _ => "another run is sending it at this moment",
+            };
+            println!("for a person: {}{amount}, sent at {sent_at} ({why})", intent.key);
+        }
+        after = page.next;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+fn fields(line: &str) -> Option<(&str, &str, &str)> {
+    let (invoice, rest) = line.split_once(',')?;
+    let (token, amount) = rest.split_once(',')?;
+    Some((invoice, token, amount))
+}
+
+/// What the run is to charge: the key, the token and the amount of each invoice.
+const INVOICES: &str = "\
+invoice-1,tok_approved,10.00
+invoice-2,tok_approved,20.00
+invoice-3,tok_declined,30.00
+invoice-4,tok_approved,40.00
+invoice-5,tok_approved,50.00
+";
+
+/// Only for the example: a sandbox in the service's place, and the program above in a process of its own, twice.
+fn main() -> Result<(), Box<dyn Error>> {
+    if Program::is_this_process() {
+        return program();
+    }
+    let (tell, charges_that_came) = mpsc::channel();
+    let tell = move |_: &Exchange| tell.send(()).expect("who is told lives longer than the sandbox");
+    let sandbox = Sandbox::builder().seed(7).on_exchange(tell).start_blocking()?;
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("invoices.csv"), INVOICES)?;
+    let billing_run = || -> Result<Program, Box<dyn Error>> {
+        let program = Program::with(&sandbox)?.env("PAYMENTS_JOURNAL", folder.path().join("billing.db"));
+        Ok(program.env("INVOICES", folder.path().join("invoices.csv")))
+    };
+    let charged = || -> Vec<_> { sandbox.gateway().ledger().charged().map(|entry| entry.amount).collect() };
+
+    println!("-- the first run, killed while invoice-4 is under way:");
+    let token_payment = Fault::on(OperationName::TokenTransaction);
+    sandbox.gateway().arm(token_payment.after_commit().close().nth(2));
+    sandbox.gateway().arm(token_payment.after_commit().stall().nth(4));
+    let mut first_run = billing_run()?.start()?;
+    for _ in 0..4 {
+        charges_that_came.recv_timeout(Duration::from_mins(1))?;
+    }
+    first_run.kill()?;
+    first_run.wait()?;
+    assert_eq!(
+        charged(),
+        [10_00, 20_00, 40_00].map(Amount::from_cents),
+        "and two of them it does not know of"
+    );
+
+    println!("-- the second run, with the same journal:");
+    billing_run()?.run()?;
+
+    show_books(&sandbox.gateway().ledger());
+    assert_eq!(
+        charged(),
+        [10_00, 20_00, 40_00, 50_00].map(Amount::from_cents),
+        "somebody was charged wrongly"
+    );
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! A first payment: charge a card, and look the transaction up.
+//!
+//! Copy `program`; its environment has the service's address and your key.
+
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::env;
+use std::error::Error;
+
+use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
+use payments_core::{ApiKey, Client, Endpoint, Outcome};
+use payments_examples::{Program, show_books};
+use payments_hyper::{HyperTransport, TokioTimer};
+use payments_sandbox::Sandbox;
+
+#[tokio::main]
+async fn program() -> Result<(), Box<dyn Error>> {
+    // One client for the whole program: it keeps its connections, and clones of it share them.
+    let key = ApiKey::new(&env::var("PAYMENTS_API_KEY")?)?;
+    let endpoint = Endpoint::new(&env::var("PAYMENTS_BASE_URL")?, key)?;
+    let client = Client::builder(endpoint, HyperTransport::builder().build()?, TokioTimer::new()).build();
+
+    // Texts as a form has them. `build` refuses what cannot be right, before anything is sent.
+    let card = Card { number: "4242 4242 4242 4242", cvv: "123", expiry: "12/30" };
+    let payer = Payer {
+        customer_name: "Ada Lovelace",
+        email: "ada@example.com",
+        country_code: "+1",
+        phone_number: "415-555-0100",
+        country: "US",
+        postal_code: "94107",
+        ip_address: "203.0.113.7",
+    };
+    let amount = Amount::from_cents(10_50);
+    let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer)
+        .build()?;
+
+    let charged = match client.process_card(&sale).await {
+        Ok(charged) => charged,
+        Err(error) => {
+            match error.outcome() {
+                Outcome::NotProcessed => println!("nothing was charged, it may be sent again"),
+                Outcome::Rejected => println!("the answer is no, nothing was charged"),
+                Outcome::Unknown => println!("it may be charged, do NOT send it again"),
+            }
+            return Err(error.into());
+        }
+    };
+    println!("charged {amount}: transaction {}", charged.transaction_id);
+
+    let found = client.transaction(&charged.transaction_id).await?;
+    // A record's fields are read one by one: what is missing or unreadable makes no error of a payment.
+    if let (Some(amount), Some(card)) = (found.amount.value(), found.card_number.value()) {
+        println!("looked up: {amount} of card {card}");
+    }
+    Ok(())
+}
+
+/// Only for the example: a sandbox in the service's place, and the program above in a process of its own.
+fn main() -> Result<(), Box<dyn Error>> {
+    if Program::is_this_process() {
+        return program();
+    }
+    let sandbox = Sandbox::builder().seed(7).start_blocking()?;
+    Program::with(&sandbox)?.run()?;
+
+    let ledger = sandbox.gateway().ledger();
+    show_books(&ledger);
+    ledger.assert_charged_once(Amount::from_cents(10_50));
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! What a log says of each payment, with `tracing`: one line for each attempt, at the level that its outcome deserves.
+//!
+//! Copy `program`. In `Cargo.toml`: `payments-core` with its feature `tracing`, and any subscriber that you like.
+
+use std::env;
+use std::error::Error;
+
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome, TracingObserver};
+use payments_examples::Program;
+use payments_fake::Fault;
+use payments_hyper::{HyperTransport, TokioTimer};
+use payments_sandbox::Sandbox;
+use tracing::{Instrument, error, info, info_span, warn};
+
+#[tokio::main]
+async fn program() -> Result<(), Box<dyn Error>> {
+    // Raise an alarm on ERROR of the target `payments`: it is an outcome that only a person can find out.
+    tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).init();
+
+    let key = ApiKey::new(&env::var("PAYMENTS_API_KEY")?)?;
+    let endpoint = Endpoint::new(&env::var("PAYMENTS_BASE_URL")?, key)?;
+    let client = Client::builder(endpoint, HyperTransport::builder().build()?, TokioTimer::new())
+        .observer(TracingObserver::new())
+        .build();
+
+    // The span gives each line the order that it is about.
+    for (order, token) in [(1, "tok_approved"), (2, "tok_declined"), (3, "tok_approved")] {
+        pay(&client, token).instrument(info_span!("order", number = order)).await?;
+    }
+    Ok(())
+}
+
+async fn pay(client: &Client, token: &str) -> Result<(), Box<dyn Error>> {
+    let amount = Amount::from_cents(10_50);
+    let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).build()?;
+    // The attempt is logged by the observer. These lines are the program's own: what it does about it.
+    match client.process_token(&payment).await {
+        Ok(_) => info!("shipped"),
+        Err(error) if error.outcome() == Outcome::Unknown => error!("parked for a person"),
+        Err(_) => warn!("the customer is asked for another card"),
+    }
+    Ok(())
+}
+
+/// Only for the example: a sandbox in the service's place, and the program above in a process of its own.
+fn main() -> Result<(), Box<dyn Error>> {
+    if Program::is_this_process() {
+        return program();
+    }
+    let sandbox = Sandbox::builder().seed(7).start_blocking()?;
+    sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
+    Program::with(&sandbox)?.run()?;
+    assert_eq!(
+        sandbox.gateway().ledger().charged().count(),
+        2,
+        "the log speaks of two charges that were made"
+    );
+    Ok(())
+}

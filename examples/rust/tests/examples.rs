@@ -1,0 +1,99 @@
+//! Every example is run as a reader would run it, shows what `output/` says, and has a line in the README.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+macro_rules! examples {
+    ($($name:ident)*) => {
+        const EXAMPLES: &[&str] = &[$(stringify!($name)),*];
+        $(
+            #[test]
+            fn $name() {
+                shows_what_a_reader_is_promised(stringify!($name));
+            }
+        )*
+    };
+}
+
+examples! {
+    billing_run
+    outcome_handling
+    own_transport
+    quickstart
+    testing_with_the_fake
+    tls_private_ca
+    tracing_log
+}
+
+#[test]
+fn every_example_is_run_here_and_has_a_line_in_the_readme() {
+    assert_eq!(names_in("examples", "rs"), EXAMPLES, "run each example here, in alphabetical order");
+    assert_eq!(names_in("output", "txt"), EXAMPLES, "each example shows something, and nothing else is kept");
+
+    let readme = fs::read_to_string(folder().join("README.md")).unwrap();
+    let mut listed: Vec<_> = readme.lines().filter_map(example_of).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, EXAMPLES, "give each example one line in the table of examples/rust/README.md");
+}
+
+/// The example that a line of the table is about.
+fn example_of(line: &str) -> Option<&str> {
+    let (_, command) = line.strip_prefix('|')?.split_once("--example ")?;
+    command.split('`').next()
+}
+
+/// Run with `UPDATE_DOCS=1` to write the outputs anew.
+fn shows_what_a_reader_is_promised(example: &str) {
+    let run = Command::new(built(example)).output().unwrap();
+    let (shown, complaint) = (String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap());
+    assert!(run.status.success() && complaint.is_empty(), "{}\n{shown}\n{complaint}", run.status);
+
+    let shown = without_times(&shown);
+    let path = folder().join("output").join(example).with_extension("txt");
+    if env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, &shown).unwrap();
+    }
+    let promised = fs::read_to_string(&path).unwrap_or_default();
+    assert!(shown == promised, "run this test with UPDATE_DOCS=1 and read the change; it shows\n\n{shown}");
+}
+
+/// Cargo builds the examples of a package with its tests, unless it is told which targets to build.
+fn built(example: &str) -> PathBuf {
+    let test = env::current_exe().unwrap();
+    let folder = test.ancestors().nth(2).unwrap().join("examples");
+    let path = folder.join(format!("{example}{}", env::consts::EXE_SUFFIX));
+    assert!(path.exists(), "first run `cargo build -p payments-examples --examples`");
+    path
+}
+
+/// What is another at each run: the time, and how long something took.
+fn without_times(shown: &str) -> String {
+    let words = shown.split_inclusive(char::is_whitespace).map(|piece| {
+        let word = piece.trim_end();
+        let is_time = word.len() >= 20 && word.starts_with("20") && word.ends_with('Z');
+        let stable = match word.split_once('=') {
+            _ if is_time => "TIME",
+            Some(("latency", _)) => "latency=TIME",
+            _ => word,
+        };
+        format!("{stable}{}", &piece[word.len()..])
+    });
+    words.collect()
+}
+
+/// The files of a folder with this extension, without it, in alphabetical order.
+fn names_in(name: &str, extension: &str) -> Vec<String> {
+    let files = fs::read_dir(folder().join(name)).unwrap().map(|file| file.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|it| it == extension));
+    let mut names: Vec<_> =
+        files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
