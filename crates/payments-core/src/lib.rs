@@ -30,7 +30,8 @@
 //!
 //! # To read on
 //!
-//! [Why these defaults](guide::defaults) gives the reason for every figure.
+//! [Why these defaults](guide::defaults) gives the reason for every figure, and [bring your own HTTP
+//! stack](guide::own_transport) makes a transport from nothing.
 //!
 //! # What it does not do
 //!

@@ -1,0 +1,116 @@
+use std::io::{self, BufReader, ErrorKind, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{Request, Uri};
+use payments_core::{TransportError, TransportErrorKind as Kind, TransportRequest, TransportResponse};
+
+use crate::answer::{read_body, read_head};
+use crate::line::{Line, Wire};
+
+/// One request over one connection, on a thread that may block. Each `?` knows how far the request got.
+pub(crate) fn exchange(
+    line: &Line,
+    request: TransportRequest,
+    connect_by: Instant,
+) -> Result<TransportResponse, TransportError> {
+    let cap = request.response_cap();
+    let request = request.into_http();
+
+    // No connection, or no leave to use it: not one byte has left.
+    let socket = connect(request.uri(), connect_by)
+        .map_err(|(kind, error)| TransportError::not_processed(kind).with_source(error))?;
+    line.take(&socket).map_err(TransportError::not_processed)?;
+
+    // From the first byte on the server may have read everything, whatever the socket says.
+    let unknown = |error: io::Error| TransportError::unknown(kind(line, &error)).with_source(error);
+    write(&socket, &request).map_err(unknown)?;
+    let mut wire = BufReader::new(Wire { socket: &socket, line });
+    let (mut answer, end) = read_head(&mut wire).map_err(unknown)?;
+
+    // A final status was read: it is handed over with as much of the body as came, which may name the transaction.
+    let mut body = Vec::new();
+    let read = read_body(&mut wire, end, cap, &mut body);
+    *answer.body_mut() = body.into();
+    match read {
+        Ok(()) => Ok(TransportResponse::new(answer)),
+        Err(error) => {
+            let kind = match kind(line, &error) {
+                Kind::Closed => Kind::BodyTruncated,
+                other => other,
+            };
+            Err(TransportError::answered(kind, answer).with_source(error))
+        }
+    }
+}
+
+fn connect(uri: &Uri, by: Instant) -> Result<TcpStream, (Kind, io::Error)> {
+    if uri.scheme_str() != Some("http") {
+        return Err((Kind::Tls, io::Error::other("this transport speaks no TLS")));
+    }
+    let mut last = (Kind::Resolve, io::Error::other("the name has no address"));
+    for address in addresses(uri, by)? {
+        let left = by.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err((Kind::Timeout, ErrorKind::TimedOut.into()));
+        }
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(socket) => {
+                // Head and body are two writes, and the second must not wait for the first to be acknowledged.
+                socket.set_nodelay(true).map_err(|error| (Kind::Connect, error))?;
+                return Ok(socket);
+            }
+            Err(error) if error.kind() == ErrorKind::TimedOut => last = (Kind::Timeout, error),
+            Err(error) => last = (Kind::Connect, error),
+        }
+    }
+    Err(last)
+}
+
+/// The system's resolver cannot be interrupted, so it has a thread that is left behind when the time is over.
+fn addresses(uri: &Uri, by: Instant) -> Result<Vec<SocketAddr>, (Kind, io::Error)> {
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+    let port = uri.port_u16().unwrap_or(80);
+    let (found, resolved) = mpsc::channel();
+    let resolve = move || {
+        let addresses = (host, port).to_socket_addrs().map(Iterator::collect);
+        // Nobody listens any more when the time is over.
+        let _ = found.send(addresses);
+    };
+    thread::Builder::new().spawn(resolve).map_err(|error| (Kind::Resolve, error))?;
+    match resolved.recv_timeout(by.saturating_duration_since(Instant::now())) {
+        Ok(addresses) => addresses.map_err(|error| (Kind::Resolve, error)),
+        Err(_) => Err((Kind::Timeout, ErrorKind::TimedOut.into())),
+    }
+}
+
+fn write(mut socket: &TcpStream, request: &Request<Bytes>) -> io::Result<()> {
+    let uri = request.uri();
+    let target = uri.path_and_query().map_or("/", |target| target.as_str());
+    let host = uri.authority().map_or("", |authority| authority.as_str());
+    let mut head = Vec::new();
+    write!(head, "{} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n", request.method())?;
+    for (name, value) in request.headers() {
+        head.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+    }
+    if !request.body().is_empty() {
+        write!(head, "Content-Length: {}\r\n", request.body().len())?;
+    }
+    head.extend(b"\r\n");
+    socket.write_all(&head)?;
+    // Straight from the buffer that is wiped when it is dropped: a copy of the card would stay in memory.
+    socket.write_all(request.body())
+}
+
+/// For people and logs alone: nothing is decided from it.
+fn kind(line: &Line, error: &io::Error) -> Kind {
+    match (line.why(), error.kind()) {
+        (Some(why), _) => why,
+        (None, ErrorKind::InvalidData) => Kind::Protocol,
+        (None, ErrorKind::FileTooLarge) => Kind::BodyTooLarge,
+        (None, _) => Kind::Closed,
+    }
+}
