@@ -13,7 +13,7 @@ use std::{env, fs};
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome};
-use payments_examples::{Program, show_books};
+use payments_examples::{Program, assert_nothing_wrong_was_said, show_books};
 use payments_fake::Fault;
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_journal::{IntentKey, IntentState, Journal, JournaledClient, SqliteStore, StateName};
@@ -131,9 +131,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
 
     println!("-- the second run, with the same journal:");
-    billing_run()?.run()?;
+    let said = billing_run()?.run()?;
 
     show_books(&sandbox.gateway().ledger());
+    assert_nothing_wrong_was_said(&said, &["paid", "was paid", "UNKNOWN"], &sandbox.gateway().ledger());
     assert_eq!(
         charged(),
         [10_00, 20_00, 40_00, 50_00].map(Amount::from_cents),

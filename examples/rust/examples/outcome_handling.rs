@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use http::StatusCode;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Violation};
 use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome, RetryAfter};
-use payments_examples::{Program, Unplugged, show_books};
+use payments_examples::{Program, Unplugged, assert_nothing_wrong_was_said, show_books};
 use payments_fake::Fault;
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_sandbox::Sandbox;
@@ -179,10 +179,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(4));
     // The whole answer but its last byte.
     sandbox.gateway().arm(token_payment.after_commit().truncate(usize::MAX).nth(5));
-    Program::with(&sandbox)?.run()?;
+    let said = Program::with(&sandbox)?.run()?;
 
     let ledger = sandbox.gateway().ledger();
     show_books(&ledger);
+    assert_nothing_wrong_was_said(&said, &["paid", "PARKED"], &ledger);
     // Order 2 once, although it was sent twice; and both parked ones, which the program could not know.
     let charged: Vec<_> = ledger.charged().map(|entry| entry.amount).collect();
     assert_eq!(charged, [20_00, 50_00, 60_00].map(Amount::from_cents), "somebody was charged wrongly");

@@ -19,7 +19,7 @@ use payments_core::{
     ApiKey, Client, Delivery, Endpoint, OperationName, Transport, TransportError, TransportErrorKind,
     TransportRequest, TransportResponse,
 };
-use payments_examples::{Program, show_books};
+use payments_examples::{Program, assert_nothing_wrong_was_said, show_books};
 use payments_fake::Fault;
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_sandbox::Sandbox;
@@ -116,10 +116,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let sandbox = Sandbox::builder().seed(7).start_blocking()?;
     sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(2));
-    Program::with(&sandbox)?.run()?;
+    let said = Program::with(&sandbox)?.run()?;
 
     let ledger = sandbox.gateway().ledger();
     show_books(&ledger);
+    assert_nothing_wrong_was_said(&said, &["processed", "unknown"], &ledger);
     let charged: Vec<_> = ledger.charged().filter_map(|entry| entry.reference_no.as_deref()).collect();
     assert_eq!(charged, ["invoice 1", "invoice 2", "invoice 3"], "one charge for each invoice");
     assert_eq!(sandbox.gateway().requests().len(), 3, "and nothing was sent while payments were stopped");

@@ -8,6 +8,6 @@ mod books;
 mod program;
 mod unplugged;
 
-pub use books::show_books;
+pub use books::{assert_nothing_wrong_was_said, show_books};
 pub use program::Program;
 pub use unplugged::Unplugged;

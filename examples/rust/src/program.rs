@@ -1,7 +1,7 @@
 use std::env;
 use std::ffi::OsStr;
-use std::io;
-use std::process::{Child, Command};
+use std::io::{self, BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
 
 use payments_sandbox::BlockingSandbox;
 
@@ -46,14 +46,27 @@ impl Program {
         self.command.spawn()
     }
 
-    /// Runs it to its end.
+    /// Runs it to its end, shows what it says, and gives that back line by line.
     ///
     /// # Errors
     ///
     /// If it cannot be started, or if it fails: it has said why itself.
-    pub fn run(self) -> io::Result<()> {
-        let status = self.start()?.wait()?;
-        if status.success() { Ok(()) } else { Err(io::Error::other(format!("the program failed: {status}"))) }
+    #[allow(clippy::print_stdout, reason = "what a program says is for the reader")]
+    pub fn run(mut self) -> io::Result<Vec<String>> {
+        self.command.stdout(Stdio::piped());
+        let mut program = self.command.spawn()?;
+        let said = program.stdout.take().ok_or_else(|| io::Error::other("a pipe has an end to read from"))?;
+        let mut lines = Vec::new();
+        for line in BufReader::new(said).lines() {
+            let line = line?;
+            println!("{line}");
+            lines.push(line);
+        }
+        let status = program.wait()?;
+        if !status.success() {
+            return Err(io::Error::other(format!("the program failed: {status}")));
+        }
+        Ok(lines)
     }
 }
 
