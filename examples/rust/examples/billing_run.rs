@@ -50,8 +50,17 @@ async fn charge(
     let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).reference_no(invoice);
     match client.process_token(&key, &payment.build()?).await {
         Ok(charged) if charged.is_from_the_journal() => println!("{invoice}: was paid by an earlier run"),
-        Ok(charged) => println!("{invoice}: paid, transaction {}", charged.transaction_id),
+        Ok(charged) => {
+            println!("{invoice}: paid, transaction {}", charged.transaction_id);
+            // It is paid all the same. Keep the line above: with its id a person resolves the key.
+            if let Some(error) = charged.not_recorded {
+                return Err(error.into());
+            }
+        }
         Err(error) => match error.outcome() {
+            // This says something about us and nothing about the invoice, and would refuse every other one too. Once it is
+            // mended, `Journal::reopen` lets the key be sent again.
+            Outcome::Rejected if is_about_us(&error) => return Err(error.into()),
             // The next run sends it.
             Outcome::NotProcessed => println!("{invoice}: not sent: {error}"),
             // The next run says the same: a new card is a new request, under a new key.
@@ -61,6 +70,12 @@ async fn charge(
         },
     }
     Ok(())
+}
+
+/// A key that is wrong, a right that is missing, or too many requests.
+fn is_about_us(error: &payments_journal::Error) -> bool {
+    let status = error.call_error().and_then(payments_core::Error::http_status);
+    status.is_some_and(|status| matches!(status.as_u16(), 401 | 403 | 429))
 }
 
 async fn show_what_a_person_must_look_at(journal: &Journal) -> Result<(), Box<dyn Error>> {

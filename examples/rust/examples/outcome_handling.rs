@@ -23,8 +23,8 @@ enum NextStep {
     SendAgain {
         after: Duration,
     },
-    /// Nothing was charged, and this card will not do.
-    AskForAnotherCard(String),
+    /// Nothing was charged, and will not be before the customer takes another card or corrects what was typed.
+    AskTheCustomer(String),
     /// Nothing was charged, and nothing will be before somebody has mended the program or its settings.
     StopAndCallTheEngineer(String),
     /// It may be charged. A person finds out, by the transaction if there is one, else by amount, time and reference.
@@ -41,7 +41,7 @@ async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
         Err(error) => error,
     };
     match error.outcome() {
-        // Provably nothing was charged. Only here is sending it again safe without asking anybody.
+        // Provably nothing was acted upon: sending it again is safe, now or in an hour.
         Outcome::NotProcessed if error.is_configuration() => {
             NextStep::StopAndCallTheEngineer(error.to_string())
         }
@@ -49,7 +49,7 @@ async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
 
         // The answer is no. Who has to change something?
         Outcome::Rejected => match error.http_status() {
-            // Nobody: we were too fast.
+            // Nobody: it was refused for coming too soon. It comes again, and not sooner than asked.
             Some(StatusCode::TOO_MANY_REQUESTS) => {
                 NextStep::SendAgain { after: error.retry_after().map_or(Duration::from_mins(1), pause) }
             }
@@ -59,7 +59,7 @@ async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
             }
             _ if error.is_intermediary() => NextStep::StopAndCallTheEngineer(error.to_string()),
             // The customer. The reason is the service's own text: for people, never for an `if`.
-            _ => NextStep::AskForAnotherCard(error.reason().unwrap_or("no reason given").to_owned()),
+            _ => NextStep::AskTheCustomer(error.reason().unwrap_or("no reason given").to_owned()),
         },
 
         // It may be charged. Not sent again, not called failed, not paid in another way.
@@ -85,8 +85,8 @@ async fn settle(client: &Client, reference: &str, payment: &TokenTransaction) {
         NextStep::SendAgain { after } => {
             println!("{reference}: nothing was charged, back into the queue for {} s", after.as_secs());
         }
-        NextStep::AskForAnotherCard(reason) => {
-            println!("{reference}: nothing was charged, ask for another card ({reason})");
+        NextStep::AskTheCustomer(reason) => {
+            println!("{reference}: nothing was charged, ask the customer for another card ({reason})");
         }
         NextStep::StopAndCallTheEngineer(error) => {
             println!("{reference}: STOP, no payment can work before this is mended\n    {error}");
