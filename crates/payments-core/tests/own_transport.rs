@@ -1,5 +1,7 @@
 //! Does the transport of the chapter "Bring your own HTTP stack" keep the contract of every transport?
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
 #[path = "../docs/own_transport/answer.rs"]
 mod answer;
 #[path = "../docs/own_transport/exchange.rs"]
@@ -9,7 +11,18 @@ mod line;
 #[path = "../docs/own_transport/transport.rs"]
 mod transport;
 
-use payments_conformance::{Abilities, Ability, Setup, Stack};
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use payments_conformance::{Abilities, Ability, Setup, Stack, block_on};
+use payments_core::{
+    Deadlines, Delivery, OperationName, Transport as _, TransportErrorKind, TransportRequest,
+};
+
+use line::Line;
 use transport::StdTransport;
 
 struct StdStack;
@@ -33,3 +46,47 @@ impl Stack for StdStack {
 }
 
 payments_conformance::contract_tests!(StdStack);
+
+/// A payment with so much time, to the server at this address.
+fn payment(server: SocketAddr, total: Duration) -> TransportRequest {
+    let request =
+        http::Request::post(format!("http://{server}/transaction")).body(Bytes::from("{}")).unwrap();
+    let deadlines = Deadlines::new(Duration::from_secs(10), total);
+    TransportRequest::new(request, OperationName::Transaction, deadlines, 1024)
+}
+
+/// A server of one connection, and what `serve` makes of it.
+fn server<T: Send + 'static>(
+    serve: impl FnOnce(TcpStream) -> T + Send + 'static,
+) -> (SocketAddr, thread::JoinHandle<T>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    (address, thread::spawn(move || serve(listener.accept().unwrap().0)))
+}
+
+#[test]
+fn a_call_that_is_over_before_it_may_write_is_never_heard() {
+    let (address, heard) = server(|mut socket| socket.read(&mut [0; 64]).unwrap());
+    let line = Line::default();
+    line.cut(TransportErrorKind::Cancelled);
+    let in_time = Instant::now() + Duration::from_secs(10);
+    let error = exchange::exchange(&line, payment(address, Duration::from_secs(10)), in_time).unwrap_err();
+    assert_eq!((error.delivery(), error.kind()), (Delivery::NotProcessed, TransportErrorKind::Cancelled));
+    assert_eq!(heard.join().unwrap(), 0);
+}
+
+#[test]
+fn the_end_of_the_time_is_not_the_end_of_a_body() {
+    let (address, served) = server(|mut socket| {
+        socket.write_all(b"HTTP/1.1 200 OK\r\n\r\nhalf").unwrap();
+        // Until the client is gone.
+        socket.read_to_end(&mut Vec::new()).unwrap();
+    });
+    let error = block_on(StdTransport.send(payment(address, Duration::from_millis(300)))).unwrap_err();
+    assert_eq!(
+        (error.delivery(), error.kind()),
+        (Delivery::Answered(http::StatusCode::OK), TransportErrorKind::Timeout)
+    );
+    assert_eq!(error.partial().unwrap().body().as_ref(), b"half");
+    served.join().unwrap();
+}
