@@ -81,6 +81,8 @@ pub(crate) struct Member {
     /// Feature names without `default` and without those that begin with an underscore, which are internal.
     pub(crate) features: Vec<String>,
     pub(crate) has_library: bool,
+    /// Foreign crates whose types it may show, from `[package.metadata.release]`.
+    pub(crate) shows: Option<Vec<String>>,
     /// Every Rust file of the package: `src`, `tests`, `examples`, `benches`.
     pub(crate) sources: Vec<SourceFile>,
 }
@@ -116,6 +118,9 @@ impl Member {
             has_library: list(&package["targets"])
                 .iter()
                 .any(|target| list(&target["kind"]).contains(&"lib".into())),
+            shows: package["metadata"]["release"]["shows"]
+                .as_array()
+                .map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
             sources,
             folder,
         })
