@@ -2,6 +2,8 @@
 //!
 //! A gate changes nothing, and needs none of the others to have passed.
 
+mod foreign_types;
+mod public_api;
 mod registry;
 mod tests;
 mod version_commit;
@@ -70,6 +72,10 @@ pub(crate) fn all(commit: &Commit) -> anyhow::Result<Vec<Gate>> {
         }),
         Gate::new("tag and versions are free", registry::check),
     ];
+    gates.extend([
+        Gate::new("the public API is the committed one", public_api::check),
+        Gate::new("the public API shows only allowed crates", foreign_types::check),
+    ]);
     gates.extend(tests::gates(&commit.workspace)?);
     Ok(gates)
 }

@@ -8,6 +8,7 @@
 
 #![allow(clippy::print_stdout, reason = "a command speaks to the person who ran it")]
 
+mod api;
 mod changelog;
 mod check;
 mod checksum;
@@ -20,6 +21,7 @@ mod patience;
 mod prepare;
 mod publish;
 mod registry;
+mod rustdoc;
 mod snippets;
 mod upload;
 mod version;
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
     let done = match Release::from_env_or_exit().subcommand {
         ReleaseCmd::Prepare(asked) => prepare::run(&asked),
         ReleaseCmd::Check(asked) => check::run(&asked),
+        ReleaseCmd::Api(asked) => api::run(&asked),
         ReleaseCmd::Publish(asked) => publish::run(&asked),
     };
     if let Err(error) = done {

@@ -24,7 +24,11 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// The one that the working folder is in.
     pub(crate) fn load() -> anyhow::Result<Self> {
-        let shell = Shell::new()?;
+        Self::load_in(Shell::new()?)
+    }
+
+    /// The one that the shell stands in.
+    pub(crate) fn load_in(shell: Shell) -> anyhow::Result<Self> {
         let metadata =
             cargo(&shell, ["metadata", "--locked", "--no-deps", "--format-version", "1"]).read()?;
         let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
@@ -53,6 +57,11 @@ impl Workspace {
     /// The members that users get.
     pub(crate) fn crates(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| member.is_crate())
+    }
+
+    /// Those of them that other programs are built on.
+    pub(crate) fn libraries(&self) -> impl Iterator<Item = &Member> {
+        self.crates().filter(|member| member.has_library())
     }
 
     /// The text of a file in the repository.
@@ -90,12 +99,15 @@ impl Member {
         self.folder.starts_with("crates/")
     }
 
-    #[expect(dead_code, reason = "until the first gate about libraries")]
-    pub(crate) fn has_library(&self) -> bool {
+    fn has_library(&self) -> bool {
         let targets = self.package["targets"].as_array();
         targets.into_iter().flatten().any(|target| {
             target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "lib"))
         })
+    }
+
+    pub(crate) fn has_features(&self) -> bool {
+        self.package["features"].as_object().is_some_and(|features| !features.is_empty())
     }
 }
 

@@ -74,6 +74,11 @@ xflags::xflags! {
                 /// The registry as cargo's configuration names it; crates.io unless told otherwise.
                 optional --registry registry: String
             }
+            /// Write the public API of each library crate as text; the text is committed and reviewed.
+            cmd api {
+                /// Write nothing, and fail if the public API is not the committed one.
+                optional --check
+            }
             /// Publish this commit. Run it again after anything.
             cmd publish {
                 /// Sign the tag, publish, push.

@@ -24,6 +24,11 @@ fn call(asked: &ReleaseCmd) -> Vec<String> {
             (None, asked.execute, None, None)
         }
         ReleaseCmd::Check(asked) => (Some("check"), false, asked.registry.as_deref(), None),
+        ReleaseCmd::Api(asked) => {
+            add(&["api"]);
+            add(if asked.check { &["--check"] } else { &[] });
+            (None, false, None, None)
+        }
         ReleaseCmd::Publish(asked) => {
             (Some("publish"), asked.execute, asked.registry.as_deref(), asked.patience)
         }
@@ -44,7 +49,7 @@ fn call(asked: &ReleaseCmd) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::{Check, Prepare, Publish};
+    use crate::flags::{Api, Check, Prepare, Publish};
 
     #[test]
     fn what_was_asked_is_handed_on() {
@@ -52,6 +57,8 @@ mod tests {
         let prepare = Prepare { bump: "minor".to_owned(), execute: true };
         assert_eq!(handed(&ReleaseCmd::Prepare(prepare)), "prepare minor --execute");
         assert_eq!(handed(&ReleaseCmd::Check(Check { registry: None })), "check");
+        assert_eq!(handed(&ReleaseCmd::Api(Api { check: false })), "api");
+        assert_eq!(handed(&ReleaseCmd::Api(Api { check: true })), "api --check");
         let publish = Publish { execute: true, registry: Some("house".to_owned()), patience: Some(60) };
         assert_eq!(handed(&ReleaseCmd::Publish(publish)), "publish --execute --registry house --patience 60");
         let publish = Publish { execute: false, registry: None, patience: None };
