@@ -3,6 +3,21 @@
 //!
 //! Other programs call it, so its command names, its JSON and its exit codes are fixed. Whatever happens, the exit
 //! code and `outcome` say whether the money can have moved; see [`exit_code`].
+//!
+//! ```console
+//! $ payments demo                                  # a tour of everything, with a service of its own
+//! $ payments sandbox --listen 127.0.0.1:8437       # that service, for any language
+//! $ export PAYMENTS_BASE_URL=http://127.0.0.1:8437/api/v1/public PAYMENTS_API_KEY=test_key_of_the_fake_gateway
+//! $ payments check                                 # address, TLS and key, without moving money
+//! $ payments transaction create --file sale.json
+//! $ payments batch run november.csv --journal billing.db
+//! ```
+//!
+//! # What it does not do
+//!
+//! It sends nothing twice by itself, and nothing at all to an environment that was not named: there is no default address,
+//! key or profile. The service's key and card data are never arguments, because other users of the machine could read them
+//! there. It asks no questions, and keeps nothing between calls but what it was told to, such as a journal.
 
 mod app;
 mod args;

@@ -28,15 +28,15 @@
 #![doc = include_str!("../examples/blocking.rs")]
 //! ```
 //!
-//! # To read on
-//!
-//! [Why these defaults](guide::defaults) gives the reason for every figure, and [bring your own HTTP
-//! stack](guide::own_transport) makes a transport from nothing.
-//!
 //! # What it does not do
 //!
 //! It stores nothing, so it cannot know of a charge that an earlier process made. It computes no fee, maps no country
 //! and gives no meaning to a record's `Status`, whose codes are not published.
+//!
+//! # To read on
+//!
+//! [Why these defaults](guide::defaults) gives the reason for every figure. [Bring your own HTTP
+//! stack](guide::own_transport) makes a transport from nothing and has it judged.
 
 // docs.rs builds with nightly, which writes on each item the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -69,9 +69,9 @@
 //! A [`ManualClock`] replaces the runtime: a deadline of a minute ends at once, or exactly when the test says so. A
 //! [`Gate`] holds requests in flight for as long as the test needs to look around. No test has to sleep and hope.
 //!
-//! # What it is not
+//! # What it does not do
 //!
-//! - It is no promise of the service. A program that needs the fake's [choices](Choices) to hold is not finished.
+//! - It promises nothing of the service. A program that needs the fake's [choices](Choices) to hold is not finished.
 //! - It keeps no card number and no security code: what it [records](RecordedRequest) is redacted at the moment of
 //!   capture.
 //! - It does no I/O. For other languages and other HTTP stacks, `payments-sandbox` serves it.

@@ -4,13 +4,24 @@
 //! with every failure the evidence of how far the request got.
 //!
 //! ```
-//! use payments_core::{Client, Endpoint};
+//! use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+//! use payments_core::{ApiKey, Client, Endpoint, Outcome};
 //! use payments_hyper::{HyperTransport, TokioTimer};
 //!
-//! # fn connect(endpoint: Endpoint) -> Result<Client, payments_hyper::BuildError> {
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // Nobody listens at port 1; the service has an `https` address.
+//! let endpoint = Endpoint::new("http://127.0.0.1:1/api/v1/public", ApiKey::new("sk_test_51H")?)?;
 //! let transport = HyperTransport::builder().build()?;
 //! let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
-//! # Ok(client)
+//!
+//! let amount = Amount::from_cents(10_50);
+//! let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build()?;
+//! let error = client.process_token(&payment).await.unwrap_err();
+//!
+//! // Not one byte was sent, and the transport has the proof.
+//! assert_eq!(error.outcome(), Outcome::NotProcessed);
+//! # Ok(())
 //! # }
 //! ```
 //!

@@ -85,11 +85,11 @@
 //! processed and answered at once, and so is one whose answer is delayed; the rest of a `drip` comes at once. What a fault
 //! would keep waiting for ever is closed.
 //!
-//! # What it is not
+//! # What it does not do
 //!
-//! It is no place for real cards: nothing of a card but its last four digits is kept, in memory or in a file, but whoever
-//! can reach the port can use it, and steer it too. [`UnlistedCards::Refused`](payments_fake::UnlistedCards::Refused)
-//! refuses every number that is no test value.
+//! It moves no money, and it is no place for real cards: nothing of a card but its last four digits is kept, in memory or in
+//! a file, but whoever can reach the port can use it, and steer it too.
+//! [`UnlistedCards::Refused`](payments_fake::UnlistedCards::Refused) refuses every number that is no test value.
 
 mod admin;
 mod blocking_sandbox;
