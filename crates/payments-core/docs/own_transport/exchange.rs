@@ -8,8 +8,8 @@ use bytes::Bytes;
 use http::{Request, Uri};
 use payments_core::{TransportError, TransportErrorKind as Kind, TransportRequest, TransportResponse};
 
-use crate::answer::{read_body, read_head};
-use crate::line::{Line, Wire};
+use super::answer::{read_body, read_head};
+use super::line::{Line, Wire};
 
 /// One request over one connection, on a thread that may block. Each `?` knows how far the request got.
 pub(crate) fn exchange(

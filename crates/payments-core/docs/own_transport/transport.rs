@@ -9,8 +9,8 @@ use futures_channel::oneshot;
 use futures_timer::Delay;
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 
-use crate::exchange::exchange;
-use crate::line::Line;
+use super::exchange::exchange;
+use super::line::Line;
 
 /// HTTP/1.1 over a socket of the standard library, a connection and a thread for each call.
 #[derive(Clone, Copy, Debug)]
