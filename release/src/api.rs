@@ -5,7 +5,7 @@
 //! traits that the compiler implements by itself only the absence is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
@@ -34,14 +34,14 @@ fn write(workspace: &Workspace) -> anyhow::Result<()> {
     let rustdoc = Rustdoc::new(workspace)?;
     for member in workspace.libraries() {
         let text = snapshot(&rustdoc, member)?;
-        let path = path(workspace, member);
-        let changes = differences(&std::fs::read_to_string(&path).unwrap_or_default(), &text).len();
-        workspace.shell.write_file(&path, &text).context("cannot write a snapshot")?;
-        println!("{FOLDER}/{}.txt: {changes} lines changed", member.name);
+        let file = file(member);
+        let changes = differences(&workspace.read(&file).unwrap_or_default(), &text).len();
+        workspace.shell.write_file(&file, &text)?;
+        println!("{file}: {changes} lines changed");
     }
     for left in left_over(workspace)? {
         workspace.shell.remove_path(&left)?;
-        println!("{}: removed", left.display());
+        println!("{left}: removed");
     }
     Ok(())
 }
@@ -51,40 +51,43 @@ pub(crate) fn findings(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
     let rustdoc = Rustdoc::new(workspace)?;
     let mut findings = Vec::new();
     for member in workspace.libraries() {
-        let committed = std::fs::read_to_string(path(workspace, member));
-        let name = format!("{FOLDER}/{}.txt", member.name);
-        let Ok(committed) = committed else {
-            findings.push(format!("{name} is not there: {ADVICE}"));
+        let file = file(member);
+        let Ok(committed) = workspace.read(&file) else {
+            findings.push(format!("{file} is not there: {ADVICE}"));
             continue;
         };
         let differences = differences(&committed, &snapshot(&rustdoc, member)?);
         if !differences.is_empty() {
             findings.push(format!(
-                "{name} is not the public API of this commit:\n{}\nif that is meant, {ADVICE}",
+                "{file} is not the public API of this commit:\n{}\nif that is meant, {ADVICE}",
                 differences.join("\n")
             ));
         }
     }
     for left in left_over(workspace)? {
-        findings.push(format!("{} is of no library here: {ADVICE}", left.display()));
+        findings.push(format!("{left} is of no library here: {ADVICE}"));
     }
     Ok(findings)
 }
 
 const ADVICE: &str = "cargo xtask release api, and commit what it writes together with the change";
 
-fn path(workspace: &Workspace, member: &Member) -> PathBuf {
-    workspace.root.join(FOLDER).join(format!("{}.txt", member.name))
+fn file(member: &Member) -> String {
+    format!("{FOLDER}/{}.txt", member.name)
 }
 
-/// Files in the folder that belong to no library any more.
-fn left_over(workspace: &Workspace) -> anyhow::Result<Vec<PathBuf>> {
-    let expected: BTreeSet<_> = workspace.libraries().map(|member| path(workspace, member)).collect();
+/// Files in the folder that belong to no library any more, as paths from the root.
+fn left_over(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
     let folder = workspace.root.join(FOLDER);
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
-    Ok(workspace.shell.read_dir(folder)?.into_iter().filter(|file| !expected.contains(file)).collect())
+    let names = workspace.shell.read_dir(folder)?.into_iter().filter_map(|path| {
+        let name = path.file_name()?.to_str()?;
+        Some(format!("{FOLDER}/{name}"))
+    });
+    let is_known = |path: &String| workspace.libraries().any(|member| file(member) == *path);
+    Ok(names.filter(|path| !is_known(path)).collect())
 }
 
 fn snapshot(rustdoc: &Rustdoc<'_>, member: &Member) -> anyhow::Result<String> {

@@ -5,6 +5,7 @@
 mod foreign_types;
 mod public_api;
 mod registry;
+mod semver;
 mod tests;
 mod version_commit;
 mod versions;
@@ -75,6 +76,7 @@ pub(crate) fn all(commit: &Commit) -> anyhow::Result<Vec<Gate>> {
     gates.extend([
         Gate::new("the public API is the committed one", public_api::check),
         Gate::new("the public API shows only allowed crates", foreign_types::check),
+        Gate::new("the version says what has changed since the last", semver::check),
     ]);
     gates.extend(tests::gates(&commit.workspace)?);
     Ok(gates)

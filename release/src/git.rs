@@ -58,11 +58,21 @@ impl<'a> Git<'a> {
         cmd!(self.shell, "git show {commit}:{path}").quiet().ignore_stderr().read().ok()
     }
 
-    /// The newest release before this commit, by its tag.
+    /// The newest release before this commit, by its tag, or at it.
     pub(crate) fn last_release(self) -> anyhow::Result<Option<Version>> {
+        Ok(self.releases()?.max())
+    }
+
+    /// The newest release before this commit whose version is lower than this one.
+    pub(crate) fn release_before(self, version: &Version) -> anyhow::Result<Option<Version>> {
+        Ok(self.releases()?.filter(|released| released < version).max())
+    }
+
+    fn releases(self) -> anyhow::Result<impl Iterator<Item = Version>> {
         let tags = cmd!(self.shell, "git tag --list v* --merged HEAD").quiet().read()?;
-        let versions = tags.lines().filter_map(|tag| tag.strip_prefix('v')?.parse::<Version>().ok());
-        Ok(versions.max())
+        let versions: Vec<_> =
+            tags.lines().filter_map(|tag| tag.strip_prefix('v')?.parse::<Version>().ok()).collect();
+        Ok(versions.into_iter())
     }
 
     /// Whether the tag stands at this commit, signed, as `publish` makes it. Anything else of that name is an error.

@@ -67,8 +67,8 @@ fn compare(member: &Member, allowed: &BTreeSet<String>, shown: &BTreeSet<Shown>)
         let places: Vec<_> = shown.iter().filter(|shown| shown.name == *name).collect();
         let first = &places[0].place;
         findings.push(format!(
-            "{folder}: shows {name} in {} places, and its next major version must not become ours: hide it, or move it into a \
-             module `{PROMISES_NOTHING}`. The first:\n{first}",
+            "{folder}: shows {name}, whose next major version must not become ours: hide it, or move it into a module \
+             `{PROMISES_NOTHING}`. Lines that show it: {}, and the first is\n{first}",
             places.len()
         ));
     }
@@ -223,7 +223,7 @@ mod tests {
             ["crates/ours: may show bytes_utils and does not: take it out of `shows`"]
         );
         let found = shown(&["http", "bytes_utils", "hyper"]);
-        assert!(found.len() == 1 && found[0].contains("shows hyper in 1 places"), "{found:?}");
+        assert!(found.len() == 1 && found[0].contains("shows hyper, "), "{found:?}");
         assert!(found[0].ends_with("\npub fn f(hyper::A)"), "{found:?}");
     }
 }
