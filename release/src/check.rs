@@ -17,7 +17,7 @@ pub(crate) fn run(asked: &Check) -> anyhow::Result<()> {
 
 /// Asks every gate, whatever the others said, and fails if one has.
 pub(crate) fn all_gates(commit: &Commit) -> anyhow::Result<()> {
-    let gates = gates::all(commit)?;
+    let gates = gates::all(commit);
     let mut rows = Vec::new();
     for (index, gate) in gates.iter().enumerate() {
         println!("\n── gate {} of {}: {}", index + 1, gates.len(), gate.title);

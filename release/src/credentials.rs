@@ -7,31 +7,50 @@ use serde_json::Value;
 use crate::gates::Commit;
 use crate::workspace::cargo;
 
-/// Fails unless cargo will find a token without reading one from a file in plain text.
-///
-/// Only whether there is one is looked at: the token itself is cargo's.
-pub(crate) fn must_be_safe(commit: &Commit) -> anyhow::Result<()> {
-    let name = commit.registry.name.as_deref();
-    let variable = name.map_or_else(
-        || "CARGO_REGISTRY_TOKEN".to_owned(),
-        |name| format!("CARGO_REGISTRIES_{}_TOKEN", name.to_ascii_uppercase().replace('-', "_")),
-    );
-    if std::env::var_os(&variable).is_some_and(|token| !token.is_empty()) {
-        return Ok(());
-    }
-    let own = name.map_or_else(
-        || "registry.credential-provider".to_owned(),
-        |name| format!("registries.{name}.credential-provider"),
-    );
-    for key in [own.as_str(), "registry.global-credential-providers"] {
-        if configured(commit, key).is_some_and(|providers| names_a_provider(&providers)) {
-            return Ok(());
+/// The one provider that cargo is to ask. Left to itself it would go on to the next that it knows, and with the first of
+/// all to the file.
+#[derive(Debug)]
+pub(crate) struct Credentials {
+    /// The variable of the environment in which cargo is told of it.
+    pub(crate) variable: String,
+    /// As cargo's configuration writes it.
+    pub(crate) provider: String,
+}
+
+/// The provider that reads the environment, and the file where the environment says nothing.
+const OF_THE_ENVIRONMENT: &str = "cargo:token";
+
+impl Credentials {
+    /// Fails unless there is a provider that reads no file in plain text.
+    ///
+    /// Only whether there is a token in the environment is looked at: the token itself is cargo's.
+    pub(crate) fn find(commit: &Commit) -> anyhow::Result<Self> {
+        let (variables, own) = match commit.registry.name.as_deref() {
+            None => ("CARGO_REGISTRY".to_owned(), "registry.credential-provider".to_owned()),
+            Some(name) => {
+                let in_capitals = name.to_ascii_uppercase().replace('-', "_");
+                (format!("CARGO_REGISTRIES_{in_capitals}"), format!("registries.{name}.credential-provider"))
+            }
+        };
+        let (token, variable) = (format!("{variables}_TOKEN"), format!("{variables}_CREDENTIAL_PROVIDER"));
+        if std::env::var_os(&token).is_some_and(|token| !token.is_empty()) {
+            return Ok(Self { variable, provider: OF_THE_ENVIRONMENT.to_owned() });
         }
+        // Its own provider is the only one that cargo asks for a registry that has one.
+        let provider = match configured(commit, &own) {
+            Some(own) => own_provider(&own),
+            None => {
+                configured(commit, "registry.global-credential-providers").and_then(|all| last_provider(&all))
+            }
+        };
+        if let Some(provider) = provider {
+            return Ok(Self { variable, provider });
+        }
+        bail!(
+            "there is no token that could be used: set {token} for this one command, or configure a credential provider \
+             ({own}) that asks a keyring. A token in cargo's credentials file lies in plain text and is not used here"
+        )
     }
-    bail!(
-        "there is no token that could be used: set {variable} for this one command, or configure a credential provider \
-         ({own}) that asks a keyring. A token in cargo's credentials file lies in plain text and is not used here"
-    )
 }
 
 /// What cargo's configuration says, in whichever of its places.
@@ -43,16 +62,19 @@ fn configured(commit: &Commit, key: &str) -> Option<Value> {
     serde_json::from_str(&asked).ok()
 }
 
-/// Whether any of them keeps its tokens elsewhere than in the file; `cargo:token` reads the file.
-fn names_a_provider(providers: &Value) -> bool {
-    let is_safe = |provider: &Value| {
-        let program = provider.as_str().or_else(|| provider.as_array()?.first()?.as_str());
-        program.is_some_and(|program| !program.is_empty() && program != "cargo:token")
+/// One provider, as a line or as its words, unless it reads the file.
+fn own_provider(provider: &Value) -> Option<String> {
+    let line = match provider {
+        Value::Array(words) => words.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?.join(" "),
+        line => line.as_str()?.to_owned(),
     };
-    match providers {
-        Value::Array(several) => several.iter().any(is_safe),
-        one => is_safe(one),
-    }
+    let program = line.split_whitespace().next()?;
+    (program != OF_THE_ENVIRONMENT).then_some(line)
+}
+
+/// Of several, each a line, the one that cargo would ask first and that does not read the file: later ones come first.
+fn last_provider(providers: &Value) -> Option<String> {
+    providers.as_array()?.iter().rev().find_map(own_provider)
 }
 
 #[cfg(test)]
@@ -63,10 +85,16 @@ mod tests {
 
     #[test]
     fn the_file_in_plain_text_is_no_provider() {
-        assert!(!names_a_provider(&json!(["cargo:token"])));
-        assert!(!names_a_provider(&json!("cargo:token")));
-        assert!(!names_a_provider(&json!([])));
-        assert!(names_a_provider(&json!(["cargo:token", "cargo:libsecret"])));
-        assert!(names_a_provider(&json!("cargo:token-from-stdout pass show token")));
+        let own = |value: Value| own_provider(&value);
+        assert_eq!(own(json!("cargo:token")), None);
+        assert_eq!(own(json!(["cargo:token"])), None);
+        assert_eq!(own(json!([])), None);
+        assert_eq!(own(json!(["pass-provider", "--vault", "x"])).as_deref(), Some("pass-provider --vault x"));
+        let last = |value: Value| last_provider(&value);
+        assert_eq!(last(json!(["cargo:token"])), None);
+        assert_eq!(last(json!(["cargo:token", "cargo:libsecret"])).as_deref(), Some("cargo:libsecret"));
+        assert_eq!(last(json!(["a", "b", "cargo:token"])).as_deref(), Some("b"));
+        let from_stdout = "cargo:token-from-stdout pass show token";
+        assert_eq!(last(json!([from_stdout])).as_deref(), Some(from_stdout));
     }
 }

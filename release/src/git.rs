@@ -31,7 +31,7 @@ impl<'a> Git<'a> {
 
     /// Fails if anything is changed, added or left lying about.
     pub(crate) fn must_be_clean(self) -> anyhow::Result<()> {
-        let status = cmd!(self.shell, "git status --porcelain").quiet().read()?;
+        let status = cmd!(self.shell, "git status --porcelain --untracked-files=normal").quiet().read()?;
         ensure!(
             status.is_empty(),
             "the tree is not clean: commit, ignore or remove what git lists here\n{status}"
@@ -89,8 +89,8 @@ impl<'a> Git<'a> {
         let head = self.head()?;
         ensure!(
             commit == head,
-            "the tag {tag} is misplaced: it stands at {commit}, and this is {head}. If {commit} is being released, \
-             go there (git switch --detach, then git branch); {advice}"
+            "the tag {tag} is misplaced: it stands at {commit}, and this is {head}. If {commit} is being released, go \
+             on from there: git switch --detach {tag}; {advice}"
         );
         let verified = cmd!(self.shell, "git verify-tag --raw {name}").quiet().ignore_status().output()?;
         if !verified.status.success() {
@@ -101,7 +101,10 @@ impl<'a> Git<'a> {
                 words.trim()
             );
         }
-        let message = cmd!(self.shell, "git tag --list --format=%(contents) {tag}").quiet().read()?;
+        let object = cmd!(self.shell, "git cat-file tag {name}").quiet().read()?;
+        let (head, message) = object.split_once("\n\n").unwrap_or((&object, ""));
+        let own_name = head.lines().find_map(|line| line.strip_prefix("tag ")).unwrap_or_default();
+        ensure!(own_name == tag, "the tag {tag} was signed as {own_name}, another release: {advice}");
         ensure!(
             message.lines().any(|line| line == CHECKED),
             "the tag {tag} does not say `{CHECKED}`, so `publish` has not made it: {advice}"
@@ -109,10 +112,10 @@ impl<'a> Git<'a> {
         Ok(true)
     }
 
-    /// Signs the tag of this commit, which every gate has passed.
-    pub(crate) fn sign(self, tag: &str, version: &Version) -> anyhow::Result<()> {
+    /// Signs the tag of a commit, which stands here and which every gate has passed.
+    pub(crate) fn sign(self, tag: &str, version: &Version, commit: &str) -> anyhow::Result<()> {
         let message = format!("Release {version}\n\n{CHECKED}\n");
-        cmd!(self.shell, "git tag --sign --cleanup=verbatim --file=- {tag}").quiet().stdin(message).run().context(
+        cmd!(self.shell, "git tag --sign --cleanup=verbatim --file=- {tag} {commit}").quiet().stdin(message).run().context(
             "the tag could not be signed: git needs user.signingkey (and gpg.format=ssh for a key of ssh)",
         )?;
         ensure!(self.is_tagged(tag)?, "git signed the tag {tag} and does not have it");
@@ -125,9 +128,19 @@ impl<'a> Git<'a> {
     pub(crate) fn must_be_pushable(self, tag: &str) -> anyhow::Result<()> {
         let remote = self.remote(tag)?;
         if let Some(theirs) = &remote.branch {
+            let advice = if self.object(tag).is_none() {
+                "git pull --rebase puts the release on top of them".to_owned()
+            } else {
+                // What was published cannot be published again from another commit.
+                format!(
+                    "the tag {tag} stands here, and crates may have been published from it. Join the two on {BRANCH} \
+                     (git pull --no-rebase {REMOTE} {BRANCH}, git push {REMOTE} {BRANCH}), go back to the tag (git \
+                     switch --detach {tag}) and run this again"
+                )
+            };
             ensure!(
                 self.is_ancestor(theirs, "HEAD") || self.is_ancestor("HEAD", theirs),
-                "{REMOTE} has commits on {BRANCH} that are not here: git pull, and prepare the release on top"
+                "{REMOTE} has commits on {BRANCH} that are not here: {advice}"
             );
         }
         if let Some(theirs) = &remote.tag {
@@ -140,25 +153,26 @@ impl<'a> Git<'a> {
         Ok(())
     }
 
-    /// Whether `origin` has this commit on its branch, which may have gone on since, and the tag.
+    /// Whether `origin` has the commit of the tag on its branch, which may have gone on since, and the tag.
     pub(crate) fn is_pushed(self, tag: &str) -> anyhow::Result<bool> {
         let remote = self.remote(tag)?;
-        Ok(self.has_head(&remote) && remote.tag.is_some() && remote.tag == self.object(tag))
+        Ok(self.has_release(&remote, tag) && remote.tag.is_some() && remote.tag == self.object(tag))
     }
 
     /// Branch and tag, both or neither.
     pub(crate) fn push(self, tag: &str) -> anyhow::Result<()> {
-        let branch = format!("HEAD:refs/heads/{BRANCH}");
+        let branch = format!("refs/tags/{tag}^{{commit}}:refs/heads/{BRANCH}");
         // A branch that has gone on since must not be set back.
-        let branch = (!self.has_head(&self.remote(tag)?)).then_some(branch);
+        let branch = (!self.has_release(&self.remote(tag)?, tag)).then_some(branch);
         let tag = format!("refs/tags/{tag}");
         cmd!(self.shell, "git push --atomic {REMOTE} {branch...} {tag}").quiet().run().with_context(|| {
             format!("everything is published, and {REMOTE} did not take {BRANCH} and {tag}: mend that and run this again")
         })
     }
 
-    fn has_head(self, remote: &Remote) -> bool {
-        remote.branch.as_ref().is_some_and(|branch| self.is_ancestor("HEAD", branch))
+    fn has_release(self, remote: &Remote, tag: &str) -> bool {
+        let commit = format!("refs/tags/{tag}^{{commit}}");
+        remote.branch.as_ref().is_some_and(|branch| self.is_ancestor(&commit, branch))
     }
 
     fn is_ancestor(self, older: &str, newer: &str) -> bool {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 
 use crate::checksum::Checksum;
+use crate::gates::Commit;
 use crate::workspace::{Workspace, cargo};
 
 /// One crate, packed.
@@ -17,16 +18,18 @@ pub(crate) struct Package {
 }
 
 /// Packs every crate, without building them.
-pub(crate) fn pack(workspace: &Workspace) -> anyhow::Result<Vec<Package>> {
-    run_cargo(workspace, &["--no-verify", "--quiet"])?;
+pub(crate) fn pack(commit: &Commit) -> anyhow::Result<Vec<Package>> {
+    let workspace = &commit.workspace;
+    run_cargo(commit, &["--no-verify", "--quiet"])?;
     workspace.crates().map(|member| Package::read(workspace, &member.name)).collect()
 }
 
-fn run_cargo(workspace: &Workspace, arguments: &[&str]) -> anyhow::Result<()> {
+fn run_cargo(commit: &Commit, arguments: &[&str]) -> anyhow::Result<()> {
+    let workspace = &commit.workspace;
     // All together: a crate alone cannot be packed as long as a sibling that it depends on is unpublished.
     let crates = workspace.crates().flat_map(|member| ["--package", &member.name]);
-    let call =
-        ["package", "--locked", "--offline"].into_iter().chain(crates).chain(arguments.iter().copied());
+    let call = ["package", "--locked", "--offline"].into_iter().chain(commit.registry.cargo_arguments());
+    let call = call.chain(crates).chain(arguments.iter().copied());
     cargo(&workspace.shell, call).run().context("cargo could not pack the crates")
 }
 

@@ -63,6 +63,10 @@ fn edits(workspace: &Workspace, log: &str, new: &Version) -> anyhow::Result<BTre
     edits.insert(changelog::FILE.to_owned(), changelog::roll(log, new, today)?);
     let documents = cmd!(workspace.shell, "git ls-files -- *.md").quiet().read()?;
     for path in documents.lines().filter(|path| *path != changelog::FILE) {
+        // Another name of a document that is listed itself.
+        if workspace.root.join(path).is_symlink() {
+            continue;
+        }
         let text = workspace.read(path)?;
         edits.insert(path.to_owned(), snippets::update(&text, &crates, old, new));
     }

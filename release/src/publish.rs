@@ -6,11 +6,11 @@
 
 use std::time::{Duration, SystemTime};
 
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 
 use crate::changelog;
 use crate::check;
-use crate::credentials;
+use crate::credentials::Credentials;
 use crate::flags::Publish;
 use crate::gates::{self, Commit};
 use crate::git::{self, Git};
@@ -26,11 +26,13 @@ const PATIENCE: Duration = Duration::from_hours(2);
 pub(crate) fn run(asked: &Publish) -> anyhow::Result<()> {
     let workspace = Workspace::load()?;
     let registry = Registry::open(&workspace, asked.registry.as_deref())?;
+    let head = Git::new(&workspace.shell).head()?;
     let commit = Commit { workspace, registry };
     let patience = asked.patience.map_or(PATIENCE, Duration::from_secs);
     let mut publication = Publication {
         tag: git::tag_of(&commit.workspace.version),
         commit: &commit,
+        head,
         patience: Patience::new(patience),
     };
     if asked.execute { publication.execute() } else { publication.rehearse() }
@@ -38,6 +40,8 @@ pub(crate) fn run(asked: &Publish) -> anyhow::Result<()> {
 
 struct Publication<'a> {
     commit: &'a Commit,
+    /// What stood here at the start, and is the one thing that is checked, signed and published.
+    head: String,
     tag: String,
     patience: Patience,
 }
@@ -48,7 +52,7 @@ impl Publication<'_> {
         if !self.stand()? {
             check::all_gates(self.commit)?;
         }
-        let packages = package::pack(&self.commit.workspace)?;
+        let packages = package::pack(self.commit)?;
         let missing = self.missing(&packages)?;
         println!("\nNothing was changed. With --execute this would:");
         if !self.git().is_tagged(&self.tag)? {
@@ -71,14 +75,15 @@ impl Publication<'_> {
             println!("the tag {} stands at this commit: every gate was passed, and this goes on", self.tag);
         } else {
             // Asked now, so that nobody waits for the gates in vain.
-            credentials::must_be_safe(self.commit)?;
+            Credentials::find(self.commit)?;
             check::all_gates(self.commit)?;
             // Minutes have passed, and the gates have run the project's own code.
+            self.must_stand_still()?;
             self.stand()?;
-            self.git().sign(&self.tag, &self.commit.workspace.version)?;
+            self.git().sign(&self.tag, &self.commit.workspace.version, &self.head)?;
             println!("signed the tag {}", self.tag);
         }
-        let packages = package::pack(&self.commit.workspace)?;
+        let packages = package::pack(self.commit)?;
         self.upload(&packages)?;
         self.verify(&packages)?;
         if self.git().is_pushed(&self.tag)? {
@@ -98,6 +103,18 @@ impl Publication<'_> {
         Ok(is_tagged)
     }
 
+    /// Fails if somebody has gone on working in this folder: cargo would publish what lies here now.
+    fn must_stand_still(&self) -> anyhow::Result<()> {
+        let now = self.git().head()?;
+        ensure!(
+            now == self.head,
+            "{now} stands here now, which is not the commit that was checked, {}. {}",
+            self.head,
+            self.again()
+        );
+        self.git().must_be_clean().with_context(|| format!("changed since this began. {}", self.again()))
+    }
+
     /// The packages that the registry does not have. One that it has with other bytes is an error: of two things with
     /// one name nobody can tell which they got.
     fn missing<'p>(&mut self, packages: &'p [Package]) -> anyhow::Result<Vec<&'p Package>> {
@@ -110,7 +127,8 @@ impl Publication<'_> {
                 Some(theirs) => ensure!(
                     theirs.checksum == package.checksum,
                     "{name} {version} is on the registry with other bytes (sha256 {}, and {} here): it was published \
-                     from another commit. Find out by whom, and prepare another version",
+                     from another commit, or packed by another cargo. Find out by whom: if it was this release from \
+                     another machine, go on there; else prepare another version",
                     theirs.checksum,
                     package.checksum
                 ),
@@ -138,16 +156,23 @@ impl Publication<'_> {
     /// Publishes what is missing, and goes on after every trouble that passes.
     fn upload(&mut self, packages: &[Package]) -> anyhow::Result<()> {
         let mut missing = self.missing(packages)?;
-        if !missing.is_empty() {
-            credentials::must_be_safe(self.commit)?;
+        if missing.is_empty() {
+            return Ok(());
         }
+        let credentials = Credentials::find(self.commit)?;
         while !missing.is_empty() {
             let names: Vec<_> = missing.iter().map(|package| package.name.as_str()).collect();
+            self.must_stand_still()?;
             println!("publishing {}", names.join(", "));
-            let Upload::Failed(trouble) = upload::run(self.commit, &names)? else {
+            let Upload::Failed(trouble) = upload::run(self.commit, &names, &credentials)? else {
                 return Ok(());
             };
-            ensure!(trouble.passes, "the registry has refused: {}\n{}", trouble.words, self.again());
+            ensure!(
+                trouble.passes,
+                "cargo has failed, and waiting will not help: {}\n{}",
+                trouble.words,
+                if missing.len() == packages.len() { self.anew() } else { self.again() }
+            );
             self.wait(trouble.asked, &trouble.words)?;
             let before = missing.len();
             missing = self.missing(packages)?;
@@ -181,8 +206,25 @@ impl Publication<'_> {
 
     /// What to do about a run that ends in the middle.
     fn again(&self) -> String {
+        match self.git().is_tagged(&self.tag) {
+            Ok(true) => format!(
+                "What is published stays, and the tag {} stands here: run the same command again, and it goes on",
+                self.tag
+            ),
+            Ok(false) => "Nothing is published: run the same command again".to_owned(),
+            Err(_) => format!(
+                "What is published stays: go back to the tag (git switch --detach {}), run the same command again, \
+                 and it goes on",
+                self.tag
+            ),
+        }
+    }
+
+    /// What to do about a run that ends before anything is published.
+    fn anew(&self) -> String {
         format!(
-            "What is published stays, and the tag {} stands here: run the same command again, and it goes on",
+            "Nothing is published. If the crates have to be changed, remove the tag (git tag --delete {}), take back the \
+             commit (git reset --hard HEAD^) and prepare it again; else run the same command again",
             self.tag
         )
     }

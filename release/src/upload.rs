@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 
+use crate::credentials::Credentials;
 use crate::gates::Commit;
-use crate::patience::asked_wait;
+use crate::patience::{asked_wait, retry_after};
 use crate::workspace::cargo_with_tokens;
 
 /// How a call ended.
@@ -28,15 +29,24 @@ pub(crate) struct Trouble {
 }
 
 /// Publishes these crates; cargo puts them in order and waits for the index between them.
-pub(crate) fn run(commit: &Commit, names: &[&str]) -> anyhow::Result<Upload> {
+pub(crate) fn run(commit: &Commit, names: &[&str], credentials: &Credentials) -> anyhow::Result<Upload> {
     let packages = names.iter().flat_map(|name| ["--package", name]);
     let arguments =
         ["publish", "--locked"].into_iter().chain(commit.registry.cargo_arguments()).chain(packages);
     let mut cargo = Command::from(cargo_with_tokens(&commit.workspace.shell, arguments));
+    cargo.env(&credentials.variable, &credentials.provider);
+    // Its words are read here as well.
+    cargo.env("CARGO_TERM_COLOR", "never");
+    // Where a registry says in JSON why it refuses, cargo tells nothing of `Retry-After`, except so.
+    cargo.env("CARGO_HTTP_DEBUG", "true").env("CARGO_LOG", "network=debug");
     let mut child = cargo.stderr(Stdio::piped()).spawn().context("cargo could not be started")?;
     let mut words = String::new();
+    let mut log = NetworkLog::default();
     for line in BufReader::new(child.stderr.take().expect("stderr is piped")).lines() {
         let line = line.context("the words of cargo cannot be read")?;
+        if log.takes(&line) {
+            continue;
+        }
         println!("  {line}");
         words.push_str(&line);
         words.push('\n');
@@ -45,13 +55,54 @@ pub(crate) fn run(commit: &Commit, names: &[&str]) -> anyhow::Result<Upload> {
     if status.success() {
         return Ok(Upload::Done);
     }
-    Ok(Upload::Failed(Trouble::read(&words, SystemTime::now())))
+    let mut trouble = Trouble::read(&words, SystemTime::now());
+    // What else a response asks to wait is of use only if waiting helps.
+    if trouble.passes && trouble.asked.is_none() {
+        trouble.asked = log.retry_after.and_then(|value| retry_after(&value, SystemTime::now()));
+    }
+    Ok(Upload::Failed(trouble))
+}
+
+/// What cargo logs of its requests, which nobody wants to read but for one header.
+#[derive(Debug, Default)]
+struct NetworkLog {
+    /// Within the description of its HTTP library, which takes several lines.
+    is_inside: bool,
+    /// As the last response had it.
+    retry_after: Option<String>,
+}
+
+impl NetworkLog {
+    /// Whether the line is of the log and not of cargo's words.
+    fn takes(&mut self, line: &str) -> bool {
+        if self.is_inside {
+            self.is_inside = line != "}";
+            return true;
+        }
+        let Some((time, text)) = line.split_once("s DEBUG network: ") else {
+            return false;
+        };
+        if time.trim().parse::<f64>().is_err() {
+            return false;
+        }
+        self.is_inside = text.ends_with('{');
+        if let Some(header) = text.strip_prefix("http-debug: < ") {
+            match header.split_once(':') {
+                Some((name, value)) if name.eq_ignore_ascii_case("retry-after") => {
+                    self.retry_after = Some(value.trim().to_owned());
+                }
+                None if header.starts_with("HTTP/") => self.retry_after = None,
+                _ => {}
+            }
+        }
+        true
+    }
 }
 
 impl Trouble {
     fn read(words: &str, now: SystemTime) -> Self {
-        // Before it stand the warnings of the compiler, which may say anything.
-        let words = words.find("\nerror").map_or(words, |at| &words[at + 1..]).trim();
+        // Before it stand the warnings and errors of the compiler, which may say anything.
+        let words = words.rfind("\nerror: ").map_or(words, |at| &words[at + 1..]).trim();
         let asked = asked_wait(words, now);
         Self { passes: asked.is_some() || passes(words), asked, words: words.to_owned() }
     }
@@ -59,24 +110,29 @@ impl Trouble {
 
 /// Whether the words of cargo are about a registry that is busy, broken or slow, and not about what was sent to it.
 fn passes(words: &str) -> bool {
-    const SIGNS: [&str; 11] = [
+    const SIGNS: [&str; 8] = [
         "got 429",
         "got 5",
         "(status 429",
         "(status 5",
         "timed out",
         "timeout",
-        "spurious network error",
-        "connection reset",
-        "could not connect",
         // Sent by an earlier call whose answer was lost, and not in the index yet. Its bytes will be compared there.
         "already uploaded",
         // The same, seen by cargo before it has sent anything.
         "already exists",
     ];
+    let is_of_curl = |line: &str| {
+        let code = line.trim_start().strip_prefix('[').and_then(|line| line.split_once("] "));
+        code.and_then(|(code, _)| code.parse::<u8>().ok()).is_some_and(|code| CURL.contains(&code))
+    };
     let words = words.to_ascii_lowercase();
-    SIGNS.iter().any(|sign| words.contains(sign))
+    words.lines().any(is_of_curl) || SIGNS.iter().any(|sign| words.contains(sign))
 }
+
+/// What cargo's HTTP library calls a network that is down, slow, or broke in the middle: names that were not resolved (5,
+/// 6), no connection (7, 35), a connection that was cut (16, 18, 52, 55, 56, 92), a time limit (28).
+const CURL: [u8; 11] = [5, 6, 7, 16, 18, 28, 35, 52, 55, 56, 92];
 
 #[cfg(test)]
 mod tests {
@@ -92,6 +148,7 @@ mod tests {
             "error: failed to publish to registry at http://x\n\nCaused by:\n  failed to get a 200 OK response, got 503\nheaders:\n",
             "error: x\n\nCaused by:\n  the remote server responded with an error (status 429 Too Many Requests): slowly",
             "error: x\n\nCaused by:\n  [28] Timeout was reached (Operation timed out)",
+            "error: x\n\nCaused by:\n  [52] Server returned nothing (no headers, no data) (Empty reply from server)",
             "error: x\n\nCaused by:\n  the remote server responded with an error (status 200 OK): crate a@1.0.0 is already uploaded",
         ] {
             assert!(trouble(words).passes, "{words}");
@@ -103,6 +160,8 @@ mod tests {
         for words in [
             "error: x\n\nCaused by:\n  the remote server responded with an error (status 403 Forbidden): not an owner",
             "warning: timed out\nerror: failed to verify package tarball",
+            "error[E0001]: got 503\n\nerror: failed to verify package tarball",
+            "error: x\n\nCaused by:\n  [60] SSL peer certificate was not OK",
             "",
         ] {
             assert!(!trouble(words).passes, "{words}");

@@ -24,13 +24,14 @@ pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
         let Some(taken) = versions.iter().find(|published| published.is(version)) else {
             if is_first && !is_tagged && !versions.is_empty() {
                 findings.push(format!(
-                    "{name}: the registry has versions of it and git has no release: it is somebody else's crate"
+                    "{name}: the registry has versions of it and git has no release. If it is ours, the tags are \
+                     not here (git fetch --tags); else it is somebody else's crate, and needs another name"
                 ));
             }
             continue;
         };
         if packages.is_none() {
-            packages = Some(package::pack(workspace)?);
+            packages = Some(package::pack(commit)?);
         }
         let packages = packages.iter().flatten();
         let is_ours =

@@ -4,14 +4,17 @@ use anyhow::ensure;
 
 use super::{Commit, Verdict};
 use crate::changelog;
-use crate::git::Git;
+use crate::git::{self, Git};
 
 pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
     let workspace = &commit.workspace;
     let git = Git::new(&workspace.shell);
-    git.must_be_on_the_branch()?;
-    git.must_be_clean()?;
     let version = &workspace.version;
+    // A release that has begun is of its tag, wherever the branch has gone since.
+    if !git.is_tagged(&git::tag_of(version))? {
+        git.must_be_on_the_branch()?;
+    }
+    git.must_be_clean()?;
     let has_section = |text: &str| changelog::notes(text, version).is_some();
     let text = workspace.read(changelog::FILE)?;
     ensure!(
