@@ -1,0 +1,53 @@
+//! `check`: every gate, one table, and no trace.
+
+use crate::world::World;
+
+#[test]
+fn every_gate_that_fails_is_listed_and_nothing_is_left_behind() {
+    let Some(world) = World::prepared() else { return };
+    world.registry.plant("chain-b", "0.2.0", true);
+    world.registry.plant("chain-c", "0.0.1", false);
+    world.put_program("rustdoc", "exit 1");
+    let before = world.state();
+    // By publishing too: nothing that is red is published.
+    let said = world.release_with(crate::world::PUBLISH, &[("RED", "formatting unit-tests")]).fails(&[
+        "5 of ",
+        "gates refuse this commit",
+        "chain-b 0.2.0 is taken, yanked",
+        // It may as well be ours, in a clone without its tags.
+        "chain-c: the registry has versions of it",
+        "git fetch --tags",
+    ]);
+    let (_, table) = said.text.split_once("── the gates of 0.2.0").unwrap();
+    let failed: Vec<_> = table.lines().filter(|line| line.trim_start().starts_with("FAILED")).collect();
+    assert_eq!(failed.len(), 5, "{table}");
+    for title in
+        ["formatting", "unit-tests", "tag and versions are free", "the public API is the committed one"]
+    {
+        assert!(failed.iter().any(|line| line.contains(title)), "{table}");
+    }
+    assert_eq!(world.state(), before);
+    assert!(world.registry.puts().is_empty());
+}
+
+#[test]
+fn a_commit_that_is_no_version_is_refused() {
+    let Some(world) = World::new() else { return };
+    world.publish().fails(&["words under `Unreleased`"]);
+    world.release("prepare minor --execute").succeeds(&[]);
+    world.replace("crates/chain-a/src/lib.rs", "first", "very first");
+    world.commit_all("More");
+    world.publish().fails(&["0.2.0 was prepared by an earlier commit"]);
+    assert!(world.registry.puts().is_empty());
+}
+
+#[test]
+fn steps_that_cannot_be_listed_are_a_gate_that_fails() {
+    let Some(world) = World::new() else { return };
+    world.replace("xtask/src/main.rs", "\"--list\"", "\"--enumerate\"");
+    world.commit_all("Rename");
+    world.release("prepare minor --execute").succeeds(&[]);
+    // It is not about this one, which takes its time.
+    world.put_program("rustdoc", "exit 1");
+    world.release("check --registry local").fails(&["the gates of 0.2.0", "cargo xtask test --list"]);
+}

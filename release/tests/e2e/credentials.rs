@@ -1,0 +1,61 @@
+//! Tokens come from the environment or from a program that keeps them, and not from a file in plain text.
+
+use std::fs;
+
+use crate::world::{PUBLISH, World};
+
+const NONE: [(&str, &str); 1] = [("CARGO_REGISTRIES_LOCAL_TOKEN", "")];
+
+#[test]
+fn without_a_token_nothing_begins() {
+    let Some(world) = World::prepared() else { return };
+    let before = world.state();
+    world.release_with(PUBLISH, &NONE).fails(&["no token", "CARGO_REGISTRIES_LOCAL_TOKEN"]);
+    // What lies in plain text is as good as none.
+    let file = format!("[registries.{}]\ntoken = \"plain\"\n", crate::world::NAME);
+    fs::write(world.path("cargo/credentials.toml"), file).unwrap();
+    world.release_with(PUBLISH, &NONE).fails(&["no token", "plain text"]);
+    world.configure_cargo("[registry]\nglobal-credential-providers = [\"cargo:token\"]\n");
+    world.release_with(PUBLISH, &NONE).fails(&["no token", "plain text"]);
+    // The gates have not even begun.
+    assert!(!world.path("steps").exists());
+    assert_eq!(world.state(), before);
+    assert!(world.registry.puts().is_empty());
+}
+
+#[test]
+fn a_credential_provider_is_asked_even_if_a_token_lies_in_plain_text() {
+    let Some(world) = World::signed() else { return };
+    let file = format!("[registries.{}]\ntoken = \"plain\"\n", crate::world::NAME);
+    fs::write(world.path("cargo/credentials.toml"), file).unwrap();
+    world.put_program("keyring", "echo from the keyring");
+    world.configure_cargo(
+        "[registry]\nglobal-credential-providers = [\"cargo:token\", \"cargo:token-from-stdout keyring\"]\n",
+    );
+    world.release_with(PUBLISH, &NONE).succeeds(&["pushed main and v0.2.0"]);
+    assert!(world.registry.puts().iter().all(|put| put.token.as_deref() == Some("from the keyring")));
+}
+
+#[test]
+fn a_keyring_without_the_token_is_not_replaced_by_plain_text() {
+    let Some(world) = World::signed() else { return };
+    let file = format!("[registries.{}]\ntoken = \"plain\"\n", crate::world::NAME);
+    fs::write(world.path("cargo/credentials.toml"), file).unwrap();
+    world.put_program("keyring", r#"echo '{"v":[1]}'; read -r _; echo '{"Err":{"kind":"not-found"}}'"#);
+    let provider = world.path("bin/keyring");
+    world.configure_cargo(&format!(
+        "[registry]\nglobal-credential-providers = [\"cargo:token\", \"{}\"]\n",
+        provider.display()
+    ));
+    world.release_with(PUBLISH, &NONE).fails(&["token"]);
+    assert!(world.registry.puts().is_empty());
+}
+
+#[test]
+fn a_token_of_the_environment_is_used_whatever_is_configured() {
+    let Some(world) = World::signed() else { return };
+    world.put_program("keyring", "exit 1");
+    world
+        .configure_cargo("[registry]\nglobal-credential-providers = [\"cargo:token-from-stdout keyring\"]\n");
+    world.publish().succeeds(&["pushed main and v0.2.0"]);
+}

@@ -1,0 +1,81 @@
+//! `publish` killed between any two of its steps, as by a power cut, and run again.
+
+use crate::fixture::CRATES;
+use crate::registry::Fault;
+use crate::world::{PUBLISH, World};
+
+/// Calls that leave git, the registry and the tree as they are: between two of them there is nothing to be cut.
+const READS: &[&str] = &[
+    "git status",
+    "git symbolic-ref",
+    "git rev-parse",
+    "git cat-file",
+    "git show",
+    "git ls-remote",
+    // Objects alone, and no reference.
+    "git fetch --quiet --no-tags --no-write-fetch-head",
+    "git merge-base",
+    "git verify-tag",
+    "git tag --list",
+    "cargo --version",
+    "cargo -V",
+    "cargo metadata",
+    "cargo config get",
+    "cargo package",
+    "cargo rustdoc",
+    "cargo xtask test",
+];
+
+/// The calls that are none of these, by their first two words.
+fn changes(calls: &str) -> Vec<String> {
+    let is_read = |call: &&str| !READS.iter().any(|read| call.starts_with(read));
+    let first_two = |call: &str| call.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    calls.lines().filter(is_read).map(first_two).collect()
+}
+
+#[test]
+fn killed_as_soon_as_the_tag_is_signed_it_is_finished_by_a_second_run() {
+    let Some(world) = World::prepared() else { return };
+    let branch = world.origin("refs/heads/main");
+    world.put_counting_programs();
+    world.release_with(PUBLISH, &[("KILL", "after:git tag --sign")]).must_be_killed();
+    // There was nothing before it that could have been cut.
+    assert_eq!(changes(&world.calls()), ["git tag"], "{}", world.calls());
+    assert_eq!(world.origin("refs/heads/main"), branch);
+    assert!(world.registry.puts().is_empty());
+
+    world.forget_calls();
+    world.publish().succeeds(&["every gate was passed, and this goes on", "- The chain holds."]);
+    world.must_be_released();
+    // The next test cuts before and after each of these.
+    assert_eq!(changes(&world.calls()), ["cargo publish", "git push"], "{}", world.calls());
+}
+
+#[test]
+fn killed_before_or_after_publishing_or_pushing_it_is_finished_by_a_second_run() {
+    let Some(world) = World::signed() else { return };
+    let start = world.save();
+    world.put_counting_programs();
+    for cut in ["before:cargo publish", "after:cargo publish", "before:git push", "after:git push"] {
+        world.restore(&start);
+        world.release_with(PUBLISH, &[("KILL", cut)]).must_be_killed();
+        world.publish().succeeds(&["- The chain holds."]);
+        world.must_be_released();
+    }
+}
+
+#[test]
+fn killed_at_any_upload_it_is_finished_by_a_second_run() {
+    let Some(world) = World::signed() else { return };
+    let start = world.save();
+    for (number, name) in CRATES.iter().enumerate() {
+        for (fault, taken) in [(Fault::KillBefore, number), (Fault::KillAfter, number + 1)] {
+            world.restore(&start);
+            world.registry.arm(name, 1, fault);
+            world.publish().must_be_killed();
+            assert_eq!(world.registry.taken(), CRATES[..taken]);
+            world.publish().succeeds(&["every gate was passed, and this goes on", "pushed main and v0.2.0"]);
+            world.must_be_released();
+        }
+    }
+}

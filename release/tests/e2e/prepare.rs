@@ -1,0 +1,116 @@
+//! `prepare`: a commit, or nothing at all.
+
+use crate::world::World;
+
+#[test]
+fn it_shows_what_would_change_and_changes_nothing() {
+    let Some(world) = World::new() else { return };
+    let before = world.state();
+    world.release("prepare minor").succeeds(&[
+        "0.1.0 -> 0.2.0",
+        "Cargo.toml",
+        "Cargo.lock",
+        "README.md",
+        "CHANGELOG.md",
+        "Nothing was changed",
+    ]);
+    assert_eq!(world.state(), before);
+}
+
+#[test]
+fn it_commits_one_version_everywhere() {
+    let Some(world) = World::new() else { return };
+    let before = world.git("rev-parse HEAD");
+    world.release("prepare minor --execute").succeeds(&["0.1.0 -> 0.2.0", "cargo xtask release check"]);
+
+    assert_eq!(world.git("log -1 --format=%s"), "Release 0.2.0");
+    assert_eq!(world.git("rev-parse HEAD^"), before);
+    assert_eq!(world.git("status --porcelain"), "");
+    assert_eq!(world.git("tag --list"), "");
+    let changed = world.git("diff --name-only HEAD^");
+    assert_eq!(
+        changed.lines().collect::<Vec<_>>(),
+        ["CHANGELOG.md", "Cargo.lock", "Cargo.toml", "README.md"]
+    );
+    let diff = world.git("diff --unified=0 HEAD^ -- Cargo.toml README.md");
+    let added: Vec<_> =
+        diff.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++")).collect();
+    assert_eq!(
+        added,
+        [
+            "+version = \"0.2.0\" # one for all",
+            "+chain-a = { path = \"crates/chain-a\", version = \"0.2.0\" }",
+            "+chain-b = { path = \"crates/chain-b\", version = \"0.2.0\" }",
+            "+chain-c = { path = \"crates/chain-c\", version = \"0.2.0\" }",
+            "+chain-c = \"0.2.0\"",
+        ]
+    );
+    assert_eq!(world.read("Cargo.lock").matches("version = \"0.2.0\"").count(), 6);
+    let log = world.read("CHANGELOG.md");
+    assert!(log.contains("## [Unreleased]\n\n## [0.2.0] - 20"), "{log}");
+}
+
+#[test]
+fn a_version_that_was_prepared_is_not_prepared_again() {
+    let Some(world) = World::prepared() else { return };
+    world.release("prepare 0.2.0 --execute").fails(&["0.2.0 is not greater than 0.2.0"]);
+    world.release("prepare patch --execute").fails(&["nothing stands under `## [Unreleased]`"]);
+}
+
+#[test]
+fn whatever_would_make_a_wrong_commit_is_refused_and_leaves_no_trace() {
+    let Some(world) = World::new() else { return };
+    let refused = |what: &str, bump: &str, words: &[&str]| {
+        let before = world.state();
+        for verb in ["prepare", "prepare --execute"] {
+            world.release(&format!("{verb} {bump}")).fails(words);
+        }
+        assert_eq!(world.state(), before, "{what}");
+        world.git("reset --quiet --hard origin/main");
+        world.git("clean --quiet -d --force");
+        world.git("switch --quiet main");
+    };
+
+    refused("the same version", "0.1.0", &["0.1.0 is not greater than 0.1.0"]);
+    refused("an older one", "0.0.9", &["0.0.9 is not greater than 0.1.0"]);
+    refused("no version", "bigger", &["bigger is neither `major`"]);
+
+    world.write("README.md", "changed");
+    refused("a changed file", "minor", &["the tree is not clean", "README.md"]);
+    world.write("note.txt", "");
+    refused("a new file", "minor", &["the tree is not clean", "note.txt"]);
+    // Whatever the developer likes to see of new files.
+    world.write("note.txt", "");
+    world.git("config status.showUntrackedFiles no");
+    refused("a hidden new file", "minor", &["the tree is not clean", "note.txt"]);
+
+    world.git("switch --quiet --create topic");
+    refused("another branch", "minor", &["releases are made from main", "\"topic\""]);
+    world.git("switch --quiet --detach");
+    refused("no branch", "minor", &["releases are made from main"]);
+
+    world.replace("CHANGELOG.md", "- The chain holds.", "");
+    world.commit_all("Empty");
+    refused("nothing to say", "minor", &["nothing stands under"]);
+    world.replace("CHANGELOG.md", "The chain holds", "TBD");
+    world.commit_all("Later");
+    refused("something to be said later", "minor", &["`TBD` stands under"]);
+}
+
+#[test]
+fn a_failure_in_the_middle_leaves_the_tree_as_it_was() {
+    let Some(world) = World::new() else { return };
+    let before = world.state();
+    world.put_hook("pre-commit", "echo the hook refuses; exit 1");
+    world.release("prepare minor --execute").fails(&["the hook refuses"]);
+    assert_eq!(world.state(), before);
+
+    world.put_hook("pre-commit", "exit 0");
+    world.replace("crates/chain-cli/Cargo.toml", "version.workspace = true", "version = \"0.1.0\"");
+    world.commit_all("Depart");
+    let before = world.state();
+    world
+        .release("prepare minor --execute")
+        .fails(&["a member does not take its version from the workspace"]);
+    assert_eq!(world.state(), before);
+}

@@ -1,0 +1,97 @@
+//! What git must be like before anything is published: the tag is ours or not there, and `origin` will take both.
+
+use crate::world::{Said, World};
+
+/// Fails unless `publish` refuses with these words, both times, and leaves everything as it is.
+#[track_caller]
+fn refuses(world: &World, words: &[&str]) -> Said {
+    let before = world.state();
+    world.release("publish --registry local").fails(words);
+    let said = world.publish().fails(words);
+    assert_eq!(world.state(), before);
+    assert!(world.registry.puts().is_empty());
+    said
+}
+
+#[test]
+fn a_tag_that_this_command_would_not_make_is_refused() {
+    let Some(world) = World::prepared() else { return };
+    let trailer = "Release-Check: passed";
+
+    world.git("tag v0.2.0");
+    refuses(&world, &["the tag v0.2.0 is not annotated", "git tag --delete v0.2.0"]);
+
+    world.git(&format!("tag --force --annotate v0.2.0 --message Release --message {}", "Unsigned"));
+    refuses(&world, &["the signature of the tag v0.2.0 cannot be verified", "git tag --delete v0.2.0"]);
+
+    world.git("tag --force --sign v0.2.0 --message Mine");
+    refuses(&world, &["the tag v0.2.0 does not say", trailer, "git tag --delete v0.2.0"]);
+
+    // The tag of another version under this name: its words and its signature are good, for another release.
+    world.sign("v0.1.0", &format!("Release 0.1.0\n\n{trailer}\n"));
+    let object = world.git("rev-parse v0.1.0");
+    world.git(&format!("update-ref refs/tags/v0.2.0 {object}"));
+    refuses(&world, &["the tag v0.2.0", "v0.1.0"]);
+
+    // Signed by somebody whom this repository does not know.
+    world.git("tag --delete v0.1.0 v0.2.0");
+    world.make_key("stranger");
+    world.git("config user.signingkey ../stranger.pub");
+    world.sign("v0.2.0", &format!("Release 0.2.0\n\n{trailer}\n"));
+    world.git("config --unset user.signingkey");
+    refuses(&world, &["the signature of the tag v0.2.0 cannot be verified"]);
+
+    // And as this command would make it.
+    world.git("tag --delete v0.2.0");
+    world.sign("v0.2.0", &format!("Release 0.2.0\n\n{trailer}\n"));
+    world.publish().succeeds(&["pushed main and v0.2.0"]);
+}
+
+#[test]
+fn a_misplaced_tag_is_refused() {
+    let Some(world) = World::prepared() else { return };
+    world.git("tag --sign v0.2.0 --message Release --message Release-Check:passed HEAD^");
+    refuses(&world, &["the tag v0.2.0 is misplaced"]);
+}
+
+#[test]
+fn a_tag_that_cannot_be_signed_stops_everything() {
+    let Some(world) = World::prepared() else { return };
+    world.git("config user.signingkey nowhere.pub");
+    let before = world.state();
+    world.publish().fails(&["the tag could not be signed", "user.signingkey"]);
+    assert_eq!(world.state(), before);
+    assert!(world.registry.puts().is_empty());
+}
+
+#[test]
+fn a_signature_that_nobody_can_verify_stops_everything() {
+    let Some(world) = World::signed() else { return };
+    world.git("config gpg.ssh.allowedSignersFile nowhere");
+    refuses(&world, &["gpg.ssh.allowedSignersFile"]);
+}
+
+#[test]
+fn an_origin_that_has_gone_its_own_way_is_met_before_anything_is_published() {
+    let Some(world) = World::new() else { return };
+    world.push_as_somebody_else();
+    world.release("prepare minor --execute").succeeds(&[]);
+    refuses(&world, &["origin has commits on main that are not here", "git pull --rebase"]);
+    world.git("pull --quiet --rebase origin main");
+    world.sign("v0.2.0", "Release 0.2.0\n\nRelease-Check: passed\n");
+    world.publish().succeeds(&["pushed main and v0.2.0"]);
+}
+
+#[test]
+fn another_tag_on_origin_is_met_before_anything_is_published() {
+    let Some(world) = World::prepared() else { return };
+    world.git("push --quiet origin HEAD^:refs/tags/v0.2.0");
+    refuses(&world, &["origin has another tag v0.2.0"]);
+}
+
+#[test]
+fn an_origin_that_does_not_answer_is_met_before_anything_is_published() {
+    let Some(world) = World::prepared() else { return };
+    world.git("remote set-url origin ../nowhere.git");
+    refuses(&world, &["origin does not answer"]);
+}
