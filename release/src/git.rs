@@ -161,13 +161,25 @@ impl<'a> Git<'a> {
 
     /// Branch and tag, both or neither.
     pub(crate) fn push(self, tag: &str) -> anyhow::Result<()> {
+        self.push_with(&[], tag).with_context(|| {
+            format!("everything is published, and {REMOTE} did not take {BRANCH} and {tag}: mend that and run this again")
+        })
+    }
+
+    /// Fails if `origin` does not let this push, or a hook here does not. What a hook of `origin` refuses only the push
+    /// itself can tell.
+    pub(crate) fn must_let_push(self, tag: &str) -> anyhow::Result<()> {
+        self.push_with(&["--dry-run", "--quiet"], tag).with_context(|| {
+            format!("{REMOTE} would not take {BRANCH} and {tag}, so nothing more is published: mend that and run this again")
+        })
+    }
+
+    fn push_with(self, options: &[&str], tag: &str) -> anyhow::Result<()> {
         let branch = format!("refs/tags/{tag}^{{commit}}:refs/heads/{BRANCH}");
         // A branch that has gone on since must not be set back.
         let branch = (!self.has_release(&self.remote(tag)?, tag)).then_some(branch);
         let tag = format!("refs/tags/{tag}");
-        cmd!(self.shell, "git push --atomic {REMOTE} {branch...} {tag}").quiet().run().with_context(|| {
-            format!("everything is published, and {REMOTE} did not take {BRANCH} and {tag}: mend that and run this again")
-        })
+        Ok(cmd!(self.shell, "git push --atomic {options...} {REMOTE} {branch...} {tag}").quiet().run()?)
     }
 
     fn has_release(self, remote: &Remote, tag: &str) -> bool {

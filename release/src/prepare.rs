@@ -20,7 +20,8 @@ pub(crate) fn run(asked: &Prepare) -> anyhow::Result<()> {
     let workspace = Workspace::load()?;
     let git = Git::new(&workspace.shell);
     git.must_be_on_the_branch()?;
-    git.must_be_clean()?;
+    git.must_be_clean()
+        .context("what a `prepare` that was cut off has left is taken back by git reset --hard")?;
 
     let (old, log) = (&workspace.version, workspace.read(changelog::FILE)?);
     let is_released = changelog::notes(&log, old).is_some();

@@ -160,6 +160,8 @@ impl Publication<'_> {
             return Ok(());
         }
         let credentials = Credentials::find(self.commit)?;
+        // What cannot be pushed would be on the registry and nowhere else.
+        self.git().must_let_push(&self.tag)?;
         while !missing.is_empty() {
             let names: Vec<_> = missing.iter().map(|package| package.name.as_str()).collect();
             self.must_stand_still()?;

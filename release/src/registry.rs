@@ -54,14 +54,15 @@ impl fmt::Display for Busy {
 impl std::error::Error for Busy {}
 
 impl Registry {
-    /// The registry where cargo would look it up, replaced sources included.
+    /// The registry as cargo's configuration names it, or crates.io.
     pub(crate) fn open(workspace: &Workspace, name: Option<&str>) -> anyhow::Result<Self> {
         let root = PathBuf::from_path_buf(workspace.root.clone()).ok().context("a root that is not UTF-8")?;
         let url = match name {
-            None => IndexUrl::crates_io(Some(root), None, None),
-            Some(name) => IndexUrl::for_registry_name(Some(root), None, name),
+            // A source that replaces it is where its crates are read from, and nothing is published there.
+            None => IndexUrl::CratesIoSparse,
+            Some(name) => IndexUrl::for_registry_name(Some(root), None, name)
+                .context("cargo's configuration does not say where the registry's index is")?,
         };
-        let url = url.context("cargo's configuration does not say where the registry's index is")?;
         let index = SparseIndex::new(IndexLocation::new(url))
             .context("the registry's index is not a sparse one, and no other can be asked here")?;
         let agent = ureq::Agent::config_builder()
@@ -77,9 +78,9 @@ impl Registry {
         self.index.url()
     }
 
-    /// What cargo has to be told to speak to this one.
-    pub(crate) fn cargo_arguments(&self) -> impl Iterator<Item = &str> {
-        self.name.as_deref().into_iter().flat_map(|name| ["--registry", name])
+    /// What cargo has to be told to speak to this one. Told nothing, it would take what `registry.default` names.
+    pub(crate) fn cargo_arguments(&self) -> [&str; 2] {
+        ["--registry", self.name.as_deref().unwrap_or("crates-io")]
     }
 
     /// Every version of a crate; none if there is no such crate. The error is [`Busy`] if it may pass.
@@ -124,5 +125,17 @@ impl Published {
     /// Whether it takes this version's place: a registry does not tell 1.0.0+a from 1.0.0+b.
     pub(crate) fn is(&self, version: &Version) -> bool {
         self.version.parse::<Version>().is_ok_and(|own| own.cmp_precedence(version).is_eq())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_and_what_cargo_publishes_to_are_the_same() {
+        let registry = Registry::open(&Workspace::load().unwrap(), None).unwrap();
+        assert_eq!(registry.location(), "https://index.crates.io/");
+        assert_eq!(registry.cargo_arguments(), ["--registry", "crates-io"]);
     }
 }

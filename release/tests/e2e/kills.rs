@@ -1,5 +1,7 @@
 //! `publish` killed between any two of its steps, as by a power cut, and run again.
 
+use std::process::Stdio;
+
 use crate::fixture::CRATES;
 use crate::registry::Fault;
 use crate::world::{PUBLISH, World};
@@ -16,6 +18,7 @@ const READS: &[&str] = &[
     "git fetch --quiet --no-tags --no-write-fetch-head",
     "git merge-base",
     "git verify-tag",
+    "git push --atomic --dry-run",
     "git tag --list",
     "cargo --version",
     "cargo -V",
@@ -62,6 +65,19 @@ fn killed_before_or_after_publishing_or_pushing_it_is_finished_by_a_second_run()
         world.publish().succeeds(&["- The chain holds."]);
         world.must_be_released();
     }
+}
+
+#[test]
+fn killed_alone_it_is_run_again_beside_the_cargo_that_it_has_left() {
+    let Some(world) = World::signed() else { return };
+    world.registry.arm("chain-a", 1, Fault::KillAlone);
+    let mut command = world.release_command(PUBLISH, &[]);
+    // Nobody waits for the words of the cargo that is left.
+    let mut first = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    world.registry.may_kill(first.id());
+    assert!(!first.wait().unwrap().success());
+    world.publish().succeeds(&["- The chain holds."]);
+    world.must_be_released();
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(crate) struct State {
     faults: Vec<(String, usize, Fault)>,
     /// A crate, and how many answers of the index about it will be without what is taken from now on.
     lag: Option<(String, usize)>,
-    /// The process group that is killed by [`Fault::KillBefore`] and [`Fault::KillAfter`].
+    /// The process that the faults kill, and its group.
     group: Option<u32>,
     index_status: Option<u16>,
 }
@@ -68,6 +68,8 @@ pub(crate) enum Fault {
     KillBefore,
     /// It is taken, and the sender is killed before it is told.
     KillAfter,
+    /// It is taken, and the release is killed, but not cargo, which goes on by itself.
+    KillAlone,
 }
 
 impl Fault {
@@ -238,8 +240,12 @@ impl Registry {
             }
             Some(Fault::LoseAnswer) => None,
             Some(Fault::KillBefore | Fault::KillAfter) => {
-                kill(state.group.expect("the test says whom to kill"));
+                kill(&format!("-{}", state.group.expect("the test says whom to kill")));
                 None
+            }
+            Some(Fault::KillAlone) => {
+                kill(&state.group.expect("the test says whom to kill").to_string());
+                Some(Answer::ok("{}".to_owned()))
             }
             // In the words of crates.io, and with its status.
             None if is_there => Some(Answer {
@@ -294,9 +300,9 @@ fn checksum(bytes: &[u8]) -> String {
     text
 }
 
-/// As a power cut would: every process of the group at once.
-fn kill(group: u32) {
-    Command::new("sh").args(["-c", &format!("kill -KILL -{group}")]).status().unwrap();
+/// One process, or with a minus sign its whole group at once, as a power cut would.
+fn kill(whom: &str) {
+    Command::new("sh").args(["-c", &format!("kill -KILL {whom}")]).status().unwrap();
 }
 
 struct Request {

@@ -1,5 +1,6 @@
 //! What git must be like before anything is published: the tag is ours or not there, and `origin` will take both.
 
+use crate::registry::Fault;
 use crate::world::{Said, World};
 
 /// Fails unless `publish` refuses with these words, both times, and leaves everything as it is.
@@ -87,6 +88,44 @@ fn another_tag_on_origin_is_met_before_anything_is_published() {
     let Some(world) = World::prepared() else { return };
     world.git("push --quiet origin HEAD^:refs/tags/v0.2.0");
     refuses(&world, &["origin has another tag v0.2.0"]);
+}
+
+#[test]
+fn a_push_that_a_hook_here_refuses_is_met_before_anything_is_published() {
+    let Some(world) = World::signed() else { return };
+    world.put_hook("pre-push", "echo the hook refuses >&2; exit 1");
+    let before = world.state();
+    world.publish().fails(&[
+        "the hook refuses",
+        "origin would not take main and v0.2.0",
+        "nothing more is published",
+    ]);
+    assert_eq!(world.state(), before);
+    assert!(world.registry.puts().is_empty());
+}
+
+#[test]
+fn a_push_that_origin_refuses_is_made_by_a_later_run() {
+    let Some(world) = World::signed() else { return };
+    world.put_hook_of_origin("pre-receive", "echo not yet; exit 1");
+    world.publish().fails(&["not yet", "everything is published, and origin did not take main and v0.2.0"]);
+    assert_eq!(world.origin("refs/tags/v0.2.0"), None);
+    world.put_hook_of_origin("pre-receive", "exit 0");
+    world.publish().succeeds(&["pushed main and v0.2.0"]);
+    world.must_be_released();
+}
+
+#[test]
+fn a_release_that_was_begun_elsewhere_is_gone_on_with_elsewhere() {
+    let Some(world) = World::signed() else { return };
+    world.registry.arm("chain-c", 1, Fault::BUSY);
+    world.release("publish --registry local --execute --patience 0").fails(&["got 503"]);
+    // As in another clone.
+    world.git("tag --delete v0.2.0");
+    world.put_program("rustdoc", "exit 1");
+    world
+        .publish()
+        .fails(&["chain-a 0.2.0 was published from this very commit", "go on where it was signed"]);
 }
 
 #[test]

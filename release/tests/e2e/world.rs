@@ -115,9 +115,11 @@ impl World {
     }
 
     pub(crate) fn put_hook(&self, name: &str, script: &str) {
-        let hooks = self.root().join(".git/hooks");
-        fs::create_dir_all(&hooks).unwrap();
-        executable(&hooks.join(name), script);
+        executable(&self.root().join(".git/hooks").join(name), script);
+    }
+
+    pub(crate) fn put_hook_of_origin(&self, name: &str, script: &str) {
+        executable(&self.path("origin.git/hooks").join(name), script);
     }
 
     /// A script that runs when `check` comes to this step of `cargo xtask test`, once.
@@ -361,6 +363,7 @@ fn path_with(folder: &Path) -> std::ffi::OsString {
 }
 
 fn executable(path: &Path, script: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
