@@ -89,8 +89,8 @@ impl<'a> Git<'a> {
         let head = self.head()?;
         ensure!(
             commit == head,
-            "the tag {tag} is misplaced: it stands at {commit}, and this is {head}. If {commit} is being released, go \
-             on from there: git switch --detach {tag}; {advice}"
+            "the tag {tag} is misplaced: it stands at {commit}, and this is {head}. If that release is done, prepare the \
+             next one; if it has begun, go on from there (git switch --detach {tag}); {advice}"
         );
         let verified = cmd!(self.shell, "git verify-tag --raw {name}").quiet().ignore_status().output()?;
         if !verified.status.success() {

@@ -4,7 +4,7 @@
 //! every gate, so a tag that stands here says that they were passed, and a run that was cut off goes on from it. What
 //! is on the registry already is told by its bytes: cargo packs the same commit into the same bytes.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 
@@ -54,8 +54,14 @@ impl Publication<'_> {
         }
         let packages = package::pack(self.commit)?;
         let missing = self.missing(&packages)?;
+        let is_tagged = self.git().is_tagged(&self.tag)?;
+        let is_pushed = self.git().is_pushed(&self.tag)?;
+        if missing.is_empty() && is_tagged && is_pushed {
+            println!("\nNothing was changed, and nothing is left to be done: {} is released", self.tag);
+            return Ok(());
+        }
         println!("\nNothing was changed. With --execute this would:");
-        if !self.git().is_tagged(&self.tag)? {
+        if !is_tagged {
             println!("  sign the tag {}", self.tag);
         }
         for package in &missing {
@@ -64,8 +70,13 @@ impl Publication<'_> {
                 package.name, self.commit.workspace.version, package.checksum
             );
         }
-        if !self.git().is_pushed(&self.tag)? {
+        if !is_pushed {
             println!("  push {} and {}, both or neither", git::BRANCH, self.tag);
+        }
+        if !missing.is_empty()
+            && let Err(error) = Credentials::find(self.commit)
+        {
+            println!("and before anything else it would fail: {error:#}");
         }
         Ok(())
     }
@@ -235,11 +246,7 @@ impl Publication<'_> {
         let workspace = &self.commit.workspace;
         let log = workspace.read(changelog::FILE)?;
         let notes = changelog::notes(&log, &workspace.version).unwrap_or_default();
-        println!(
-            "\n{} {} is released.\n\n{notes}",
-            self.tag,
-            humantime::format_rfc3339_seconds(SystemTime::now())
-        );
+        println!("\n{} is released.\n\n{notes}", self.tag);
         Ok(())
     }
 
