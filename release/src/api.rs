@@ -96,7 +96,9 @@ fn snapshot(rustdoc: &Rustdoc<'_>, member: &Member) -> anyhow::Result<String> {
     if !member.has_features() {
         return Ok(text(&all, &all, &all));
     }
-    Ok(text(&with(Features::None)?, &with(Features::Default)?, &all))
+    let without = with(Features::None)?;
+    let by_default = if member.has_default_features() { &with(Features::Default)? } else { &without };
+    Ok(text(&without, by_default, &all))
 }
 
 /// The items of a description that a user can name or use, one in a line.

@@ -109,6 +109,10 @@ impl Member {
     pub(crate) fn has_features(&self) -> bool {
         self.package["features"].as_object().is_some_and(|features| !features.is_empty())
     }
+
+    pub(crate) fn has_default_features(&self) -> bool {
+        self.package["features"]["default"].as_array().is_some_and(|features| !features.is_empty())
+    }
 }
 
 /// A `cargo` command as a person would call it in the root of the workspace.

@@ -38,6 +38,17 @@ pub(super) const CURL: Need =
 pub(super) const BASH: Need =
     Need { program: "bash", arguments: &["--version"], otherwise: "bash is not installed" };
 
+/// Rustdoc writes JSON to its standard output where it can; the formats are those that `release/src/rustdoc.rs` reads.
+pub(super) const RUSTDOC_JSON: Need = Need {
+    program: "sh",
+    arguments: &[
+        "-c",
+        "echo | RUSTC_BOOTSTRAP=1 rustdoc - --crate-name probe -o - -Z unstable-options --output-format json \
+         | grep --quiet --extended-regexp '\"format_version\":5[789][,}]'",
+    ],
+    otherwise: "rustdoc's JSON is in none of the formats 57 to 59, which Rust 1.95 for one has",
+};
+
 impl Need {
     pub(super) fn is_met(&self, shell: &Shell) -> bool {
         let probe = shell.cmd(self.program).args(self.arguments);

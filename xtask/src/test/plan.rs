@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::features;
-use super::need::{BASH, CURL, NODE, Need, PYTHON, PYTHON_3_11, PYTHON_VENV};
+use super::need::{BASH, CURL, NODE, Need, PYTHON, PYTHON_3_11, PYTHON_VENV, RUSTDOC_JSON};
 use super::sandbox;
 use crate::workspace::{Member, Workspace};
 
@@ -98,6 +98,7 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
     let mut documentation = Call::new(["doc", "--locked", "--workspace", "--no-deps"]);
     documentation.environment.push(("RUSTDOCFLAGS", "-D warnings".to_owned()));
     steps.push(step("documentation", [documentation]));
+    steps.push(public_api(workspace));
     steps
 }
 
@@ -210,6 +211,14 @@ fn curl() -> Step {
     let mut test = Call::new("test --locked --workspace --test cli -- --ignored readme".split(' '));
     test.must_run_a_test = true;
     Step { needs: &[BASH, CURL], ..step("the session with curl of the README", [test]) }
+}
+
+/// A gate of a release as well, which knows this step by its title.
+fn public_api(workspace: &Workspace) -> Step {
+    let build = Call::new("test --quiet --locked --workspace --test e2e --no-run".split(' '));
+    let program = workspace.root.join(&workspace.target).join("debug/payments-release");
+    let check = Call::of(program.display().to_string(), ["api", "--check"]);
+    Step { needs: &[RUSTDOC_JSON], ..step("the public API is the committed one", [build, check]) }
 }
 
 /// The `payments` command, with the features that the tests of the whole workspace have built it with: nothing is
