@@ -5,19 +5,34 @@ use std::time::Instant;
 use anyhow::bail;
 
 use crate::flags::Check;
-use crate::gates::{self, Commit, Verdict};
+use crate::gates::{self, Commit, Gate, Verdict};
 use crate::registry::Registry;
 use crate::workspace::Workspace;
 
 pub(crate) fn run(asked: &Check) -> anyhow::Result<()> {
     let workspace = Workspace::load()?;
     let registry = Registry::open(&workspace, asked.registry.as_deref())?;
-    all_gates(&Commit { workspace, registry })
+    let commit = Commit { workspace, registry };
+    if asked.only.is_empty() {
+        return all_gates(&commit);
+    }
+    let mut gates = gates::all(&commit);
+    if let Some(unknown) = asked.only.iter().find(|title| gates.iter().all(|gate| gate.title != **title)) {
+        let titles: Vec<_> = gates.iter().map(|gate| gate.title.as_str()).collect();
+        bail!("there is no gate {unknown:?}. The gates are:\n  {}", titles.join("\n  "));
+    }
+    gates.retain(|gate| asked.only.contains(&gate.title));
+    ask(&commit, &gates)?;
+    println!("no other gate was asked");
+    Ok(())
 }
 
 /// Asks every gate, whatever the others said, and fails if one has.
 pub(crate) fn all_gates(commit: &Commit) -> anyhow::Result<()> {
-    let gates = gates::all(commit);
+    ask(commit, &gates::all(commit))
+}
+
+fn ask(commit: &Commit, gates: &[Gate]) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     for (index, gate) in gates.iter().enumerate() {
         println!("\n── gate {} of {}: {}", index + 1, gates.len(), gate.title);

@@ -16,6 +16,8 @@ xflags::xflags! {
         cmd check {
             /// The registry as cargo's configuration names it; crates.io unless told otherwise.
             optional --registry registry: String
+            /// One gate alone, by its title; may be given several times.
+            repeated --only title: String
         }
         /// Write the public API of each library crate as text; the text is committed and reviewed.
         cmd api {

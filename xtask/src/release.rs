@@ -23,7 +23,11 @@ fn call(asked: &ReleaseCmd) -> Vec<String> {
             add(&["prepare", &asked.bump]);
             (None, asked.execute, None, None)
         }
-        ReleaseCmd::Check(asked) => (Some("check"), false, asked.registry.as_deref(), None),
+        ReleaseCmd::Check(asked) => {
+            add(&["check"]);
+            asked.only.iter().for_each(|title| add(&["--only", title]));
+            (None, false, asked.registry.as_deref(), None)
+        }
         ReleaseCmd::Api(asked) => {
             add(&["api"]);
             add(if asked.check { &["--check"] } else { &[] });
@@ -56,7 +60,10 @@ mod tests {
         let handed = |asked: &ReleaseCmd| call(asked).join(" ").split_once(" -- ").unwrap().1.to_owned();
         let prepare = Prepare { bump: "minor".to_owned(), execute: true };
         assert_eq!(handed(&ReleaseCmd::Prepare(prepare)), "prepare minor --execute");
-        assert_eq!(handed(&ReleaseCmd::Check(Check { registry: None })), "check");
+        assert_eq!(handed(&ReleaseCmd::Check(Check { registry: None, only: Vec::new() })), "check");
+        let only = vec!["a gate".to_owned(), "another".to_owned()];
+        let check = Check { registry: Some("house".to_owned()), only };
+        assert_eq!(handed(&ReleaseCmd::Check(check)), "check --only a gate --only another --registry house");
         assert_eq!(handed(&ReleaseCmd::Api(Api { check: false })), "api");
         assert_eq!(handed(&ReleaseCmd::Api(Api { check: true })), "api --check");
         let publish = Publish { execute: true, registry: Some("house".to_owned()), patience: Some(60) };
