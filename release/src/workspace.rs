@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use semver::Version;
 use serde_json::Value;
-use xshell::{Cmd, Shell, cmd};
+use xshell::{Cmd, Shell};
 
 /// What is released: everything under `crates/`, with one version.
 #[derive(Debug)]
@@ -100,9 +100,18 @@ impl Member {
     }
 
     fn has_library(&self) -> bool {
-        let targets = self.package["targets"].as_array();
-        targets.into_iter().flatten().any(|target| {
-            target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "lib"))
+        self.targets("lib").next().is_some()
+    }
+
+    /// Whether it is where the command of that name comes from.
+    pub(crate) fn has_program(&self, name: &str) -> bool {
+        self.targets("bin").any(|target| target["name"] == name)
+    }
+
+    fn targets(&self, wanted: &str) -> impl Iterator<Item = &Value> {
+        let targets = self.package["targets"].as_array().into_iter().flatten();
+        targets.filter(move |target| {
+            target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == wanted))
         })
     }
 
@@ -116,22 +125,27 @@ impl Member {
 }
 
 /// A `cargo` command as a person would call it in the root of the workspace.
+pub(crate) fn cargo<'a>(shell: &'a Shell, arguments: impl IntoIterator<Item = &'a str>) -> Cmd<'a> {
+    program(shell, "cargo").args(arguments)
+}
+
+/// A program as a person would call it in the root of the workspace.
 ///
 /// `cargo run` describes the package it runs in the environment. Build scripts that watch those variables would be run
 /// again whenever a person's call and this one alternate, so they are taken out. So are the tokens of registries: tests
 /// and build scripts run under this, and none of them has any use for one.
-pub(crate) fn cargo<'a>(shell: &'a Shell, arguments: impl IntoIterator<Item = &'a str>) -> Cmd<'a> {
+pub(crate) fn program(shell: &Shell, path: impl AsRef<Path>) -> Cmd<'_> {
     const ABOUT_THE_CALLER: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
-    let mut cargo = cmd!(shell, "cargo").args(arguments).quiet();
+    let mut program = shell.cmd(path.as_ref()).quiet();
     for (name, _) in std::env::vars_os() {
         let is_known = name.to_str().is_some_and(|name| {
             is_token(name) || ABOUT_THE_CALLER.iter().any(|prefix| name.starts_with(prefix))
         });
         if is_known {
-            cargo = cargo.env_remove(name);
+            program = program.env_remove(name);
         }
     }
-    cargo
+    program
 }
 
 /// The same with the tokens of registries, for the one command that needs them.

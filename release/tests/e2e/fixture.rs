@@ -81,7 +81,12 @@ incremental = false
         "CHANGELOG.md",
         "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- The chain holds.\n\n## [0.1.0] - 2026-01-31\n\n- The first.\n",
     ),
-    ("README.md", "# Chain\n\n```toml\n[dependencies]\nchain-c = \"0.1.0\"\n```\n"),
+    (
+        "README.md",
+        "# Chain\n\n```toml\n[dependencies]\nchain-c = \"0.1.0\"\n```\n\n\
+         ```rust\nassert_eq!(chain_c::links(), 3);\n```\n",
+    ),
+    ("release/deny.toml", "[licenses]\nallow = [\"MIT\"]\n"),
     ("LICENSE-MIT", "Permission is hereby granted.\n"),
     ("LICENSE-APACHE", "Grant of licence.\n"),
     (

@@ -47,6 +47,8 @@ impl World {
             fs::create_dir(world.path(folder)).unwrap();
         }
         world.configure_cargo("");
+        // It may be missing here, and has nothing to say of a workspace that depends on nobody.
+        world.put_program("cargo-deny", "exit 0");
         world.configure_git();
         fixture::write(&world.root());
         world.git("init --quiet --initial-branch main");
