@@ -93,7 +93,7 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
         "doctests",
         [Call::new(["test", "--locked", "--workspace", "--doc", "--", "--skip", README])],
     ));
-    steps.push(readme_examples(workspace));
+    steps.extend([readme_examples(workspace), packages()]);
     steps.push(json_number_features(has_nextest));
     let mut documentation = Call::new(["doc", "--locked", "--workspace", "--no-deps"]);
     documentation.environment.push(("RUSTDOCFLAGS", "-D warnings".to_owned()));
@@ -162,6 +162,13 @@ fn readme_examples(workspace: &Workspace) -> Step {
     let mut call = Call::new(arguments);
     call.must_run_a_test = true;
     step("examples of the README", [call])
+}
+
+/// Called as the gate of a release that it asks, so that a release does not ask it twice.
+fn packages() -> Step {
+    let mut test = Call::new("test --locked --workspace --test packages -- --ignored".split(' '));
+    test.must_run_a_test = true;
+    step("the README works with the packages alone", [test])
 }
 
 /// Asks a running sandbox, with thousands of requests good and bad, whether it answers as the document says.
