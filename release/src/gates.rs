@@ -79,7 +79,7 @@ pub(crate) fn all(commit: &Commit) -> Vec<Gate> {
         Gate::new("tag and versions are free", registry::check),
     ];
     gates.extend([
-        Gate::new(public_api::TITLE, public_api::check),
+        Gate::new("the public API is the committed one", public_api::check),
         Gate::new("the public API shows only allowed crates", foreign_types::check),
         Gate::new("the version says what has changed since the last", semver::check),
     ]);

@@ -3,9 +3,6 @@
 use super::{Commit, Verdict};
 use crate::api;
 
-/// What `cargo xtask test` calls the step that asks the same.
-pub(super) const TITLE: &str = "the public API is the committed one";
-
 pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
     let workspace = &commit.workspace;
     let count = workspace.libraries().count();
