@@ -19,7 +19,11 @@ impl Patience {
 
     /// How long to wait now: as long as was asked for, else twice as long as the last time. `None` when there is not so
     /// much left: asking again sooner than was asked for only makes a busy registry busier.
+    ///
+    /// No time at all, or a date that is over by the clock of this machine, is as good as nothing asked: it would be
+    /// asked for again and again, and no patience would end.
     pub(crate) fn next(&mut self, asked: Option<Duration>) -> Option<Duration> {
+        let asked = asked.filter(|asked| *asked >= self.next);
         let wait = asked.unwrap_or(self.next);
         if asked.is_none() {
             self.next = (self.next * 2).min(Self::LONGEST);
@@ -74,6 +78,13 @@ mod tests {
         let mut patience = Patience::new(Duration::from_secs(10));
         assert_eq!(patience.next(Some(Duration::from_secs(7))), Some(Duration::from_secs(7)));
         assert_eq!(patience.next(Some(Duration::from_secs(4))), None);
+    }
+
+    #[test]
+    fn to_be_asked_for_no_time_at_all_ends_too() {
+        let mut patience = Patience::new(Duration::from_secs(100));
+        let waits = std::iter::from_fn(|| patience.next(Some(Duration::ZERO)));
+        assert_eq!(waits.take(100).map(|wait| wait.as_secs()).collect::<Vec<_>>(), [1, 2, 4, 8, 16, 32]);
     }
 
     #[test]

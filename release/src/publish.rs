@@ -173,6 +173,7 @@ impl Publication<'_> {
         let credentials = Credentials::find(self.commit)?;
         // What cannot be pushed would be on the registry and nowhere else.
         self.git().must_let_push(&self.tag)?;
+        let mut some_may_be_there = missing.len() < packages.len();
         while !missing.is_empty() {
             let names: Vec<_> = missing.iter().map(|package| package.name.as_str()).collect();
             self.must_stand_still()?;
@@ -184,9 +185,11 @@ impl Publication<'_> {
                 trouble.passes,
                 "cargo has failed, and waiting will not help: {}\n{}",
                 trouble.words,
-                if missing.len() == packages.len() { self.anew() } else { self.again() }
+                if some_may_be_there || trouble.took_some { self.again() } else { self.anew() }
             );
             self.wait(trouble.asked, &trouble.words)?;
+            // An answer may have been lost, and the index may be late.
+            some_may_be_there = true;
             let before = missing.len();
             missing = self.missing(packages)?;
             if missing.len() < before {

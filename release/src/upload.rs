@@ -25,6 +25,8 @@ pub(crate) struct Trouble {
     pub(crate) passes: bool,
     /// How long the registry asked to wait.
     pub(crate) asked: Option<Duration>,
+    /// Whether a crate was taken before it came to this, wherever the index may be.
+    pub(crate) took_some: bool,
     pub(crate) words: String,
 }
 
@@ -101,10 +103,12 @@ impl NetworkLog {
 
 impl Trouble {
     fn read(words: &str, now: SystemTime) -> Self {
+        // Where the compiler says the same, a step too little is advised, and nothing is lost.
+        let took_some = words.lines().any(|line| line.trim_start().starts_with("Uploaded "));
         // Before it stand the warnings and errors of the compiler, which may say anything.
         let words = words.rfind("\nerror: ").map_or(words, |at| &words[at + 1..]).trim();
         let asked = asked_wait(words, now);
-        Self { passes: asked.is_some() || passes(words), asked, words: words.to_owned() }
+        Self { passes: asked.is_some() || passes(words), asked, took_some, words: words.to_owned() }
     }
 }
 
@@ -166,6 +170,14 @@ mod tests {
         ] {
             assert!(!trouble(words).passes, "{words}");
         }
+    }
+
+    #[test]
+    fn what_was_taken_before_a_refusal_is_seen() {
+        let refused = "error: x\n\nCaused by:\n  (status 403 Forbidden): not an owner";
+        let uploading = "   Uploading a v1.0.0 (/a)\n";
+        assert!(!trouble(&format!("{uploading}{refused}")).took_some);
+        assert!(trouble(&format!("{uploading}    Uploaded a v1.0.0 to registry `x`\n{refused}")).took_some);
     }
 
     #[test]

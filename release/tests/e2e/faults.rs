@@ -95,9 +95,30 @@ fn a_refusal_is_said_and_not_repeated() {
     let Some(world) = World::signed() else { return };
     let body = r#"{"errors":[{"detail":"you are not an owner of this crate"}]}"#;
     world.registry.arm("chain-b", usize::MAX, Fault::Refuse { status: 403, headers: "", body });
-    world.publish().fails(&["you are not an owner of this crate", "run the same command again"]);
+    let said = world.publish().fails(&["you are not an owner of this crate", "What is published stays"]);
+    // The first crate is, and whoever took back tag and commit could not release this version any more.
+    assert!(!said.text.contains("Nothing is published"), "{}", said.text);
+    assert_eq!(world.registry.taken(), ["chain-a"]);
     assert_eq!(world.registry.puts().len(), 2);
     assert_eq!(world.origin("refs/tags/v0.2.0"), None);
+}
+
+#[test]
+fn a_refusal_of_the_first_crate_leaves_nothing_to_be_kept() {
+    let Some(world) = World::signed() else { return };
+    let body = r#"{"errors":[{"detail":"you are not an owner of this crate"}]}"#;
+    world.registry.arm("chain-a", 1, Fault::Refuse { status: 403, headers: "", body });
+    world.publish().fails(&["you are not an owner of this crate", "Nothing is published"]);
+    assert!(world.registry.taken().is_empty());
+}
+
+#[test]
+fn a_limit_that_asks_for_no_time_at_all_ends_too() {
+    let Some(world) = World::signed() else { return };
+    let limit = Fault::Refuse { status: 429, headers: "Retry-After: 0\r\n", body: "" };
+    world.registry.arm("chain-a", usize::MAX, limit);
+    world.release("publish --registry local --execute --patience 1").fails(&["got 429", "--patience"]);
+    assert_eq!(world.registry.puts().len(), 2);
 }
 
 #[test]
