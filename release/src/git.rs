@@ -4,6 +4,8 @@ use anyhow::{Context as _, bail, ensure};
 use semver::Version;
 use xshell::{Shell, cmd};
 
+use crate::workspace::program;
+
 /// The branch that releases are made from.
 pub(crate) const BRANCH: &str = "main";
 
@@ -35,6 +37,15 @@ impl<'a> Git<'a> {
         ensure!(
             status.is_empty(),
             "the tree is not clean: commit, ignore or remove what git lists here\n{status}"
+        );
+        // Neither git nor cargo sees that such a file has changed, and it would be published as it lies here.
+        let files = cmd!(self.shell, "git ls-files -v").quiet().read()?;
+        let hidden: Vec<_> = files.lines().filter(|line| !line.starts_with("H ")).collect();
+        ensure!(
+            hidden.is_empty(),
+            "git was told not to look at some files, so nobody knows whether they are as committed: git update-index \
+             --no-skip-worktree --no-assume-unchanged (or git sparse-checkout disable)\n{}",
+            hidden.join("\n")
         );
         Ok(())
     }
@@ -68,8 +79,30 @@ impl<'a> Git<'a> {
         Ok(self.releases()?.filter(|released| released < version).max())
     }
 
+    /// Fails if this clone does not have every release that `origin` has: what is not here looks as if it had never been.
+    pub(crate) fn must_know_every_release(self) -> anyhow::Result<()> {
+        let is_shallow = cmd!(self.shell, "git rev-parse --is-shallow-repository").quiet().read()?;
+        ensure!(
+            is_shallow != "true",
+            "this clone is shallow, and the last release may be older than what is here: git fetch --unshallow --tags"
+        );
+        let listed = cmd!(self.shell, "git ls-remote --tags --refs {REMOTE} v*").quiet().read();
+        let listed = listed.with_context(|| format!("{REMOTE} does not answer"))?;
+        let tags = listed.lines().filter_map(|line| line.split_once("\trefs/tags/").map(|(_, tag)| tag));
+        let releases = tags
+            .filter(|tag| tag.strip_prefix('v').is_some_and(|version| version.parse::<Version>().is_ok()));
+        let missing: Vec<_> = releases.filter(|tag| self.object(tag).is_none()).collect();
+        ensure!(
+            missing.is_empty(),
+            "{REMOTE} has releases that are not here: {} (git fetch --tags {REMOTE})",
+            missing.join(", ")
+        );
+        Ok(())
+    }
+
     fn releases(self) -> anyhow::Result<impl Iterator<Item = Version>> {
-        let tags = cmd!(self.shell, "git tag --list v* --merged HEAD").quiet().read()?;
+        // One in a line, however the developer likes to see them.
+        let tags = cmd!(self.shell, "git tag --no-column --list v* --merged HEAD").quiet().read()?;
         let versions: Vec<_> =
             tags.lines().filter_map(|tag| tag.strip_prefix('v')?.parse::<Version>().ok()).collect();
         Ok(versions.into_iter())
@@ -179,7 +212,10 @@ impl<'a> Git<'a> {
         // A branch that has gone on since must not be set back.
         let branch = (!self.has_release(&self.remote(tag)?, tag)).then_some(branch);
         let tag = format!("refs/tags/{tag}");
-        Ok(cmd!(self.shell, "git push --atomic {options...} {REMOTE} {branch...} {tag}").quiet().run()?)
+        // Of the tags this one alone, whatever else the developer's configuration would have follow it. A hook runs what
+        // it likes, without the registry's token.
+        let push = program(self.shell, "git").args(["push", "--atomic"]).args(options);
+        Ok(push.args(["--no-follow-tags", REMOTE]).args(branch).arg(tag).run()?)
     }
 
     fn has_release(self, remote: &Remote, tag: &str) -> bool {

@@ -62,7 +62,7 @@ fn edits(workspace: &Workspace, log: &str, new: &Version) -> anyhow::Result<BTre
     let mut edits = BTreeMap::new();
     edits.insert("Cargo.toml".to_owned(), raise(&workspace.read("Cargo.toml")?, &crates, new)?);
     edits.insert(changelog::FILE.to_owned(), changelog::roll(log, new, today)?);
-    let documents = cmd!(workspace.shell, "git ls-files -- *.md").quiet().read()?;
+    let documents = cmd!(workspace.shell, "git -c core.quotePath=false ls-files -- *.md").quiet().read()?;
     for path in documents.lines().filter(|path| *path != changelog::FILE) {
         // Another name of a document that is listed itself.
         if workspace.root.join(path).is_symlink() {

@@ -4,12 +4,15 @@
 //! Both versions are described here and handed to it, so that they are built from their own lock files and nothing is
 //! asked of a network. It knows what breaks by the rules of a registry: below 1.0.0 the second number is the one that
 //! may break. Types in signatures it does not compare, nor a crate with fewer features than all; those are in the text
-//! of the public API.
+//! of the public API. A feature that is gone, and another major version of a crate whose types are shown, are in neither, and
+//! are looked for here: both stand in the manifest alone.
 
+use std::collections::BTreeSet;
 use std::process::Output;
 
 use anyhow::{Context as _, bail};
-use semver::Version;
+use semver::{Comparator, Version, VersionReq};
+use serde_json::Value;
 use xshell::{Shell, cmd};
 
 use super::{Commit, Verdict};
@@ -19,6 +22,7 @@ use crate::workspace::{Member, Workspace, cargo};
 
 pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
     let workspace = &commit.workspace;
+    Git::new(&workspace.shell).must_know_every_release()?;
     let Some(last) = Git::new(&workspace.shell).release_before(&workspace.version)? else {
         return Ok(Verdict::Passed("the first release, so there is nothing to compare with".to_owned()));
     };
@@ -39,12 +43,91 @@ pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
             None => new.push(member.name.as_str()),
         }
     }
+    if !may_break(&old.version, &workspace.version) {
+        for member in workspace.crates() {
+            let was = old.crates().find(|was| was.name == member.name);
+            findings.extend(was.into_iter().flat_map(|was| breaks_in_the_manifest(was, member)));
+        }
+    }
     Ok(Verdict::of(findings, figure(&tag, workspace.libraries().count(), &new)))
 }
 
 fn figure(tag: &str, count: usize, new: &[&str]) -> String {
     let compared = format!("{} crates against {tag}", count - new.len());
     if new.is_empty() { compared } else { format!("{compared}; new since then: {}", new.join(", ")) }
+}
+
+/// Whether nobody gets this version without asking for it, who has the other.
+fn may_break(last: &Version, version: &Version) -> bool {
+    let first = |version: &Version| match (version.major, version.minor) {
+        (0, 0) => (0, 0, version.patch),
+        (0, minor) => (0, minor, 0),
+        (major, _) => (major, 0, 0),
+    };
+    first(last) != first(version)
+}
+
+/// What was there and is not: a feature by its name, a feature that was on by default, and the major version of a crate
+/// whose types are shown.
+fn breaks_in_the_manifest(was: &Member, is: &Member) -> Vec<String> {
+    let (name, version) = (&is.name, &is.version);
+    let mut findings = Vec::new();
+    let mut find = |what: String| {
+        findings.push(format!("{name} {version} {what}: undo it, or prepare a version that may break"));
+    };
+    let known = features(is);
+    for feature in features(was).difference(&known) {
+        find(format!("has no feature {feature} any more"));
+    }
+    let by_default = default_features(is);
+    for feature in default_features(was).intersection(&known).filter(|feature| !by_default.contains(*feature))
+    {
+        find(format!("has the feature {feature} no more by default"));
+    }
+    for shown in is.package["metadata"]["release"]["shows"].as_array().into_iter().flatten() {
+        let shown = shown.as_str().unwrap_or_default();
+        if let (Some(old), Some(new)) = (requirement(was, shown), requirement(is, shown))
+            && compatible_part(&old) != compatible_part(&new)
+        {
+            find(format!("shows types of {shown} {new}, and those that were shown are of {shown} {old}"));
+        }
+    }
+    findings
+}
+
+/// Those that a user can name; what begins with an underscore is our own.
+fn features(member: &Member) -> BTreeSet<&str> {
+    let features = member.package["features"].as_object().into_iter().flat_map(|features| features.keys());
+    features.map(String::as_str).filter(|feature| !feature.starts_with('_')).collect()
+}
+
+/// Those that are on unless a user says otherwise, with what they switch on.
+fn default_features(member: &Member) -> BTreeSet<&str> {
+    let mut on = BTreeSet::new();
+    let mut left = vec!["default"];
+    while let Some(feature) = left.pop() {
+        if let Some(more) = member.package["features"][feature].as_array()
+            && on.insert(feature)
+        {
+            left.extend(more.iter().filter_map(Value::as_str));
+        }
+    }
+    on
+}
+
+/// What a manifest asks of a crate that is no sibling.
+fn requirement(member: &Member, name: &str) -> Option<VersionReq> {
+    let dependencies = member.package["dependencies"].as_array()?;
+    let own = dependencies.iter().find(|dependency| {
+        dependency["name"] == name && dependency["kind"].is_null() && dependency["path"].is_null()
+    });
+    own?["req"].as_str()?.parse().ok()
+}
+
+/// The numbers that two requirements have in common if one crate can satisfy both.
+fn compatible_part(requirement: &VersionReq) -> Vec<(u64, Option<u64>)> {
+    let part = |wanted: &Comparator| (wanted.major, wanted.minor.filter(|_| wanted.major == 0));
+    requirement.comparators.iter().map(part).collect()
 }
 
 fn must_be_installed(shell: &Shell) -> anyhow::Result<()> {
@@ -151,6 +234,58 @@ mod tests {
             let error = judged(inconclusive).unwrap_err().to_string();
             assert!(error.contains("cannot compare a with 0.1.0") && error.ends_with("err"), "{error}");
         }
+    }
+
+    fn member(features: &Value, http: &str) -> Member {
+        let package = serde_json::json!({
+            "features": features,
+            "metadata": {"release": {"shows": ["http", "sibling"]}},
+            "dependencies": [
+                {"name": "http", "req": http, "kind": null},
+                {"name": "sibling", "req": http, "kind": null, "path": "/sibling"},
+            ],
+        });
+        Member {
+            name: "a".to_owned(),
+            version: Version::new(0, 1, 1),
+            folder: "crates/a".to_owned(),
+            package,
+        }
+    }
+
+    #[test]
+    fn what_breaks_in_the_manifest_alone_is_found() {
+        let features = |list: &[(&str, &[&str])]| list.iter().copied().collect::<Value>();
+        let was =
+            member(&features(&[("default", &["tls"]), ("tls", &["dep:rustls"]), ("extra", &[])]), "^1.3");
+        let findings = |is: Member| {
+            let found = breaks_in_the_manifest(&was, &is);
+            found.iter().map(|found| found.split(':').next().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let same = features(&[("default", &["tls", "more"]), ("tls", &[]), ("extra", &[]), ("more", &[])]);
+        assert_eq!(findings(member(&same, "^1.4")), [""; 0]);
+        assert_eq!(
+            findings(member(&features(&[("default", &["tls"]), ("tls", &[])]), "^1.3")),
+            ["a 0.1.1 has no feature extra any more"]
+        );
+        let not_by_default = features(&[("default", &[]), ("tls", &[]), ("extra", &[])]);
+        assert_eq!(
+            findings(member(&not_by_default, "^1.3")),
+            ["a 0.1.1 has the feature tls no more by default"]
+        );
+        assert_eq!(
+            findings(member(&same, "^2.0")),
+            ["a 0.1.1 shows types of http ^2.0, and those that were shown are of http ^1.3"]
+        );
+    }
+
+    #[test]
+    fn which_versions_may_break_is_the_rule_of_a_registry() {
+        let may = |last: &str, version: &str| may_break(&last.parse().unwrap(), &version.parse().unwrap());
+        assert!(
+            may("0.1.9", "0.2.0") && may("1.9.9", "2.0.0") && may("0.0.1", "0.0.2") && may("0.9.0", "1.0.0")
+        );
+        assert!(!may("0.1.0", "0.1.1") && !may("1.0.0", "1.1.0") && !may("1.0.0", "1.0.1"));
     }
 
     #[test]

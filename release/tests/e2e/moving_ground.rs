@@ -43,6 +43,20 @@ fn a_tree_that_is_changed_while_the_registry_is_waited_for_is_not_published() {
 }
 
 #[test]
+fn a_change_that_git_was_told_to_overlook_is_not_published() {
+    let Some(world) = World::signed() else { return };
+    for overlook in ["skip-worktree", "assume-unchanged"] {
+        world.git(&format!("update-index --{overlook} crates/chain-a/src/lib.rs"));
+        world.replace("crates/chain-a/src/lib.rs", "first", "worst");
+        assert_eq!(world.git("status --porcelain"), "");
+        world.publish().fails(&["crates/chain-a/src/lib.rs", "--no-skip-worktree"]);
+        world.git(&format!("update-index --no-{overlook} crates/chain-a/src/lib.rs"));
+        world.git("checkout --quiet .");
+    }
+    assert!(world.registry.puts().is_empty());
+}
+
+#[test]
 fn a_release_that_has_begun_is_finished_though_origin_has_gone_on() {
     let Some(world) = World::signed() else { return };
     world.registry.arm("chain-c", usize::MAX, Fault::BUSY);

@@ -105,6 +105,44 @@ fn a_push_that_a_hook_here_refuses_is_met_before_anything_is_published() {
 }
 
 #[test]
+fn what_the_developer_has_configured_pushes_nothing_else_and_no_hook_sees_the_token() {
+    let Some(world) = World::signed() else { return };
+    world.git("tag --annotate private --message Note HEAD^");
+    world.git("config push.followTags true");
+    world.put_hook("pre-push", "! env | grep -q CARGO_REGISTRIES_LOCAL_TOKEN");
+    world.publish().succeeds(&["pushed main and v0.2.0"]);
+    assert_eq!(world.origin("refs/tags/private"), None);
+}
+
+#[test]
+fn a_clone_that_does_not_have_the_last_release_cannot_be_compared_with_it() {
+    let Some(world) = World::new() else { return };
+    for tag in ["v0.0.9", "v0.1.0"] {
+        world.git(&format!("tag {tag}"));
+    }
+    world.git("push --quiet origin v0.0.9 v0.1.0");
+    world.release("prepare minor --execute").succeeds(&[]);
+    world.git("push --quiet origin main");
+    let gate = || {
+        let mut command = world.release_command("check --registry local --only", &[]);
+        command.arg("the version says what has changed since the last");
+        world.run(command)
+    };
+    // There is something to be compared with, however the developer likes to see lists.
+    world.git("config column.ui always");
+    world.put_program("cargo-semver-checks", "exit 1");
+    gate().fails(&["cargo-semver-checks is not installed"]);
+    world.git("tag --delete v0.1.0");
+    gate().fails(&["origin has releases that are not here: v0.1.0", "git fetch --tags"]);
+    world.must("rm -rf .git");
+    let origin = world.path("origin.git");
+    world.must(&format!("git clone --quiet --depth 1 --bare file://{} .git", origin.display()));
+    world.git("config core.bare false");
+    world.git("reset --quiet");
+    gate().fails(&["this clone is shallow", "--unshallow"]);
+}
+
+#[test]
 fn a_push_that_origin_refuses_is_made_by_a_later_run() {
     let Some(world) = World::signed() else { return };
     let before = world.state();
