@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, ensure};
 use semver::Version;
+use similar::{ChangeTag, TextDiff};
 use toml_edit::DocumentMut;
 use xshell::cmd;
 
@@ -29,10 +30,11 @@ pub(crate) fn run(asked: &Prepare) -> anyhow::Result<()> {
     let edits = edits(&workspace, &log, &new)?;
 
     println!("{old} -> {new}");
-    for path in edits.keys() {
-        println!("  {path}");
+    for (path, text) in &edits {
+        println!("\n{path}");
+        print!("{}", changed_lines(&workspace.read(path)?, text));
     }
-    println!("  Cargo.lock");
+    println!("\nCargo.lock\n  the versions of the {} members", workspace.members.len());
     if !asked.execute {
         println!(
             "\nNothing was changed. To write this and commit it: cargo xtask release prepare {new} --execute"
@@ -79,6 +81,13 @@ fn edits(workspace: &Workspace, log: &str, new: &Version) -> anyhow::Result<BTre
     }
     edits.retain(|path, _| !unchanged.contains(path));
     Ok(edits)
+}
+
+/// The lines that change, as they are and as they would be.
+fn changed_lines(old: &str, new: &str) -> String {
+    let diff = TextDiff::from_lines(old, new);
+    let changes = diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
+    changes.map(|change| format!("  {}{change}", change.tag())).collect::<Vec<_>>().concat()
 }
 
 /// The root manifest with the version of everything in it raised.
@@ -138,6 +147,11 @@ mod tests {
             .replace("\"0.1.0\"   #", "\"0.2.0\"   #")
             .replace("version = \"0.1.0\", default", "version = \"0.2.0\", default");
         assert_eq!(raise(manifest, &["a"], &Version::new(0, 2, 0)).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_changes_is_shown_as_it_is_and_as_it_would_be() {
+        assert_eq!(changed_lines("a\nb = 1\nc\n", "a\nb = 2\nc\nd\n"), "  -b = 1\n  +b = 2\n  +d\n");
     }
 
     #[test]
