@@ -7,6 +7,7 @@ use anyhow::{Context as _, ensure};
 use semver::Version;
 use tame_index::index::{IndexLocation, IndexUrl, SparseIndex};
 use tame_index::{IndexKrate, KrateName, PathBuf};
+use ureq::tls::{RootCerts, TlsConfig};
 
 use crate::checksum::Checksum;
 use crate::patience::retry_after;
@@ -66,6 +67,8 @@ impl Registry {
         let index = SparseIndex::new(IndexLocation::new(url))
             .context("the registry's index is not a sparse one, and no other can be asked here")?;
         let agent = ureq::Agent::config_builder()
+            // As cargo does: the way to the registry may lead through a company's own authority.
+            .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
             .timeout_global(Some(Duration::from_secs(30)))
             .http_status_as_error(false)
             .user_agent(concat!("payments-release/", env!("CARGO_PKG_VERSION")))
