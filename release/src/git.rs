@@ -15,6 +15,9 @@ const REMOTE: &str = "origin";
 /// A tag is made only of a commit that every gate has passed, and says so.
 const CHECKED: &str = "Release-Check: passed";
 
+const CANNOT_SIGN: &str =
+    "nothing can be signed: git needs user.signingkey (and gpg.format=ssh for a key of ssh)";
+
 /// The name of the tag of a version.
 pub(crate) fn tag_of(version: &Version) -> String {
     format!("v{version}")
@@ -145,12 +148,23 @@ impl<'a> Git<'a> {
         Ok(true)
     }
 
+    /// Fails if a tag could not be signed, or nobody could verify it: told by a commit that nothing ever names.
+    pub(crate) fn must_be_able_to_sign(self) -> anyhow::Result<()> {
+        let message = "A signature, to see whether it can be made";
+        let tree = "HEAD^{tree}";
+        let signed = cmd!(self.shell, "git commit-tree --gpg-sign -m {message} {tree}").quiet().read();
+        let signed = signed.context(CANNOT_SIGN)?;
+        let verified = cmd!(self.shell, "git verify-commit {signed}").quiet().run();
+        verified.context(
+            "a signature of yours cannot be verified: for a key of ssh, git needs gpg.ssh.allowedSignersFile",
+        )
+    }
+
     /// Signs the tag of a commit, which stands here and which every gate has passed.
     pub(crate) fn sign(self, tag: &str, version: &Version, commit: &str) -> anyhow::Result<()> {
         let message = format!("Release {version}\n\n{CHECKED}\n");
-        cmd!(self.shell, "git tag --sign --cleanup=verbatim --file=- {tag} {commit}").quiet().stdin(message).run().context(
-            "the tag could not be signed: git needs user.signingkey (and gpg.format=ssh for a key of ssh)",
-        )?;
+        let sign = cmd!(self.shell, "git tag --sign --cleanup=verbatim --file=- {tag} {commit}");
+        sign.quiet().stdin(message).run().context(CANNOT_SIGN)?;
         ensure!(self.is_tagged(tag)?, "git signed the tag {tag} and does not have it");
         Ok(())
     }

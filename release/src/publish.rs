@@ -87,6 +87,7 @@ impl Publication<'_> {
         } else {
             // Asked now, so that nobody waits for the gates in vain.
             Credentials::find(self.commit)?;
+            self.git().must_be_able_to_sign()?;
             check::all_gates(self.commit)?;
             // Minutes have passed, and the gates have run the project's own code.
             self.must_stand_still()?;

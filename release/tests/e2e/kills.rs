@@ -18,6 +18,9 @@ const READS: &[&str] = &[
     "git fetch --quiet --no-tags --no-write-fetch-head",
     "git merge-base",
     "git verify-tag",
+    // A commit that nothing names.
+    "git commit-tree",
+    "git verify-commit",
     "git push --atomic --dry-run",
     "git tag --no-column --list",
     "git ls-files",
