@@ -47,7 +47,5 @@ fn steps_that_cannot_be_listed_are_a_gate_that_fails() {
     world.replace("xtask/src/main.rs", "\"--list\"", "\"--enumerate\"");
     world.commit_all("Rename");
     world.release("prepare minor --execute").succeeds(&[]);
-    // It is not about this one, which takes its time.
-    world.put_program("rustdoc", "exit 1");
-    world.release("check --registry local").fails(&["the gates of 0.2.0", "cargo xtask test --list"]);
+    world.check_only("cargo xtask test").fails(&["the gates of 0.2.0", "cargo xtask test --list"]);
 }

@@ -166,10 +166,9 @@ fn a_tag_that_was_lost_after_the_release_has_begun_may_be_signed_again() {
     world.registry.arm("chain-c", 1, Fault::BUSY);
     world.release("publish --registry local --execute --patience 0").fails(&["got 503"]);
     world.git("tag --delete v0.2.0");
-    world.put_program("rustdoc", "exit 1");
     world
-        .release("check --registry local")
-        .fails(&["begun by an earlier run: chain-a, chain-b are ours already"]);
+        .check_only("tag and versions are free")
+        .succeeds(&["begun by an earlier run: chain-a, chain-b are ours already"]);
 }
 
 #[test]

@@ -195,6 +195,13 @@ impl World {
         self.release(PUBLISH)
     }
 
+    /// Asks one gate.
+    pub(crate) fn check_only(&self, title: &str) -> Said {
+        let mut check = self.release_command("check --registry local --only", &[]);
+        check.arg(title);
+        self.run(check)
+    }
+
     pub(crate) fn release_with(&self, words: &str, environment: &[(&str, &str)]) -> Said {
         self.run(self.release_command(words, environment))
     }
@@ -358,10 +365,17 @@ impl Said {
     }
 }
 
+/// The PATH with this folder in front. After it comes the toolchain itself: rustup's stand-ins, which would look for it
+/// at each of some thousand calls, take longer than the compiler does here.
 fn path_with(folder: &Path) -> std::ffi::OsString {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
-    std::env::join_paths(folders).unwrap()
+    let toolchain =
+        std::env::var_os("CARGO").map(PathBuf::from).and_then(|cargo| Some(cargo.parent()?.to_owned()));
+    let folders = [Some(folder.to_owned()), toolchain].into_iter().flatten();
+    std::env::join_paths(folders.chain(search_path())).unwrap()
+}
+
+fn search_path() -> Vec<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect()
 }
 
 fn executable(path: &Path, script: &str) {
@@ -371,6 +385,5 @@ fn executable(path: &Path, script: &str) {
 }
 
 fn in_path(program: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file()).unwrap()
+    search_path().iter().map(|folder| folder.join(program)).find(|path| path.is_file()).unwrap()
 }
