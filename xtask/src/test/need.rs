@@ -38,6 +38,13 @@ pub(super) const CURL: Need =
 pub(super) const BASH: Need =
     Need { program: "bash", arguments: &["--version"], otherwise: "bash is not installed" };
 
+/// No step as a whole needs it.
+pub(super) const SSH_KEYGEN: Need = Need {
+    program: "sh",
+    arguments: &["-c", "command -v ssh-keygen"],
+    otherwise: "ssh-keygen is not installed, so no release is tried",
+};
+
 /// Rustdoc writes JSON to its standard output where it can; the formats are those that `release/src/rustdoc.rs` reads.
 pub(super) const RUSTDOC_JSON: Need = Need {
     program: "sh",

@@ -15,6 +15,8 @@ pub(super) struct Step {
     /// Without these the step is skipped, and the summary says why.
     pub(super) needs: &'static [Need],
     pub(super) calls: Vec<Call>,
+    /// Whether it is the one in which tests may leave themselves out.
+    pub(super) is_all_tests: bool,
 }
 
 /// One call of a program, mostly of cargo.
@@ -86,7 +88,8 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
         // Told to test examples, cargo builds no programs of them, and a test runs these. nextest has them built.
         workspace_tests.insert(0, Call::new("build --locked --workspace --examples".split(' ')));
     }
-    steps.push(step("tests, the rules of the repository among them", workspace_tests));
+    let all_tests = step("tests, the rules of the repository among them", workspace_tests);
+    steps.push(Step { is_all_tests: true, ..all_tests });
     steps.push(step("tests of what features add", [tests_of_features(workspace, has_nextest)]));
     steps.extend([openapi(workspace), python(workspace), node(workspace), curl()]);
     steps.push(step(
@@ -106,7 +109,7 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
 const README: &str = "README.md";
 
 fn step(title: impl Into<String>, calls: impl IntoIterator<Item = Call>) -> Step {
-    Step { title: title.into(), needs: &[], calls: calls.into_iter().collect() }
+    Step { title: title.into(), needs: &[], calls: calls.into_iter().collect(), is_all_tests: false }
 }
 
 fn lints_of_one_crate(member: &Member) -> Step {
@@ -261,6 +264,16 @@ mod tests {
 
     fn planned(has_nextest: bool) -> Vec<Step> {
         steps(&Workspace::load().unwrap(), has_nextest)
+    }
+
+    #[test]
+    fn the_step_in_which_tests_may_leave_themselves_out_is_known() {
+        let steps = planned(true);
+        let all: Vec<_> = steps.iter().filter(|step| step.is_all_tests).collect();
+        assert!(
+            all.len() == 1 && all[0].calls.iter().any(|call| call.to_string().ends_with(" --workspace")),
+            "{all:?}"
+        );
     }
 
     #[test]

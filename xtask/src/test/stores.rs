@@ -2,6 +2,10 @@
 
 use payments_postgres_for_tests::Binaries;
 
+pub(super) fn are_all_covered() -> bool {
+    Binaries::find().is_some()
+}
+
 /// All of them, or which one is missing and why.
 pub(super) fn covered() -> String {
     covered_with(Binaries::find().as_ref().map(Binaries::version))
