@@ -48,7 +48,10 @@ fn run_cargo(commit: &Commit, arguments: &[&str]) -> anyhow::Result<()> {
     let call = ["package", "--locked", "--offline"].into_iter().chain(commit.registry.cargo_arguments());
     let call = call.chain(crates).chain(arguments.iter().copied());
     let cargo = cargo(&workspace.shell, call).envs(shared_builds(workspace)?);
-    cargo.run().context("cargo could not pack the crates: its words are above")
+    cargo.run().context(
+        "cargo could not pack the crates: its words are above. If it cannot find another crate, that was never built on \
+         this machine: cargo fetch --locked",
+    )
 }
 
 /// The environment in which cargo builds packages with the dependencies that the workspace was built with, instead of all
