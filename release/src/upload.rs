@@ -8,6 +8,7 @@ use anyhow::Context as _;
 
 use crate::credentials::Credentials;
 use crate::gates::Commit;
+use crate::package::shared_builds;
 use crate::patience::{asked_wait, retry_after};
 use crate::workspace::cargo_with_tokens;
 
@@ -35,7 +36,8 @@ pub(crate) fn run(commit: &Commit, names: &[&str], credentials: &Credentials) ->
     let packages = names.iter().flat_map(|name| ["--package", name]);
     let arguments =
         ["publish", "--locked"].into_iter().chain(commit.registry.cargo_arguments()).chain(packages);
-    let mut cargo = Command::from(cargo_with_tokens(&commit.workspace.shell, arguments));
+    let cargo = cargo_with_tokens(&commit.workspace.shell, arguments);
+    let mut cargo = Command::from(cargo.envs(shared_builds(&commit.workspace)?));
     cargo.env(&credentials.variable, &credentials.provider);
     // Its words are read here as well.
     cargo.env("CARGO_TERM_COLOR", "never");
