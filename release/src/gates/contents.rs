@@ -72,14 +72,17 @@ impl Expected {
 
     fn compare(&self, files: &BTreeMap<String, Vec<u8>>, licences: &Licences) -> Vec<String> {
         let mut findings = Vec::new();
-        for path in files.keys().filter(|path| !self.takes(path) && !licences.contains_key(*path)) {
+        let strays = files.keys().filter(|path| !self.takes(path) && !licences.contains_key(*path));
+        let strays: Vec<_> = strays.map(String::as_str).collect();
+        if !strays.is_empty() {
             findings.push(format!(
-                "{path} is in its package, and nobody has named it: if it belongs there, write its whole path under \
-                 `include` in the manifest, else let `include` take sources alone"
+                "nobody has named what is in its package: {}. What belongs there is written with its whole path under \
+                 `include` in the manifest; for the rest let `include` take sources alone",
+                strays.join(", ")
             ));
         }
         for named in self.named.iter().filter(|named| !files.contains_key(*named)) {
-            findings.push(format!("`include` names {named}, and it is not in the package"));
+            findings.push(format!("`include` names {named}, and the package has no file of that name"));
         }
         if !files.contains_key(README) {
             findings.push("its package has no README.md: readme = \"../../README.md\"".to_owned());
@@ -169,7 +172,7 @@ mod tests {
         ] {
             let found = compare(&[], &[&ALWAYS, [stray].as_slice()].concat());
             assert_eq!(found.len(), 1, "{stray}");
-            assert!(found[0].starts_with(&format!("{stray} is in its package, and nobody")), "{found:?}");
+            assert!(found[0].contains(&format!(" in its package: {stray}. What belongs")), "{found:?}");
         }
     }
 
@@ -177,7 +180,7 @@ mod tests {
     fn what_must_be_there_is_missed() {
         assert_eq!(
             compare(&["openapi.json"], &ALWAYS),
-            ["`include` names openapi.json, and it is not in the package"]
+            ["`include` names openapi.json, and the package has no file of that name"]
         );
         for (index, name) in ALWAYS.iter().enumerate().skip(1).take(3) {
             let mut files = ALWAYS.to_vec();
