@@ -13,6 +13,11 @@ pub(crate) fn roll(text: &str, version: &Version, date: &str) -> anyhow::Result<
     ensure!(notes(text, version).is_none(), "{FILE} has a section for {version} already");
     let unreleased = body(text, |heading| heading == UNRELEASED)
         .with_context(|| format!("{FILE} has no line `{UNRELEASED}`"))?;
+    let headings = text.lines().filter(|line| line.trim_end() == UNRELEASED).count();
+    ensure!(
+        headings == 1,
+        "{FILE} has {headings} lines `{UNRELEASED}`: put what stands under them under one"
+    );
     if !says_something(unreleased) {
         bail!("{FILE}: nothing stands under `{UNRELEASED}`, so nobody would know what {version} changes");
     }
@@ -21,7 +26,14 @@ pub(crate) fn roll(text: &str, version: &Version, date: &str) -> anyhow::Result<
             bail!("{FILE}: `{word}` stands under `{UNRELEASED}`: say what changes before it is released");
         }
     }
-    Ok(text.replacen(UNRELEASED, &format!("{UNRELEASED}\n\n## [{version}] - {date}"), 1))
+    let lines = text.split_inclusive('\n').map(|line| {
+        if line.trim_end() != UNRELEASED {
+            return line.to_owned();
+        }
+        let end = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
+        format!("{UNRELEASED}{end}{end}## [{version}] - {date}{end}")
+    });
+    Ok(lines.collect())
 }
 
 /// What the changelog says of a version, without its heading; `None` if it has no section of its own.
@@ -37,9 +49,10 @@ pub(crate) fn has_unreleased(text: &str) -> bool {
     body(text, |heading| heading == UNRELEASED).is_some_and(says_something)
 }
 
-/// Whether there is more than headings such as `### Added`.
+/// Whether there is more than headings such as `### Added` and, after the last section, the addresses of links.
 fn says_something(body: &str) -> bool {
-    body.lines().any(|line| !line.trim().is_empty() && !line.starts_with('#'))
+    let is_address = |line: &str| line.starts_with('[') && line.contains("]: ");
+    body.lines().any(|line| !line.trim().is_empty() && !line.starts_with('#') && !is_address(line))
 }
 
 fn body(text: &str, is_heading: impl Fn(&str) -> bool) -> Option<&str> {
@@ -78,6 +91,15 @@ mod tests {
     }
 
     #[test]
+    fn only_the_heading_itself_is_one_and_its_line_ends_as_it_did() {
+        let text = "Write under `## [Unreleased]`.\r\n## [Unreleased]\r\n\r\n- A thing.\r\n";
+        assert_eq!(
+            rolled(text).unwrap(),
+            "Write under `## [Unreleased]`.\r\n## [Unreleased]\r\n\r\n## [0.2.0] - 2026-02-28\r\n\r\n- A thing.\r\n"
+        );
+    }
+
+    #[test]
     fn the_notes_of_a_version_end_where_the_next_begin() {
         assert_eq!(notes(TEXT, &Version::new(0, 1, 0)), Some("- The first."));
         assert_eq!(notes(TEXT, &Version::new(0, 1, 1)), None);
@@ -93,6 +115,10 @@ mod tests {
         let empty = TEXT.replace("- A thing.\n", "");
         assert!(rolled(&empty).unwrap_err().contains("nothing stands under"), "{empty}");
         assert!(rolled(&TEXT.replace("A thing.", "TBD")).unwrap_err().contains("`TBD` stands under"));
+        let links = "## [Unreleased]\n\n[Unreleased]: https://example.com/compare/v0.1.0...HEAD\n";
+        assert!(rolled(links).unwrap_err().contains("nothing stands under"));
+        let twice = rolled(&format!("{TEXT}\n## [Unreleased]\n\n- More.\n")).unwrap_err();
+        assert!(twice.contains("has 2 lines"), "{twice}");
         assert!(rolled("# Changelog\n").unwrap_err().contains("has no line"));
         let twice = roll(TEXT, &Version::new(0, 1, 0), "2026-02-28").unwrap_err();
         assert_eq!(twice.to_string(), "CHANGELOG.md has a section for 0.1.0 already");
