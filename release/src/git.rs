@@ -53,6 +53,14 @@ impl<'a> Git<'a> {
         Ok(())
     }
 
+    /// Files in a folder that git was told to ignore, as paths from the root.
+    pub(crate) fn ignored_files(self, folder: &str) -> anyhow::Result<Vec<String>> {
+        let arguments =
+            ["-c", "core.quotePath=false", "ls-files", "--others", "--ignored", "--exclude-standard"];
+        let listed = cmd!(self.shell, "git {arguments...} -- {folder}").quiet().read()?;
+        Ok(listed.lines().map(str::to_owned).collect())
+    }
+
     pub(crate) fn must_be_on_the_branch(self) -> anyhow::Result<()> {
         let branch =
             cmd!(self.shell, "git symbolic-ref --quiet --short HEAD").quiet().ignore_status().read()?;

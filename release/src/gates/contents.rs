@@ -11,6 +11,7 @@ use anyhow::{Context as _, ensure};
 use toml_edit::DocumentMut;
 
 use super::{Commit, Verdict};
+use crate::git::Git;
 use crate::package;
 use crate::workspace::{Member, Workspace};
 
@@ -29,6 +30,16 @@ pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
         let expected = Expected::read(workspace, member)?;
         let found = expected.compare(&files, &licences);
         findings.extend(found.into_iter().map(|finding| format!("{}: {finding}", member.folder)));
+        // `include` does not know what git ignores. A clean tree has them too, and only cargo would refuse, after the tag.
+        let ignored = Git::new(&workspace.shell).ignored_files(&member.folder)?;
+        let packed = |path: &&String| {
+            path.strip_prefix(&member.folder)
+                .and_then(|path| path.strip_prefix('/'))
+                .is_some_and(|path| files.contains_key(path))
+        };
+        findings.extend(ignored.iter().filter(packed).map(|path| {
+            format!("{path} is in its package, and git ignores it, so it is in no commit: move it elsewhere")
+        }));
         findings.extend(too_large(member, package.bytes.len()));
     }
     let total = packages.iter().map(|package| package.bytes.len()).sum::<usize>().div_ceil(1024);

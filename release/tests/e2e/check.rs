@@ -49,3 +49,18 @@ fn steps_that_cannot_be_listed_are_a_gate_that_fails() {
     world.release("prepare minor --execute").succeeds(&[]);
     world.check_only("cargo xtask test").fails(&["the gates of 0.2.0", "cargo xtask test --list"]);
 }
+
+#[test]
+fn a_file_that_is_in_no_commit_is_found_in_a_package_although_the_tree_is_clean() {
+    let Some(world) = World::new() else { return };
+    let include = "include = [\"/src/**/*.rs\", \"/LICENSE-*\"]\nkeywords = ";
+    world.replace("crates/chain-a/Cargo.toml", "keywords = ", include);
+    world.commit_all("Include");
+    world.release("prepare minor --execute").succeeds(&[]);
+    std::fs::write(world.root().join(".git/info/exclude"), "notes.rs\n").unwrap();
+    world.write("crates/chain-a/src/notes.rs", "// A secret.\n");
+    assert_eq!(world.git("status --porcelain"), "");
+    let mut gate = world.release_command("check --registry local --only", &[]);
+    gate.arg("each package holds what belongs into it");
+    world.run(gate).fails(&["crates/chain-a/src/notes.rs is in its package, and git ignores it"]);
+}

@@ -24,6 +24,7 @@ const READS: &[&str] = &[
     "git push --atomic --dry-run",
     "git tag --no-column --list",
     "git ls-files",
+    "git -c core.quotePath=false ls-files",
     "cargo --version",
     "cargo -V",
     "cargo metadata",
