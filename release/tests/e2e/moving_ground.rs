@@ -79,6 +79,17 @@ fn a_release_that_has_begun_is_finished_though_origin_has_gone_on() {
 }
 
 #[test]
+fn a_change_that_git_was_told_not_to_see_is_not_published() {
+    let Some(world) = World::signed() else { return };
+    let file = "crates/chain-c/src/lib.rs";
+    world.git(&format!("update-index --assume-unchanged {file}"));
+    world.write(file, "//! Not what was committed.");
+    assert_eq!(world.git("status --porcelain"), "");
+    world.publish().fails(&[file, "--no-assume-unchanged"]);
+    assert!(world.registry.puts().is_empty());
+}
+
+#[test]
 fn without_a_tag_a_release_is_made_from_the_branch_alone() {
     let Some(world) = World::prepared() else { return };
     world.git("switch --quiet --detach");

@@ -114,3 +114,18 @@ fn a_failure_in_the_middle_leaves_the_tree_as_it_was() {
         .fails(&["a member does not take its version from the workspace"]);
     assert_eq!(world.state(), before);
 }
+
+#[test]
+fn killed_in_the_middle_it_says_how_to_begin_again() {
+    let Some(world) = World::new() else { return };
+    let before = world.git("rev-parse HEAD");
+    world.put_counting_programs();
+    world.release_with("prepare minor --execute", &[("KILL", "before:git commit")]).must_be_killed();
+    world.release("prepare minor --execute").fails(&["the tree is not clean", "git reset --hard"]);
+    world.git("reset --quiet --hard");
+    world.release_with("prepare minor --execute", &[("KILL", "after:git commit")]).must_be_killed();
+    assert_eq!(world.git("rev-parse HEAD^"), before);
+    assert_eq!(world.git("status --porcelain"), "");
+    // It was done, and is not done twice.
+    world.release("prepare minor --execute").fails(&["nothing stands under `## [Unreleased]`"]);
+}

@@ -8,7 +8,7 @@ use crate::world::World;
 fn a_whole_release_takes_every_crate_once_and_a_second_run_does_nothing() {
     let Some(world) = World::prepared() else { return };
     let before = world.state();
-    world.release("publish --registry local").succeeds(&[
+    let rehearsal = world.release("publish --registry local").succeeds(&[
         "the gates of 0.2.0",
         "Nothing was changed",
         "sign the tag v0.2.0",
@@ -31,6 +31,11 @@ fn a_whole_release_takes_every_crate_once_and_a_second_run_does_nothing() {
     let steps = world.steps();
     world.publish().succeeds(&["pushed main and v0.2.0", "- The chain holds."]);
     world.must_be_released();
+    // What was shown is what was published.
+    for name in CRATES {
+        let checksum = world.registry.checksum(name, "0.2.0").unwrap();
+        rehearsal.must_say(&format!("publish {name} 0.2.0 (sha256 {checksum})"));
+    }
     assert_eq!(world.steps(), steps, "the gates were asked again");
     assert!(world.registry.puts().iter().all(|put| put.token.as_deref() == Some("a token of the test")));
 
@@ -77,4 +82,27 @@ fn the_next_release_begins_where_this_one_ended() {
     world.publish().succeeds(&["pushed main and v0.2.1", "- It still holds."]);
     assert_eq!(world.registry.taken().len(), 2 * CRATES.len());
     assert_eq!(world.origin("refs/heads/main"), Some(world.git("rev-parse HEAD")));
+}
+
+#[test]
+fn a_pre_release_is_released_and_then_its_version() {
+    let Some(world) = World::new() else { return };
+    world.release("prepare 0.2.0-rc.1 --execute").succeeds(&["0.1.0 -> 0.2.0-rc.1"]);
+    world.check_only("one version, and dependencies that can be published").succeeds(&["all 0.2.0-rc.1"]);
+    world.sign("v0.2.0-rc.1", "Release 0.2.0-rc.1\n\nRelease-Check: passed\n");
+    world.publish().succeeds(&["pushed main and v0.2.0-rc.1", "- The chain holds."]);
+    assert_eq!(world.registry.taken(), CRATES);
+
+    world.replace("CHANGELOG.md", "## [Unreleased]\n", "## [Unreleased]\n\n- Nothing was found.\n");
+    world.commit_all("Say");
+    world.release("prepare minor --execute").succeeds(&["0.2.0-rc.1 -> 0.2.0"]);
+    world.check_only("tag and versions are free").succeeds(&["v0.2.0, not on"]);
+}
+
+#[test]
+fn a_registry_that_nobody_has_configured_is_no_registry() {
+    let Some(world) = World::signed() else { return };
+    world
+        .release("publish --registry nowhere --execute")
+        .fails(&["cargo's configuration does not say where the registry's index is"]);
 }

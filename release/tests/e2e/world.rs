@@ -359,9 +359,14 @@ impl Said {
     #[track_caller]
     pub(crate) fn says(self, words: &[&str]) -> Self {
         for word in words {
-            assert!(self.text.contains(word), "it does not say {word:?}:\n{}", self.text);
+            self.must_say(word);
         }
         self
+    }
+
+    #[track_caller]
+    pub(crate) fn must_say(&self, word: &str) {
+        assert!(self.text.contains(word), "it does not say {word:?}:\n{}", self.text);
     }
 }
 
