@@ -37,11 +37,11 @@ impl Credentials {
             return Ok(Self { variable, provider: OF_THE_ENVIRONMENT.to_owned() });
         }
         // Its own provider is the only one that cargo asks for a registry that has one.
+        let alias = |name: &str| configured(commit, &format!("credential-alias.{name}"));
         let provider = match configured(commit, &own) {
-            Some(own) => own_provider(&own),
-            None => {
-                configured(commit, "registry.global-credential-providers").and_then(|all| last_provider(&all))
-            }
+            Some(own) => own_provider(&own, &alias),
+            None => configured(commit, "registry.global-credential-providers")
+                .and_then(|all| last_provider(&all, &alias)),
         };
         if let Some(provider) = provider {
             return Ok(Self { variable, provider });
@@ -62,19 +62,30 @@ fn configured(commit: &Commit, key: &str) -> Option<Value> {
     serde_json::from_str(&asked).ok()
 }
 
-/// One provider, as a line or as its words, unless it reads the file.
-fn own_provider(provider: &Value) -> Option<String> {
-    let line = match provider {
-        Value::Array(words) => words.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?.join(" "),
-        line => line.as_str()?.to_owned(),
+/// What stands for a word that is the whole of a provider.
+type Alias<'a> = dyn Fn(&str) -> Option<Value> + 'a;
+
+/// One provider, as a line or as its words, unless it reads the file, by this name or another.
+fn own_provider(provider: &Value, alias: &Alias<'_>) -> Option<String> {
+    let line = line(provider)?;
+    let meant = match alias(&line).filter(|_| !line.contains(' ')) {
+        Some(meant) => self::line(&meant)?,
+        None => line.clone(),
     };
-    let program = line.split_whitespace().next()?;
+    let program = meant.split_whitespace().next()?;
     (program != OF_THE_ENVIRONMENT).then_some(line)
 }
 
+fn line(provider: &Value) -> Option<String> {
+    Some(match provider {
+        Value::Array(words) => words.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?.join(" "),
+        line => line.as_str()?.to_owned(),
+    })
+}
+
 /// Of several, each a line, the one that cargo would ask first and that does not read the file: later ones come first.
-fn last_provider(providers: &Value) -> Option<String> {
-    providers.as_array()?.iter().rev().find_map(own_provider)
+fn last_provider(providers: &Value, alias: &Alias<'_>) -> Option<String> {
+    providers.as_array()?.iter().rev().find_map(|provider| own_provider(provider, alias))
 }
 
 #[cfg(test)]
@@ -85,15 +96,18 @@ mod tests {
 
     #[test]
     fn the_file_in_plain_text_is_no_provider() {
-        let own = |value: Value| own_provider(&value);
+        let own = |value: Value| own_provider(&value, &|_| None);
         assert_eq!(own(json!("cargo:token")), None);
         assert_eq!(own(json!(["cargo:token"])), None);
         assert_eq!(own(json!([])), None);
         assert_eq!(own(json!(["pass-provider", "--vault", "x"])).as_deref(), Some("pass-provider --vault x"));
-        let last = |value: Value| last_provider(&value);
+        let last = |value: Value| last_provider(&value, &|_| None);
         assert_eq!(last(json!(["cargo:token"])), None);
         assert_eq!(last(json!(["cargo:token", "cargo:libsecret"])).as_deref(), Some("cargo:libsecret"));
         assert_eq!(last(json!(["a", "b", "cargo:token"])).as_deref(), Some("b"));
+        let alias = |name: &str| (name == "mine").then(|| json!(["cargo:token"]));
+        assert_eq!(own_provider(&json!("mine"), &alias), None);
+        assert_eq!(own_provider(&json!("other"), &alias).as_deref(), Some("other"));
         let from_stdout = "cargo:token-from-stdout pass show token";
         assert_eq!(last(json!([from_stdout])).as_deref(), Some(from_stdout));
     }
