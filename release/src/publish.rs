@@ -131,13 +131,17 @@ impl Publication<'_> {
     /// one name nobody can tell which they got.
     fn missing<'p>(&mut self, packages: &'p [Package]) -> anyhow::Result<Vec<&'p Package>> {
         let version = &self.commit.workspace.version;
-        let mut missing = Vec::new();
+        let (mut missing, mut yanked) = (Vec::new(), Vec::new());
         for package in packages {
             let name = &package.name;
             match self.find(name)? {
                 None => missing.push(package),
-                Some(theirs) => ensure!(
-                    theirs.checksum == package.checksum,
+                Some(theirs) if theirs.checksum == package.checksum => {
+                    if theirs.yanked {
+                        yanked.push(name.as_str());
+                    }
+                }
+                Some(theirs) => bail!(
                     "{name} {version} is on the registry with other bytes (sha256 {}, and {} here): it was published \
                      from another commit, or packed by another cargo. Find out by whom: if it was this release from \
                      another machine, go on there; else prepare another version",
@@ -146,6 +150,12 @@ impl Publication<'_> {
                 ),
             }
         }
+        ensure!(
+            missing.is_empty() || yanked.is_empty(),
+            "{version} of {} was yanked before the rest of the release came, which cannot be built on it: take that back \
+             (cargo yank --undo) and run this again, or leave it so and prepare another version",
+            yanked.join(", ")
+        );
         Ok(missing)
     }
 

@@ -122,6 +122,16 @@ fn a_limit_that_asks_for_no_time_at_all_ends_too() {
 }
 
 #[test]
+fn a_release_of_which_a_part_was_yanked_is_not_gone_on_with() {
+    let Some(world) = World::signed() else { return };
+    world.registry.arm("chain-c", 1, Fault::BUSY);
+    world.release("publish --registry local --execute --patience 0").fails(&["got 503"]);
+    world.registry.yank("chain-b");
+    world.publish().fails(&["0.2.0 of chain-b was yanked", "cargo yank --undo"]);
+    assert_eq!(world.registry.taken(), ["chain-a", "chain-b"]);
+}
+
+#[test]
 fn a_version_that_has_other_bytes_stops_everything_before_anything_is_published() {
     let Some(world) = World::signed() else { return };
     world.registry.plant("chain-c", "0.2.0", false);

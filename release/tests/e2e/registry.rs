@@ -158,6 +158,13 @@ impl Registry {
         self.state().crates.entry(name.to_owned()).or_default().push(entry);
     }
 
+    /// Yanks every version of a crate.
+    pub(crate) fn yank(&self, name: &str) {
+        for entry in self.state().crates.get_mut(name).unwrap() {
+            entry.line["yanked"] = json!(true);
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
     }
