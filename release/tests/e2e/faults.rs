@@ -34,15 +34,15 @@ fn a_registry_that_is_busy_once_is_waited_for() {
 fn a_limit_is_kept_for_as_long_as_it_says() {
     let Some(world) = World::signed() else { return };
     // Longer than would be waited unasked.
-    let limit = |body| Fault::Refuse { status: 429, headers: "Retry-After: 3\r\n", body };
+    let limit = |body| Fault::Refuse { status: 429, headers: "Retry-After: 2\r\n", body };
     world.registry.arm("chain-b", 1, limit("slowly"));
     world.registry.arm("chain-c", 1, limit(r#"{"errors":[{"detail":"too many crates"}]}"#));
-    world.publish().succeeds(&["waiting 3 s", "pushed main and v0.2.0"]);
+    world.publish().succeeds(&["waiting 2 s", "pushed main and v0.2.0"]);
     world.must_be_released();
     for name in ["chain-b", "chain-c"] {
         let times: Vec<_> = world.registry.puts().into_iter().filter(|put| put.name == name).collect();
         let [refused, taken] = times.as_slice() else { panic!("{times:?}") };
-        assert!(taken.at - refused.at >= Duration::from_secs(3), "{name}: {times:?}");
+        assert!(taken.at - refused.at >= Duration::from_secs(2), "{name}: {times:?}");
     }
 }
 
