@@ -21,6 +21,9 @@ pub(crate) struct Registry {
     agent: ureq::Agent,
 }
 
+/// What cargo calls crates.io.
+const CRATES_IO: &str = "crates-io";
+
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
@@ -58,6 +61,8 @@ impl Registry {
     /// The registry as cargo's configuration names it, or crates.io.
     pub(crate) fn open(workspace: &Workspace, name: Option<&str>) -> anyhow::Result<Self> {
         let root = PathBuf::from_path_buf(workspace.root.clone()).ok().context("a root that is not UTF-8")?;
+        // Cargo has a name for it as well, and no configuration says where it is.
+        let name = name.filter(|name| *name != CRATES_IO);
         let url = match name {
             // A source that replaces it is where its crates are read from, and nothing is published there.
             None => IndexUrl::CratesIoSparse,
@@ -83,7 +88,7 @@ impl Registry {
 
     /// What cargo has to be told to speak to this one. Told nothing, it would take what `registry.default` names.
     pub(crate) fn cargo_arguments(&self) -> [&str; 2] {
-        ["--registry", self.name.as_deref().unwrap_or("crates-io")]
+        ["--registry", self.name.as_deref().unwrap_or(CRATES_IO)]
     }
 
     /// Every version of a crate; none if there is no such crate. The error is [`Busy`] if it may pass.
@@ -137,8 +142,13 @@ mod tests {
 
     #[test]
     fn what_is_asked_and_what_cargo_publishes_to_are_the_same() {
-        let registry = Registry::open(&Workspace::load().unwrap(), None).unwrap();
-        assert_eq!(registry.location(), "https://index.crates.io/");
-        assert_eq!(registry.cargo_arguments(), ["--registry", "crates-io"]);
+        let workspace = Workspace::load().unwrap();
+        for name in [None, Some("crates-io")] {
+            let registry = Registry::open(&workspace, name).unwrap();
+            assert_eq!(registry.location(), "https://index.crates.io/");
+            assert_eq!(registry.cargo_arguments(), ["--registry", "crates-io"]);
+            // And the same variable has its token.
+            assert_eq!(registry.name, None);
+        }
     }
 }
