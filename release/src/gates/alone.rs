@@ -9,7 +9,9 @@ use crate::unpacked::Unpacked;
 
 pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
     let workspace = &commit.workspace;
-    package::verify(commit)?;
+    package::verify(commit).context(
+        "not every package builds alone: what its code includes has to be taken in by `include` in its manifest",
+    )?;
     let unpacked = Unpacked::new(workspace, &package::pack_tree(commit)?)?;
     let documented = unpacked
         .cargo(&["doc", "--workspace", "--no-deps", "--all-features"], &[("RUSTDOCFLAGS", "-D warnings")]);
