@@ -188,6 +188,12 @@ impl Publication<'_> {
         while !missing.is_empty() {
             let names: Vec<_> = missing.iter().map(|package| package.name.as_str()).collect();
             self.must_stand_still()?;
+            ensure!(
+                self.git().is_tagged(&self.tag)?,
+                "the tag {} is not here any more, and nothing is published without it. {}",
+                self.tag,
+                self.again()
+            );
             println!("publishing {}", names.join(", "));
             let Upload::Failed(trouble) = upload::run(self.commit, &names, &credentials)? else {
                 return Ok(());
@@ -238,7 +244,8 @@ impl Publication<'_> {
                 "What is published stays, and the tag {} stands here: run the same command again, and it goes on",
                 self.tag
             ),
-            Ok(false) => "Nothing is published: run the same command again".to_owned(),
+            // It may have been here, and taken away in the middle.
+            Ok(false) => "Run the same command again: it finds out what is published, and goes on".to_owned(),
             Err(_) => format!(
                 "What is published stays: go back to the tag (git switch --detach {}), run the same command again, \
                  and it goes on",

@@ -31,6 +31,17 @@ fn a_commit_that_is_made_while_the_registry_is_waited_for_is_not_published() {
 }
 
 #[test]
+fn without_the_tag_that_it_began_with_nothing_more_is_published() {
+    let Some(world) = World::signed() else { return };
+    // As a `git fetch` with `fetch.pruneTags` does.
+    let prune = format!("git -C {} tag --delete v0.2.0", world.root().display());
+    world.registry.arm("chain-b", 1, Fault::Meanwhile(prune));
+    let said = world.publish().fails(&["the tag v0.2.0 is not here any more", "finds out what is published"]);
+    assert!(!said.text.contains("Nothing is published"), "{}", said.text);
+    assert_eq!(world.registry.taken(), ["chain-a"]);
+}
+
+#[test]
 fn a_tree_that_is_changed_while_the_registry_is_waited_for_is_not_published() {
     let Some(world) = World::signed() else { return };
     let more = format!("echo // >> {}/crates/chain-c/src/lib.rs", world.root().display());
@@ -76,17 +87,6 @@ fn a_release_that_has_begun_is_finished_though_origin_has_gone_on() {
     assert_eq!(world.registry.taken(), crate::fixture::CRATES);
     assert_eq!(world.origin("refs/tags/v0.2.0"), Some(world.git("rev-parse v0.2.0")));
     assert_eq!(world.origin("refs/heads/main"), Some(world.git("rev-parse main")));
-}
-
-#[test]
-fn a_change_that_git_was_told_not_to_see_is_not_published() {
-    let Some(world) = World::signed() else { return };
-    let file = "crates/chain-c/src/lib.rs";
-    world.git(&format!("update-index --assume-unchanged {file}"));
-    world.write(file, "//! Not what was committed.");
-    assert_eq!(world.git("status --porcelain"), "");
-    world.publish().fails(&[file, "--no-assume-unchanged"]);
-    assert!(world.registry.puts().is_empty());
 }
 
 #[test]
