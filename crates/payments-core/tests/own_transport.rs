@@ -1,6 +1,10 @@
 //! Does the transport of the chapter "Bring your own HTTP stack" keep the contract of every transport?
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+#![allow(
+    clippy::exhaustive_structs,
+    reason = "the transport has no settings, and whoever copies it may give it some"
+)]
 
 #[path = "../docs/own_transport/answer.rs"]
 mod answer;
@@ -23,7 +27,9 @@ use payments_core::{
 };
 
 use line::Line;
-use transport::StdTransport;
+
+// As a program names it that has copied the files.
+pub use transport::StdTransport;
 
 struct StdStack;
 
@@ -89,4 +95,25 @@ fn the_end_of_the_time_is_not_the_end_of_a_body() {
     );
     assert_eq!(error.partial().unwrap().body().as_ref(), b"half");
     served.join().unwrap();
+}
+
+#[test]
+fn the_versions_of_the_chapter_are_the_workspaces() {
+    let chapter = include_str!("../docs/own_transport/evidence.md");
+    let workspace = include_str!("../../../Cargo.toml");
+    let versions: Vec<_> = chapter
+        .lines()
+        .filter_map(|line| line.split_once(" = \""))
+        .filter(|(name, _)| !name.contains(' '))
+        .collect();
+    assert_eq!(versions.len(), 5, "{versions:?}");
+    for (name, version) in versions {
+        let is_this = |line: &str| {
+            let own = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(" = "));
+            own.is_some_and(|own| {
+                own.trim_start_matches("{ version = ").trim_start_matches('"').starts_with(version)
+            })
+        };
+        assert!(workspace.lines().any(is_this), "the workspace has another version of {name} than {version}");
+    }
 }

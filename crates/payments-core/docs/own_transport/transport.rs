@@ -14,7 +14,7 @@ use super::line::Line;
 
 /// HTTP/1.1 over a socket of the standard library, a connection and a thread for each call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StdTransport;
+pub struct StdTransport;
 
 impl Transport for StdTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
