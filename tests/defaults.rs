@@ -3,9 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use payments_core::model::TransactionId;
+use bytes::Bytes;
+use http::header::USER_AGENT;
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use payments_core::{
-    Client, Deadlines, Jitter, Sleep, Timer, TransportError, TransportErrorKind, TransportRequest,
+    Client, Deadlines, Jitter, Operation as _, Sleep, Timer, TransportError, TransportErrorKind,
+    TransportRequest,
 };
 use payments_fake::{FakeGateway, ManualClock, ScriptedTransport, block_on};
 use payments_hyper::HyperTransportBuilder;
@@ -140,4 +143,29 @@ fn limits_that_no_setting_changes_are_the_codes() {
     has(include_str!("../crates/payments-hyper/Cargo.toml"), "default = [\"ring\", \"webpki-roots\"]");
     assert_eq!(default_of("`tls_provider`"), "ring");
     assert_eq!(default_of("`trusted_roots`"), "Mozilla's, compiled in");
+    has(include_str!("../crates/payments-hyper/src/connector.rs"), "tcp.set_nodelay(true);");
+    assert_eq!(default_of("`TCP_NODELAY`"), "set");
+    // rustls resumes sessions unless it is told otherwise.
+    let tls = include_str!("../crates/payments-hyper/src/tls.rs");
+    assert!(!tls.contains("resumption"), "the chapter says that sessions are resumed");
+    assert_eq!(default_of("TLS sessions"), "resumed");
+}
+
+#[test]
+fn the_service_is_told_the_version_and_2_kib_of_its_answer_are_kept() {
+    let endpoint = FakeGateway::new().endpoint();
+    let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive)
+        .build()
+        .unwrap();
+    let request = payment.request(&endpoint).unwrap();
+    let told = default_of("`User-Agent`").trim_matches('`').replace("VERSION", env!("CARGO_PKG_VERSION"));
+    assert_eq!(request.headers()[USER_AGENT], told);
+
+    let answer = http::Response::new(Bytes::from("long ".repeat(1000)));
+    let kept = payment.read(&endpoint, answer).unwrap_err().body_snippet().unwrap().len();
+    assert_eq!(
+        default_of("beginning of an answer, with each result and error"),
+        format!("{} KiB, scrubbed", kept / 1024)
+    );
+    assert_eq!(kept % 1024, 0);
 }
