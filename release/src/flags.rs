@@ -3,7 +3,11 @@
 #![allow(unreachable_pub, reason = "the macro makes every item `pub`")]
 
 xflags::xflags! {
-    /// Take the workspace to a registry.
+    /// Take the crates of the workspace to a registry. The usual order is prepare, check, publish, each first without
+    /// and then with `--execute`; whatever was cut off is run again.
+    ///
+    /// publish wants a clean `main` whose `origin` answers, a git that can sign and verify a tag, and a token in
+    /// CARGO_REGISTRY_TOKEN or in a credential provider of cargo. CONTRIBUTING.md has the programs that check asks.
     cmd release {
         /// Make the commit of a new version; shows what would change unless told to do it. No network.
         cmd prepare {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, anyhow, ensure};
 use semver::Version;
 use similar::{ChangeTag, TextDiff};
 use toml_edit::DocumentMut;
@@ -21,8 +21,12 @@ pub(crate) fn run(asked: &Prepare) -> anyhow::Result<()> {
     let workspace = Workspace::load()?;
     let git = Git::new(&workspace.shell);
     git.must_be_on_the_branch()?;
-    git.must_be_clean()
-        .context("what a `prepare` that was cut off has left is taken back by git reset --hard")?;
+    git.must_be_clean().map_err(|error| {
+        anyhow!(
+            "{error}\n(if it is only what a `prepare` that was cut off has left: git reset --hard, which destroys every \
+             other change too)"
+        )
+    })?;
 
     let (old, log) = (&workspace.version, workspace.read(changelog::FILE)?);
     let is_released = changelog::notes(&log, old).is_some();

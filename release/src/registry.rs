@@ -1,9 +1,9 @@
 //! The registry: what its index has of a crate, asked anew each time.
 
-use std::fmt;
 use std::time::{Duration, SystemTime};
+use std::{fmt, io};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use semver::Version;
 use tame_index::index::{IndexLocation, IndexUrl, SparseIndex};
 use tame_index::{IndexKrate, KrateName, PathBuf};
@@ -97,9 +97,12 @@ impl Registry {
         // What a cache in between remembers may be older than what was just published.
         let request = self.agent.get(&url).header("Cache-Control", "no-cache");
         let busy = |words: String, asked| Busy { words: format!("{words}: {url}"), asked };
-        let answer = request.call();
-        let mut answer =
-            answer.map_err(|error| busy(format!("the index does not answer ({error})"), None))?;
+        let mut answer = match request.call() {
+            Ok(answer) => answer,
+            // A server that cannot be trusted now cannot be trusted later.
+            Err(error) if is_distrust(&error) => bail!("the index cannot be trusted ({error}): {url}"),
+            Err(error) => return Err(busy(format!("the index does not answer ({error})"), None).into()),
+        };
         let status = answer.status().as_u16();
         if status == 429 || status >= 500 {
             let asked = answer.headers().get("retry-after").and_then(|value| value.to_str().ok());
@@ -126,6 +129,15 @@ impl Registry {
     /// One version of a crate.
     pub(crate) fn find(&self, name: &str, version: &Version) -> anyhow::Result<Option<Published>> {
         Ok(self.versions(name)?.into_iter().find(|published| published.is(version)))
+    }
+}
+
+/// Whether TLS failed. What goes wrong in a handshake comes as an error of the stream.
+fn is_distrust(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::Io(error) => error.kind() == io::ErrorKind::InvalidData,
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => true,
+        _ => false,
     }
 }
 

@@ -60,37 +60,8 @@ xflags::xflags! {
             /// Where all chance comes from; another one each time unless told otherwise.
             optional --seed seed: u64
         }
-        /// Take the workspace to a registry; shows what would happen unless told to do it.
-        cmd release {
-            /// Make the commit of a new version. No network.
-            cmd prepare {
-                /// `major`, `minor`, `patch`, or a version such as 1.4.0.
-                required bump: String
-                /// Write and commit.
-                optional --execute
-            }
-            /// Ask of this commit whatever would hurt a user, and change nothing.
-            cmd check {
-                /// The registry as cargo's configuration names it; crates.io unless told otherwise.
-                optional --registry registry: String
-                /// One gate alone, by its title; may be given several times.
-                repeated --only title: String
-            }
-            /// Write the public API of each library crate as text; the text is committed and reviewed.
-            cmd api {
-                /// Write nothing, and fail if the public API is not the committed one.
-                optional --check
-            }
-            /// Publish this commit. Run it again after anything.
-            cmd publish {
-                /// Sign the tag, publish, push.
-                optional --execute
-                /// The registry as cargo's configuration names it; crates.io unless told otherwise.
-                optional --registry registry: String
-                /// How many seconds to wait in all for a registry that is busy or late; 7200 unless told otherwise.
-                optional --patience seconds: u64
-            }
-        }
+        /// Take the crates to a registry: `prepare`, `check`, `publish`, `api`; `cargo xtask release --help` tells more.
+        cmd release {}
         /// List the tasks.
         cmd help {}
     }

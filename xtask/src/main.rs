@@ -24,10 +24,15 @@ mod workspace;
 
 use std::process::ExitCode;
 
-use flags::{Xtask, XtaskCmd};
+use flags::{Release, Xtask, XtaskCmd};
 
 fn main() -> ExitCode {
-    let done = match Xtask::from_env_or_exit().subcommand {
+    let asked = if release::is_asked_for() {
+        XtaskCmd::Release(Release)
+    } else {
+        Xtask::from_env_or_exit().subcommand
+    };
+    let done = match asked {
         XtaskCmd::Test(asked) => test::run(&asked),
         XtaskCmd::Tidy(_) => tidy::run(),
         XtaskCmd::Decisions(_) => decisions::run(),
@@ -37,7 +42,7 @@ fn main() -> ExitCode {
         XtaskCmd::ExhaustiveMoney(_) => exhaustive_money::run(),
         XtaskCmd::Miri(_) => miri::run(),
         XtaskCmd::Simulate(asked) => simulate::run(&asked),
-        XtaskCmd::Release(asked) => release::run(&asked),
+        XtaskCmd::Release(_) => release::run(),
         XtaskCmd::Help(_) => {
             println!("{}", Xtask::help());
             Ok(())

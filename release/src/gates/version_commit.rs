@@ -30,8 +30,9 @@ pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
     let before = git.file_at("HEAD^", changelog::FILE);
     ensure!(
         !before.is_some_and(|text| has_section(&text)),
-        "{version} was prepared by an earlier commit, and what came after it is in no version: prepare the next one, \
-         or go back to that commit"
+        "{version} was prepared by an earlier commit, and what came after it is in no version. If nothing is pushed \
+         yet, make one commit of the two (git reset --soft HEAD^, git commit --amend); else say under `Unreleased` what \
+         came, and prepare the next version"
     );
     Ok(Verdict::Passed(format!("{version} at {}", &git.head()?[..12])))
 }
