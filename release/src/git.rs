@@ -15,6 +15,9 @@ const REMOTE: &str = "origin";
 /// A tag is made only of a commit that every gate has passed, and says so.
 const CHECKED: &str = "Release-Check: passed";
 
+/// The registry of which the gates were asked stands behind it: another one may have other crates of these names.
+const FOR: &str = "Release-Registry: ";
+
 const CANNOT_SIGN: &str =
     "nothing can be signed: git needs user.signingkey (and gpg.format=ssh for a key of ssh)";
 
@@ -73,6 +76,16 @@ impl<'a> Git<'a> {
 
     pub(crate) fn head(self) -> anyhow::Result<String> {
         Ok(cmd!(self.shell, "git rev-parse --verify HEAD").quiet().read()?)
+    }
+
+    /// Whether this commit joins two others.
+    pub(crate) fn is_merge(self) -> bool {
+        cmd!(self.shell, "git rev-parse --verify --quiet HEAD^2")
+            .quiet()
+            .ignore_stdout()
+            .ignore_stderr()
+            .run()
+            .is_ok()
     }
 
     /// The text of a file as a commit has it; `None` if the commit or the file is not there.
@@ -156,6 +169,19 @@ impl<'a> Git<'a> {
         Ok(true)
     }
 
+    /// Fails if the tag, which is here, was made for a release to another registry than the one whose index is there.
+    pub(crate) fn must_be_for(self, tag: &str, registry: &str) -> anyhow::Result<()> {
+        let name = format!("refs/tags/{tag}");
+        let object = cmd!(self.shell, "git cat-file tag {name}").quiet().read()?;
+        let made_for = object.lines().find_map(|line| line.strip_prefix(FOR)).unwrap_or("no registry");
+        ensure!(
+            made_for == registry,
+            "the tag {tag} was made for a release to {made_for}, whose gates were asked, and not to {registry}: go on \
+             there, or prepare another version for here"
+        );
+        Ok(())
+    }
+
     /// Fails if a tag could not be signed, or nobody could verify it: told by a commit that nothing ever names.
     pub(crate) fn must_be_able_to_sign(self) -> anyhow::Result<()> {
         let message = "A signature, to see whether it can be made";
@@ -169,8 +195,14 @@ impl<'a> Git<'a> {
     }
 
     /// Signs the tag of a commit, which stands here and which every gate has passed.
-    pub(crate) fn sign(self, tag: &str, version: &Version, commit: &str) -> anyhow::Result<()> {
-        let message = format!("Release {version}\n\n{CHECKED}\n");
+    pub(crate) fn sign(
+        self,
+        tag: &str,
+        version: &Version,
+        commit: &str,
+        registry: &str,
+    ) -> anyhow::Result<()> {
+        let message = format!("Release {version}\n\n{CHECKED}\n{FOR}{registry}\n");
         let sign = cmd!(self.shell, "git tag --sign --cleanup=verbatim --file=- {tag} {commit}");
         sign.quiet().stdin(message).run().context(CANNOT_SIGN)?;
         ensure!(self.is_tagged(tag)?, "git signed the tag {tag} and does not have it");

@@ -92,7 +92,8 @@ impl Publication<'_> {
             // Minutes have passed, and the gates have run the project's own code.
             self.must_stand_still()?;
             self.stand()?;
-            self.git().sign(&self.tag, &self.commit.workspace.version, &self.head)?;
+            let (version, registry) = (&self.commit.workspace.version, self.commit.registry.location());
+            self.git().sign(&self.tag, version, &self.head, registry)?;
             println!("signed the tag {}", self.tag);
         }
         let packages = package::pack(self.commit)?;
@@ -111,6 +112,9 @@ impl Publication<'_> {
     fn stand(&self) -> anyhow::Result<bool> {
         gates::must_be_version_commit(self.commit)?;
         let is_tagged = self.git().is_tagged(&self.tag)?;
+        if is_tagged {
+            self.git().must_be_for(&self.tag, self.commit.registry.location())?;
+        }
         self.git().must_be_pushable(&self.tag)?;
         Ok(is_tagged)
     }
@@ -185,6 +189,9 @@ impl Publication<'_> {
         // What cannot be pushed would be on the registry and nowhere else.
         self.git().must_let_push(&self.tag)?;
         let mut some_may_be_there = missing.len() < packages.len();
+        // Built here and not by `cargo publish`, whose environment has the token: build scripts would see it.
+        package::verify(self.commit)
+            .with_context(|| if some_may_be_there { self.again() } else { self.anew() })?;
         while !missing.is_empty() {
             let names: Vec<_> = missing.iter().map(|package| package.name.as_str()).collect();
             self.must_stand_still()?;

@@ -27,6 +27,11 @@ pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
         "{} has words under `Unreleased`, which are in no version: prepare the next one",
         changelog::FILE
     );
+    ensure!(
+        !git.is_merge(),
+        "a merge brings in what the changelog of {version} does not know of: prepare the version on {} itself",
+        git::BRANCH
+    );
     let before = git.file_at("HEAD^", changelog::FILE);
     ensure!(
         !before.is_some_and(|text| has_section(&text)),

@@ -59,3 +59,19 @@ fn a_token_of_the_environment_is_used_whatever_is_configured() {
         .configure_cargo("[registry]\nglobal-credential-providers = [\"cargo:token-from-stdout keyring\"]\n");
     world.publish().succeeds(&["pushed main and v0.2.0"]);
 }
+
+#[test]
+fn no_build_script_sees_the_token() {
+    let Some(world) = World::new() else { return };
+    let seen = world.path("seen");
+    let script = format!(
+        "fn main() {{\n    let seen = std::env::vars().any(|(name, _)| name.ends_with(\"_TOKEN\"));\n    \
+         std::fs::write({seen:?}, seen.to_string()).unwrap();\n}}\n"
+    );
+    world.write("crates/chain-a/build.rs", &script);
+    world.commit_all("Script");
+    world.release("prepare minor --execute").succeeds(&[]);
+    world.sign("v0.2.0", "Release 0.2.0\n\nRelease-Check: passed\n");
+    world.publish().succeeds(&["pushed main and v0.2.0"]);
+    assert_eq!(fs::read_to_string(seen).unwrap(), "false");
+}

@@ -49,6 +49,31 @@ fn a_tag_that_this_command_would_not_make_is_refused() {
 }
 
 #[test]
+fn a_tag_for_another_registry_is_refused() {
+    let Some(world) = World::prepared() else { return };
+    world.sign_for("v0.2.0", "Release 0.2.0\n\nRelease-Check: passed\n", "https://registry.example/index/");
+    refuses(&world, &["the tag v0.2.0 was made for a release to https://registry.example/index/"]);
+}
+
+#[test]
+fn a_merge_is_no_commit_of_a_version() {
+    let Some(world) = World::new() else { return };
+    world.git("switch --quiet --create release");
+    world.release("prepare minor").fails(&["releases are made from main"]);
+    world.git("switch --quiet main");
+    world.git("commit --quiet --allow-empty --message Meanwhile");
+    world.git("switch --quiet release");
+    world.git("branch --quiet --move main meanwhile");
+    world.git("branch --quiet --move release main");
+    world.release("prepare minor --execute").succeeds(&[]);
+    world.git("switch --quiet meanwhile");
+    world.git("merge --quiet --no-ff --no-edit main");
+    world.git("branch --quiet --delete --force main");
+    world.git("branch --quiet --move main");
+    refuses(&world, &["a merge brings in what the changelog of 0.2.0 does not know of"]);
+}
+
+#[test]
 fn a_misplaced_tag_is_refused() {
     let Some(world) = World::prepared() else { return };
     world.git("tag --sign v0.2.0 --message Release --message Release-Check:passed HEAD^");

@@ -76,9 +76,15 @@ impl World {
         Some(world)
     }
 
-    /// Signs a tag of this commit, with these words.
+    /// Signs a tag of this commit, with these words, for a release to the registry.
     pub(crate) fn sign(&self, tag: &str, message: &str) {
-        fs::write(self.path("message"), message).unwrap();
+        let index = self.registry.index();
+        self.sign_for(tag, message, index.strip_prefix("sparse+").unwrap());
+    }
+
+    /// The same for a release to another one.
+    pub(crate) fn sign_for(&self, tag: &str, message: &str, registry: &str) {
+        fs::write(self.path("message"), format!("{message}Release-Registry: {registry}\n")).unwrap();
         self.git(&format!("tag --sign --cleanup=verbatim --file ../message {tag}"));
     }
 
