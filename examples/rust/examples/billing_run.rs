@@ -6,45 +6,35 @@
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::error::Error;
-use std::sync::mpsc;
-use std::time::Duration;
 use std::{env, fs};
 
+use anyhow::{Context as _, bail};
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome};
-use payments_examples::{Program, assert_nothing_wrong_was_said, show_books};
-use payments_fake::Fault;
+use payments_core::{ApiKey, Client, Endpoint, Outcome};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_journal::{IntentKey, IntentState, Journal, JournaledClient, SqliteStore, StateName};
-use payments_sandbox::{Exchange, Sandbox};
 
 #[tokio::main]
-async fn program() -> Result<(), Box<dyn Error>> {
-    let key = ApiKey::new(&env::var("PAYMENTS_API_KEY")?)?;
-    let endpoint = Endpoint::new(&env::var("PAYMENTS_BASE_URL")?, key)?;
+async fn program() -> anyhow::Result<()> {
+    let key = ApiKey::new(&setting("PAYMENTS_API_KEY")?)?;
+    let endpoint = Endpoint::new(&setting("PAYMENTS_BASE_URL")?, key)?;
     let client = Client::builder(endpoint, HyperTransport::builder().build()?, TokioTimer::new()).build();
 
     // A file on a local disk, the same one for every run. Several machines share a `PostgresStore` in its place.
-    let journal = Journal::open(SqliteStore::open(env::var("PAYMENTS_JOURNAL")?)?).await?;
+    let journal = Journal::open(SqliteStore::open(setting("PAYMENTS_JOURNAL")?)?).await?;
     let client = JournaledClient::new(client, journal);
 
-    let invoices = fs::read_to_string(env::var("INVOICES")?)?;
+    let invoices = fs::read_to_string(setting("INVOICES")?)?;
     for line in invoices.lines() {
         let Some((invoice, token, amount)) = fields(line) else {
-            return Err(format!("this is no invoice: {line}").into());
+            bail!("this is no invoice: {line}");
         };
         charge(&client, invoice, token, amount.parse()?).await?;
     }
     show_what_a_person_must_look_at(client.journal()).await
 }
 
-async fn charge(
-    client: &JournaledClient,
-    invoice: &str,
-    token: &str,
-    amount: Amount,
-) -> Result<(), Box<dyn Error>> {
+async fn charge(client: &JournaledClient, invoice: &str, token: &str, amount: Amount) -> anyhow::Result<()> {
     // From what is being paid, never from a clock or a random number: a new key would be a new charge.
     let key = IntentKey::new(invoice)?;
     let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).reference_no(invoice);
@@ -78,7 +68,7 @@ fn is_about_us(error: &payments_journal::Error) -> bool {
     status.is_some_and(|status| matches!(status.as_u16(), 401 | 403 | 429))
 }
 
-async fn show_what_a_person_must_look_at(journal: &Journal) -> Result<(), Box<dyn Error>> {
+async fn show_what_a_person_must_look_at(journal: &Journal) -> anyhow::Result<()> {
     let mut after = None;
     loop {
         let page = journal.list(StateName::UNRESOLVED, after, 100).await?;
@@ -104,8 +94,22 @@ fn fields(line: &str) -> Option<(&str, &str, &str)> {
     Some((invoice, token, amount))
 }
 
-/// What the run is to charge: the key, the token and the amount of each invoice.
-const INVOICES: &str = "\
+fn setting(name: &'static str) -> anyhow::Result<String> {
+    env::var(name).context(name)
+}
+
+/// Only for the example: a sandbox in the service's place, and the program above in a process of its own, twice.
+fn main() -> anyhow::Result<()> {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use payments_core::OperationName;
+    use payments_examples::{Program, assert_nothing_wrong_was_said, show_books};
+    use payments_fake::Fault;
+    use payments_sandbox::{Exchange, Sandbox};
+
+    /// What the run is to charge: the key, the token and the amount of each invoice.
+    const INVOICES: &str = "\
 invoice-1,tok_approved,10.00
 invoice-2,tok_approved,20.00
 invoice-3,tok_declined,30.00
@@ -113,8 +117,6 @@ invoice-4,tok_approved,40.00
 invoice-5,tok_approved,50.00
 ";
 
-/// Only for the example: a sandbox in the service's place, and the program above in a process of its own, twice.
-fn main() -> Result<(), Box<dyn Error>> {
     if Program::is_this_process() {
         return program();
     }
@@ -123,7 +125,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sandbox = Sandbox::builder().seed(7).on_exchange(tell).start_blocking()?;
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("invoices.csv"), INVOICES)?;
-    let billing_run = || -> Result<Program, Box<dyn Error>> {
+    let billing_run = || -> anyhow::Result<Program> {
         let program = Program::with(&sandbox)?.env("PAYMENTS_JOURNAL", folder.path().join("billing.db"));
         Ok(program.env("INVOICES", folder.path().join("invoices.csv")))
     };

@@ -5,16 +5,13 @@
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::env;
-use std::error::Error;
 use std::time::{Duration, SystemTime};
 
+use anyhow::Context as _;
 use http::StatusCode;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Violation};
-use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome, RetryAfter};
-use payments_examples::{Program, Unplugged, assert_nothing_wrong_was_said, show_books};
-use payments_fake::Fault;
+use payments_core::{ApiKey, Client, Endpoint, Outcome, RetryAfter};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_sandbox::Sandbox;
 
 /// What is to be done about an order that was to be paid.
 enum NextStep {
@@ -121,21 +118,21 @@ async fn look_up(client: &Client, id: &TransactionId) {
 }
 
 #[tokio::main]
-async fn program() -> Result<(), Box<dyn Error>> {
-    let client = connect(&env::var("PAYMENTS_BASE_URL")?, &env::var("PAYMENTS_API_KEY")?)?;
+async fn program() -> anyhow::Result<()> {
+    let client = connect(&setting("PAYMENTS_BASE_URL")?, &setting("PAYMENTS_API_KEY")?)?;
 
     // What a customer typed is checked before anything is sent, and every violation is named at once.
     let typed = TokenTransaction::builder("", Amount::from_cents(0), ConvenienceFee::Inactive).build();
-    let error = typed.err().ok_or("a token without a letter was taken for one")?;
+    let error = typed.err().context("a token without a letter was taken for one")?;
     println!("order 1: nothing was sent, the form shows what to mend");
     for violation in error.violations() {
         println!("    {}", as_text(violation));
     }
 
     // Nobody can be reached. Nothing left this machine, so the same order may be sent again, and is.
-    let nowhere = Unplugged::new()?;
+    let nowhere = setting("UNPLUGGED_BASE_URL")?;
     let order = payment("tok_approved", 20_00, "order 2")?;
-    settle(&connect(nowhere.base_url(), &env::var("PAYMENTS_API_KEY")?)?, "order 2", &order).await;
+    settle(&connect(&nowhere, &setting("PAYMENTS_API_KEY")?)?, "order 2", &order).await;
     settle(&client, "order 2", &order).await;
 
     let declined = payment("tok_declined", 30_00, "order 3")?;
@@ -146,18 +143,18 @@ async fn program() -> Result<(), Box<dyn Error>> {
         settle(&client, reference, &payment("tok_approved", cents, reference)?).await;
     }
 
-    let with_an_old_key = connect(&env::var("PAYMENTS_BASE_URL")?, "a_key_that_was_withdrawn")?;
+    let with_an_old_key = connect(&setting("PAYMENTS_BASE_URL")?, "a_key_that_was_withdrawn")?;
     settle(&with_an_old_key, "order 7", &payment("tok_approved", 70_00, "order 7")?).await;
     Ok(())
 }
 
-fn payment(token: &str, cents: i64, reference: &str) -> Result<TokenTransaction, Box<dyn Error>> {
+fn payment(token: &str, cents: i64, reference: &str) -> anyhow::Result<TokenTransaction> {
     let amount = Amount::from_cents(cents);
     let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).reference_no(reference);
     Ok(payment.build()?)
 }
 
-fn connect(base_url: &str, key: &str) -> Result<Client, Box<dyn Error>> {
+fn connect(base_url: &str, key: &str) -> anyhow::Result<Client> {
     let endpoint = Endpoint::new(base_url, ApiKey::new(key)?)?;
     Ok(Client::builder(endpoint, HyperTransport::builder().build()?, TokioTimer::new()).build())
 }
@@ -166,12 +163,22 @@ fn as_text(violation: &Violation) -> String {
     format!("{} {}", violation.field(), violation.rule())
 }
 
+fn setting(name: &'static str) -> anyhow::Result<String> {
+    env::var(name).context(name)
+}
+
 /// Only for the example: a sandbox in the service's place, and the program above in a process of its own.
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> anyhow::Result<()> {
+    use payments_core::OperationName;
+    use payments_examples::{Program, Unplugged, assert_nothing_wrong_was_said, show_books};
+    use payments_fake::Fault;
+    use payments_sandbox::Sandbox;
+
     if Program::is_this_process() {
         return program();
     }
     let sandbox = Sandbox::builder().seed(7).start_blocking()?;
+    let nowhere = Unplugged::new()?;
     let token_payment = Fault::on(OperationName::TokenTransaction);
     // The third that it sees is order 4: order 1 was never sent, and order 2 came once.
     let busy = token_payment.before_commit().status(StatusCode::TOO_MANY_REQUESTS).retry_after("30");
@@ -179,7 +186,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(4));
     // The whole answer but its last byte.
     sandbox.gateway().arm(token_payment.after_commit().truncate(usize::MAX).nth(5));
-    let said = Program::with(&sandbox)?.run()?;
+    let said = Program::with(&sandbox)?.env("UNPLUGGED_BASE_URL", nowhere.base_url()).run()?;
 
     let ledger = sandbox.gateway().ledger();
     show_books(&ledger);

@@ -10,19 +10,16 @@
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::env;
-use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use anyhow::Context as _;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{
-    ApiKey, Client, Delivery, Endpoint, OperationName, Transport, TransportError, TransportErrorKind,
-    TransportRequest, TransportResponse,
+    ApiKey, Client, Delivery, Endpoint, Transport, TransportError, TransportErrorKind, TransportRequest,
+    TransportResponse,
 };
-use payments_examples::{Program, assert_nothing_wrong_was_said, show_books};
-use payments_fake::Fault;
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_sandbox::Sandbox;
 
 /// Any transport, which sends payments only while they are not stopped.
 ///
@@ -70,11 +67,11 @@ impl<T: Transport> Transport for Guarded<T> {
 }
 
 #[tokio::main]
-async fn program() -> Result<(), Box<dyn Error>> {
+async fn program() -> anyhow::Result<()> {
     let desk = Arc::new(Desk::default());
     let transport = Guarded { inner: HyperTransport::builder().build()?, desk: Arc::clone(&desk) };
-    let key = ApiKey::new(&env::var("PAYMENTS_API_KEY")?)?;
-    let endpoint = Endpoint::new(&env::var("PAYMENTS_BASE_URL")?, key)?;
+    let key = ApiKey::new(&setting("PAYMENTS_API_KEY")?)?;
+    let endpoint = Endpoint::new(&setting("PAYMENTS_BASE_URL")?, key)?;
     let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
 
     pay(&client, "invoice 1").await?;
@@ -99,7 +96,7 @@ async fn program() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn pay(client: &Client, invoice: &str) -> Result<(), Box<dyn Error>> {
+async fn pay(client: &Client, invoice: &str) -> anyhow::Result<()> {
     let amount = Amount::from_cents(10_50);
     let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive);
     match client.process_token(&payment.reference_no(invoice).build()?).await {
@@ -109,8 +106,17 @@ async fn pay(client: &Client, invoice: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+fn setting(name: &'static str) -> anyhow::Result<String> {
+    env::var(name).context(name)
+}
+
 /// Only for the example: a sandbox in the service's place, and the program above in a process of its own.
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> anyhow::Result<()> {
+    use payments_core::OperationName;
+    use payments_examples::{Program, assert_nothing_wrong_was_said, show_books};
+    use payments_fake::Fault;
+    use payments_sandbox::Sandbox;
+
     if Program::is_this_process() {
         return program();
     }

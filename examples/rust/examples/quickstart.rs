@@ -5,19 +5,17 @@
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::env;
-use std::error::Error;
 
+use anyhow::Context as _;
 use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
 use payments_core::{ApiKey, Client, Endpoint, Outcome};
-use payments_examples::{Program, show_books};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_sandbox::Sandbox;
 
 #[tokio::main]
-async fn program() -> Result<(), Box<dyn Error>> {
+async fn program() -> anyhow::Result<()> {
     // One client for the whole program: it keeps its connections, and clones of it share them.
-    let key = ApiKey::new(&env::var("PAYMENTS_API_KEY")?)?;
-    let endpoint = Endpoint::new(&env::var("PAYMENTS_BASE_URL")?, key)?;
+    let key = ApiKey::new(&setting("PAYMENTS_API_KEY")?)?;
+    let endpoint = Endpoint::new(&setting("PAYMENTS_BASE_URL")?, key)?;
     let client = Client::builder(endpoint, HyperTransport::builder().build()?, TokioTimer::new()).build();
 
     // Texts as a form has them. `build` refuses what cannot be right, before anything is sent.
@@ -56,8 +54,15 @@ async fn program() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+fn setting(name: &'static str) -> anyhow::Result<String> {
+    env::var(name).context(name)
+}
+
 /// Only for the example: a sandbox in the service's place, and the program above in a process of its own.
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> anyhow::Result<()> {
+    use payments_examples::{Program, show_books};
+    use payments_sandbox::Sandbox;
+
     if Program::is_this_process() {
         return program();
     }

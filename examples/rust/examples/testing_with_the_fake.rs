@@ -8,14 +8,11 @@
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::error::Error;
-
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-use payments_core::{Client, OperationName, Outcome};
-use payments_fake::{FakeGateway, Fault, block_on};
+use payments_core::{Client, Outcome};
 
 /// A shop's code: takes the payment of an order, and says what the customer is shown.
-async fn check_out(client: &Client, order: &mut Order) -> Result<Page, Box<dyn Error>> {
+async fn check_out(client: &Client, order: &mut Order) -> anyhow::Result<Page> {
     // What may be charged already is not charged again, whatever the customer clicks.
     if order.state != OrderState::Open {
         return Ok(order.page());
@@ -77,7 +74,10 @@ impl Order {
 }
 
 /// Only for the example: one case, and where the others are.
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> anyhow::Result<()> {
+    use payments_core::OperationName;
+    use payments_fake::{FakeGateway, Fault, block_on};
+
     let (gateway, mut order) = (FakeGateway::new(), Order::new("tok_approved"));
     gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
     let page = block_on(check_out(&gateway.client(), &mut order))?;
@@ -93,6 +93,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 mod tests {
     use std::time::Duration;
     use std::{future, task};
+
+    use payments_core::OperationName;
+    use payments_fake::{FakeGateway, Fault, block_on};
 
     use super::*;
 

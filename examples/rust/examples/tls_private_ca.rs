@@ -4,20 +4,18 @@
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::error::Error;
 use std::{env, fs};
 
+use anyhow::Context as _;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{ApiKey, Client, Endpoint, Outcome};
-use payments_examples::{Program, show_books};
 use payments_hyper::{HyperTransport, HyperTransportBuilder, TokioTimer};
-use payments_sandbox::Sandbox;
 
 #[tokio::main]
-async fn program() -> Result<(), Box<dyn Error>> {
-    let base_url = env::var("PAYMENTS_BASE_URL")?;
+async fn program() -> anyhow::Result<()> {
+    let base_url = setting("PAYMENTS_BASE_URL")?;
     // The certificate of the authority, or several of them, in PEM; a wrong file is an error of `build`.
-    let authority = fs::read(env::var("PAYMENTS_CA_CERT")?)?;
+    let authority = fs::read(setting("PAYMENTS_CA_CERT")?)?;
 
     println!("the public authorities alone:");
     pay(&base_url, HyperTransport::builder()).await?;
@@ -29,13 +27,13 @@ async fn program() -> Result<(), Box<dyn Error>> {
     pay(&base_url, HyperTransport::builder().root_certificates_pem(&authority)).await?;
 
     // Another server, whose certificate another private authority made.
-    let elsewhere = env::var("ANOTHER_BASE_URL")?;
+    let elsewhere = setting("ANOTHER_BASE_URL")?;
     println!("this authority, and a server of another one:");
     pay(&elsewhere, HyperTransport::builder().only_root_certificates_pem(&authority)).await
 }
 
-async fn pay(base_url: &str, transport: HyperTransportBuilder) -> Result<(), Box<dyn Error>> {
-    let endpoint = Endpoint::new(base_url, ApiKey::new(&env::var("PAYMENTS_API_KEY")?)?)?;
+async fn pay(base_url: &str, transport: HyperTransportBuilder) -> anyhow::Result<()> {
+    let endpoint = Endpoint::new(base_url, ApiKey::new(&setting("PAYMENTS_API_KEY")?)?)?;
     let client = Client::builder(endpoint, transport.build()?, TokioTimer::new()).build();
     let amount = Amount::from_cents(10_50);
     let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build()?;
@@ -48,9 +46,16 @@ async fn pay(base_url: &str, transport: HyperTransportBuilder) -> Result<(), Box
     Ok(())
 }
 
+fn setting(name: &'static str) -> anyhow::Result<String> {
+    env::var(name).context(name)
+}
+
 /// Only for the example: two sandboxes with TLS, each with an authority of its own, and the program above in a process of
 /// its own.
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> anyhow::Result<()> {
+    use payments_examples::{Program, show_books};
+    use payments_sandbox::Sandbox;
+
     if Program::is_this_process() {
         return program();
     }
@@ -58,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let elsewhere = Sandbox::builder().tls().start_blocking()?;
     let folder = tempfile::tempdir()?;
     let authority = folder.path().join("authority.pem");
-    fs::write(&authority, sandbox.ca_certificate_pem().ok_or("a sandbox with TLS has an authority")?)?;
+    fs::write(&authority, sandbox.ca_certificate_pem().context("a sandbox with TLS has an authority")?)?;
     Program::with(&sandbox)?
         .env("PAYMENTS_CA_CERT", authority)
         .env("ANOTHER_BASE_URL", elsewhere.base_url())

@@ -3,23 +3,20 @@
 //! Copy `program`. In `Cargo.toml`: `payments-core` with its feature `tracing`, and any subscriber that you like.
 
 use std::env;
-use std::error::Error;
 
+use anyhow::Context as _;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome, TracingObserver};
-use payments_examples::Program;
-use payments_fake::Fault;
+use payments_core::{ApiKey, Client, Endpoint, Outcome, TracingObserver};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_sandbox::Sandbox;
 use tracing::{Instrument, error, info, info_span, warn};
 
 #[tokio::main]
-async fn program() -> Result<(), Box<dyn Error>> {
+async fn program() -> anyhow::Result<()> {
     // Raise an alarm on ERROR of the target `payments`: it is an outcome that only a person can find out.
     tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).init();
 
-    let key = ApiKey::new(&env::var("PAYMENTS_API_KEY")?)?;
-    let endpoint = Endpoint::new(&env::var("PAYMENTS_BASE_URL")?, key)?;
+    let key = ApiKey::new(&setting("PAYMENTS_API_KEY")?)?;
+    let endpoint = Endpoint::new(&setting("PAYMENTS_BASE_URL")?, key)?;
     let client = Client::builder(endpoint, HyperTransport::builder().build()?, TokioTimer::new())
         .observer(TracingObserver::new())
         .build();
@@ -31,7 +28,7 @@ async fn program() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn pay(client: &Client, token: &str) -> Result<(), Box<dyn Error>> {
+async fn pay(client: &Client, token: &str) -> anyhow::Result<()> {
     let amount = Amount::from_cents(10_50);
     let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).build()?;
     // The attempt is logged by the observer. These lines are the program's own: what it does about it.
@@ -43,8 +40,17 @@ async fn pay(client: &Client, token: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+fn setting(name: &'static str) -> anyhow::Result<String> {
+    env::var(name).context(name)
+}
+
 /// Only for the example: a sandbox in the service's place, and the program above in a process of its own.
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> anyhow::Result<()> {
+    use payments_core::OperationName;
+    use payments_examples::Program;
+    use payments_fake::Fault;
+    use payments_sandbox::Sandbox;
+
     if Program::is_this_process() {
         return program();
     }

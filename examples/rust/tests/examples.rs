@@ -39,6 +39,43 @@ fn every_example_is_run_here_and_has_a_line_in_the_readme() {
     assert_eq!(listed, EXAMPLES, "give each example one line in the table of examples/rust/README.md");
 }
 
+#[test]
+fn everything_but_main_is_a_readers_program() {
+    for example in EXAMPLES {
+        let path = folder().join("examples").join(example).with_extension("rs");
+        let code = fs::read_to_string(path).unwrap();
+        let (program, rest) = code.split_once("\nfn main() ").unwrap();
+        let (_, tests) = rest.split_once("\n}\n").unwrap();
+        for stage in
+            ["use payments_examples", "use payments_sandbox", "use payments_fake", "use payments_conformance"]
+        {
+            assert!(
+                !program.contains(stage),
+                "{example}: `{stage}` belongs into `main`, which nobody copies"
+            );
+        }
+        assert!(tests.is_empty() || tests.trim_start().starts_with("#[cfg(test)]\nmod tests"), "{example}");
+    }
+}
+
+#[test]
+fn a_program_that_fails_says_why_and_dumps_nothing() {
+    let nowhere = payments_examples::Unplugged::new().unwrap();
+    let complaint = |settings: &[(&str, &str)]| {
+        let mut program = Command::new(built("quickstart"));
+        program.env("PAYMENTS_EXAMPLE_PROGRAM", "1").env("RUST_BACKTRACE", "0");
+        program.env_remove("PAYMENTS_API_KEY").env_remove("PAYMENTS_BASE_URL");
+        let run = program.envs(settings.iter().copied()).output().unwrap();
+        assert!(!run.status.success());
+        String::from_utf8(run.stderr).unwrap()
+    };
+
+    let no_key = complaint(&[]);
+    assert_eq!(no_key, "Error: PAYMENTS_API_KEY\n\nCaused by:\n    environment variable not found\n");
+    let unplugged = complaint(&[("PAYMENTS_API_KEY", "key"), ("PAYMENTS_BASE_URL", nowhere.base_url())]);
+    assert!(unplugged.contains("nothing was processed") && !unplugged.contains('{'), "{unplugged}");
+}
+
 /// The example that a line of the table is about.
 fn example_of(line: &str) -> Option<&str> {
     let (_, command) = line.strip_prefix('|')?.split_once("--example ")?;
