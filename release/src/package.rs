@@ -65,6 +65,9 @@ pub(crate) fn shared_builds(workspace: &Workspace) -> anyhow::Result<Vec<(&'stat
         ("CARGO_TARGET_DIR", path(&output_folder(workspace))?),
         ("CARGO_BUILD_BUILD_DIR", path(&workspace.target)?),
     ];
+    if std::env::var_os("CARGO_PROFILE_DEV_DEBUG").is_some() {
+        return Ok(environment);
+    }
     let manifest: DocumentMut = workspace.read("Cargo.toml")?.parse()?;
     let profile = manifest.get("profile").and_then(|profiles| profiles.get("dev"));
     if let Some(debug) = profile.and_then(|profile| profile.get("debug")).and_then(Item::as_value) {
