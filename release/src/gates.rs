@@ -77,20 +77,16 @@ pub(crate) fn all(commit: &Commit) -> Vec<Gate> {
             Ok(versions::check(commit))
         }),
         Gate::new("tag and versions are free", registry::check),
-    ];
-    gates.extend([
         Gate::new("the public API is the committed one", public_api::check),
         Gate::new("the public API shows only allowed crates", foreign_types::check),
         Gate::new("the version says what has changed since the last", semver::check),
-    ]);
-    gates.extend([
         Gate::new("what a registry shows of each crate", metadata::check),
         Gate::new("licences, duplicates and sources of dependencies", licences::check),
         Gate::new("the declared Rust version is enough", rust_version::check),
         Gate::new("each package holds what belongs into it", contents::check),
         Gate::new("each package builds from its own files alone", alone::check),
         Gate::new("the README works with the packages alone", consumer::check),
-    ]);
+    ];
     match tests::gates(&commit.workspace) {
         Ok(mut steps) => {
             // A step that asks one of these is not asked twice.

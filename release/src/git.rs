@@ -26,6 +26,11 @@ pub(crate) fn tag_of(version: &Version) -> String {
     format!("v{version}")
 }
 
+/// And the version of such a tag; `None` for a tag that names none.
+fn version_of(tag: &str) -> Option<Version> {
+    tag.strip_prefix('v')?.parse().ok()
+}
+
 /// The repository that the shell stands in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Git<'a> {
@@ -113,8 +118,7 @@ impl<'a> Git<'a> {
         let listed = cmd!(self.shell, "git ls-remote --tags --refs {REMOTE} v*").quiet().read();
         let listed = listed.with_context(|| format!("{REMOTE} does not answer"))?;
         let tags = listed.lines().filter_map(|line| line.split_once("\trefs/tags/").map(|(_, tag)| tag));
-        let releases = tags
-            .filter(|tag| tag.strip_prefix('v').is_some_and(|version| version.parse::<Version>().is_ok()));
+        let releases = tags.filter(|tag| version_of(tag).is_some());
         let missing: Vec<_> = releases.filter(|tag| self.object(tag).is_none()).collect();
         ensure!(
             missing.is_empty(),
@@ -127,9 +131,7 @@ impl<'a> Git<'a> {
     fn releases(self) -> anyhow::Result<impl Iterator<Item = Version>> {
         // One in a line, however the developer likes to see them.
         let tags = cmd!(self.shell, "git tag --no-column --list v* --merged HEAD").quiet().read()?;
-        let versions: Vec<_> =
-            tags.lines().filter_map(|tag| tag.strip_prefix('v')?.parse::<Version>().ok()).collect();
-        Ok(versions.into_iter())
+        Ok(tags.lines().filter_map(version_of).collect::<Vec<_>>().into_iter())
     }
 
     /// Whether the tag stands at this commit, signed, as `publish` makes it. Anything else of that name is an error.

@@ -11,6 +11,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 use xshell::Shell;
 
+use crate::package::output_folder;
 use crate::workspace::{Member, Workspace, cargo};
 
 /// What the library `public-api` reads. Formats 58 and 59 only added what may be absent.
@@ -45,7 +46,7 @@ pub(crate) struct Rustdoc<'a> {
 
 impl<'a> Rustdoc<'a> {
     pub(crate) fn new(workspace: &'a Workspace) -> anyhow::Result<Self> {
-        let program = workspace.target.join("payments-release").join("rustdoc");
+        let program = output_folder(workspace).join("rustdoc");
         write_program(&workspace.shell, &program)
             .with_context(|| format!("cannot write {}", program.display()))?;
         Ok(Self { workspace, program })

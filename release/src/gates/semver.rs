@@ -17,6 +17,7 @@ use xshell::{Shell, cmd};
 
 use super::{Commit, Verdict};
 use crate::git::{self, Git};
+use crate::package::output_folder;
 use crate::rustdoc::{Features, Items, Rustdoc};
 use crate::workspace::{Member, Workspace, cargo};
 
@@ -140,7 +141,7 @@ fn must_be_installed(shell: &Shell) -> anyhow::Result<()> {
 
 /// The workspace as it was released, in a folder of its own, built where this one is.
 fn checked_out(workspace: &Workspace, tag: &str) -> anyhow::Result<Workspace> {
-    let folder = workspace.target.join("payments-release").join(tag);
+    let folder = output_folder(workspace).join(tag);
     workspace.shell.remove_path(&folder)?;
     let root = &workspace.root;
     cmd!(
