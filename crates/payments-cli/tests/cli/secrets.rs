@@ -55,12 +55,17 @@ fn account_payment(canaries: &Canaries) -> String {
     )
 }
 
+/// A security code counts as a whole word: the number of a port can hold its digits.
 #[track_caller]
 fn shows_nothing(ended: &Ended, canaries: &[&str]) {
     assert_ne!(ended.stdout.len() + ended.stderr.len(), 0);
     for canary in canaries {
-        assert!(!ended.stdout.contains(canary), "{canary}: {}", ended.stdout);
-        assert!(!ended.stderr.contains(canary), "{canary}: {}", ended.stderr);
+        for text in [&ended.stdout, &ended.stderr] {
+            let mut words = text.split(|character: char| !character.is_ascii_alphanumeric());
+            let is_shown =
+                if canary.len() == 4 { words.any(|word| word == *canary) } else { text.contains(canary) };
+            assert!(!is_shown, "{canary}: {text}");
+        }
     }
 }
 
