@@ -13,7 +13,7 @@ pub(crate) const BRANCH: &str = "main";
 const REMOTE: &str = "origin";
 
 /// A tag is made only of a commit that every gate has passed, and says so.
-const CHECKED: &str = "Release-Check: passed";
+pub(crate) const CHECKED: &str = "Release-Check: passed";
 
 /// The registry of which the gates were asked stands behind it: another one may have other crates of these names.
 const FOR: &str = "Release-Registry: ";
@@ -98,14 +98,22 @@ impl<'a> Git<'a> {
         cmd!(self.shell, "git show {commit}:{path}").quiet().ignore_stderr().read().ok()
     }
 
-    /// The newest release before this commit, by its tag, or at it.
-    pub(crate) fn last_release(self) -> anyhow::Result<Option<Version>> {
-        Ok(self.releases()?.max())
-    }
-
-    /// The newest release before this commit whose version is lower than this one.
-    pub(crate) fn release_before(self, version: &Version) -> anyhow::Result<Option<Version>> {
-        Ok(self.releases()?.filter(|released| released < version).max())
+    /// The releases before this commit, or at it, and what only looks like one.
+    pub(crate) fn releases(self) -> anyhow::Result<Releases> {
+        // One in a line, however the developer likes to see them.
+        let tags = cmd!(self.shell, "git tag --no-column --list v* --merged HEAD").quiet().read()?;
+        let mut releases = Releases::default();
+        for tag in tags.lines() {
+            let Some(version) = version_of(tag) else {
+                continue;
+            };
+            if self.annotation(tag).is_some_and(|annotation| annotation.is_of_release(tag)) {
+                releases.versions.push(version);
+            } else {
+                releases.other_tags.push(tag.to_owned());
+            }
+        }
+        Ok(releases)
     }
 
     /// Fails if this clone does not have every release that `origin` has: what is not here looks as if it had never been.
@@ -115,23 +123,22 @@ impl<'a> Git<'a> {
             is_shallow != "true",
             "this clone is shallow, and the last release may be older than what is here: git fetch --unshallow --tags"
         );
-        let listed = cmd!(self.shell, "git ls-remote --tags --refs {REMOTE} v*").quiet().read();
+        let listed = cmd!(self.shell, "git ls-remote --tags {REMOTE} v*").quiet().read();
         let listed = listed.with_context(|| format!("{REMOTE} does not answer"))?;
-        let tags = listed.lines().filter_map(|line| line.split_once("\trefs/tags/").map(|(_, tag)| tag));
-        let releases = tags.filter(|tag| version_of(tag).is_some());
-        let missing: Vec<_> = releases.filter(|tag| self.object(tag).is_none()).collect();
+        let tags = listed.lines().filter_map(|line| line.split_once("\trefs/tags/"));
+        // Only what is annotated is listed a second time, with what it stands at; no other tag can be a release.
+        let is_annotated = |tag: &str| listed.lines().any(|line| line.ends_with(&format!("/{tag}^{{}}")));
+        let releases = tags.filter(|(_, tag)| version_of(tag).is_some() && is_annotated(tag));
+        // One of the same name here may hide it.
+        let missing = releases.filter(|(theirs, tag)| self.object(tag).as_deref() != Some(theirs));
+        let missing: Vec<_> = missing.map(|(_, tag)| tag).collect();
         ensure!(
             missing.is_empty(),
-            "{REMOTE} has releases that are not here: {} (git fetch --tags {REMOTE})",
+            "{REMOTE} has tags of versions that are not here, or are other ones here: {}. Each may be a release (git fetch \
+             --tags --force {REMOTE})",
             missing.join(", ")
         );
         Ok(())
-    }
-
-    fn releases(self) -> anyhow::Result<impl Iterator<Item = Version>> {
-        // One in a line, however the developer likes to see them.
-        let tags = cmd!(self.shell, "git tag --no-column --list v* --merged HEAD").quiet().read()?;
-        Ok(tags.lines().filter_map(version_of).collect::<Vec<_>>().into_iter())
     }
 
     /// Whether the tag stands at this commit, signed, as `publish` makes it. Anything else of that name is an error.
@@ -160,12 +167,11 @@ impl<'a> Git<'a> {
                 words.trim()
             );
         }
-        let object = cmd!(self.shell, "git cat-file tag {name}").quiet().read()?;
-        let (head, message) = object.split_once("\n\n").unwrap_or((&object, ""));
-        let own_name = head.lines().find_map(|line| line.strip_prefix("tag ")).unwrap_or_default();
+        let annotation = self.annotation(tag).with_context(|| format!("the tag {tag} cannot be read"))?;
+        let own_name = &annotation.name;
         ensure!(own_name == tag, "the tag {tag} was signed as {own_name}, another release: {advice}");
         ensure!(
-            message.lines().any(|line| line == CHECKED),
+            annotation.says_that_it_was_checked(),
             "the tag {tag} does not say `{CHECKED}`, so `publish` has not made it: {advice}"
         );
         Ok(true)
@@ -173,9 +179,9 @@ impl<'a> Git<'a> {
 
     /// Fails if the tag, which is here, was made for a release to another registry than the one whose index is there.
     pub(crate) fn must_be_for(self, tag: &str, registry: &str) -> anyhow::Result<()> {
-        let name = format!("refs/tags/{tag}");
-        let object = cmd!(self.shell, "git cat-file tag {name}").quiet().read()?;
-        let made_for = object.lines().find_map(|line| line.strip_prefix(FOR)).unwrap_or("no registry");
+        let annotation = self.annotation(tag).with_context(|| format!("the tag {tag} cannot be read"))?;
+        let made_for = annotation.message.lines().find_map(|line| line.strip_prefix(FOR));
+        let made_for = made_for.unwrap_or("no registry");
         ensure!(
             made_for == registry,
             "the tag {tag} was made for a release to {made_for}, whose gates were asked, and not to {registry}: go on \
@@ -283,6 +289,15 @@ impl<'a> Git<'a> {
         cmd!(self.shell, "git merge-base --is-ancestor {older} {newer}").quiet().ignore_stderr().run().is_ok()
     }
 
+    /// `None` for a lightweight tag.
+    fn annotation(self, tag: &str) -> Option<Annotation> {
+        let name = format!("refs/tags/{tag}");
+        let object = cmd!(self.shell, "git cat-file tag {name}").quiet().ignore_stderr().read().ok()?;
+        let (head, message) = object.split_once("\n\n").unwrap_or((&object, ""));
+        let name = head.lines().find_map(|line| line.strip_prefix("tag ")).unwrap_or_default();
+        Some(Annotation { name: name.to_owned(), message: message.to_owned() })
+    }
+
     fn object(self, tag: &str) -> Option<String> {
         cmd!(self.shell, "git rev-parse --verify --quiet refs/tags/{tag}").quiet().ignore_stderr().read().ok()
     }
@@ -303,6 +318,40 @@ impl<'a> Git<'a> {
                 .run()?;
         }
         Ok(remote)
+    }
+}
+
+/// What was released before a commit, or at it.
+#[derive(Debug, Default)]
+pub(crate) struct Releases {
+    /// Those that `publish` has made.
+    pub(crate) versions: Vec<Version>,
+    /// Tags that name a version and were made by somebody else, for whatever reason.
+    pub(crate) other_tags: Vec<String>,
+}
+
+impl Releases {
+    /// The newest whose version is lower than this one.
+    pub(crate) fn before(&self, version: &Version) -> Option<&Version> {
+        self.versions.iter().filter(|released| *released < version).max()
+    }
+}
+
+/// What an annotated tag says.
+struct Annotation {
+    /// The name that it was made with.
+    name: String,
+    message: String,
+}
+
+impl Annotation {
+    /// Whether this is how `publish` makes the tag of that name. Who signed it, years ago perhaps, is not asked.
+    fn is_of_release(&self, tag: &str) -> bool {
+        self.name == tag && self.says_that_it_was_checked()
+    }
+
+    fn says_that_it_was_checked(&self) -> bool {
+        self.message.lines().any(|line| line == CHECKED)
     }
 }
 

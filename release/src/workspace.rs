@@ -99,7 +99,7 @@ impl Member {
         self.folder.starts_with("crates/")
     }
 
-    fn has_library(&self) -> bool {
+    pub(crate) fn has_library(&self) -> bool {
         self.targets("lib").next().is_some()
     }
 

@@ -2,7 +2,7 @@
 //! that has versions of which git knows nothing is somebody else's.
 
 use super::{Commit, Verdict};
-use crate::git::{self, Git};
+use crate::git::{self, CHECKED, Git};
 use crate::package;
 
 pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
@@ -13,7 +13,7 @@ pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
     let is_tagged = git.is_tagged(&tag)?;
     git.must_be_pushable(&tag)?;
 
-    let is_first = git.last_release()?.is_none();
+    let is_first = git.releases()?.versions.is_empty();
     let mut findings = Vec::new();
     let mut ours = Vec::new();
     // Packed only if a version is there to be compared with.
@@ -25,7 +25,8 @@ pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
             if is_first && !is_tagged && !versions.is_empty() {
                 findings.push(format!(
                     "{name}: the registry has versions of it and git has no release. If it is ours, the tags are \
-                     not here (git fetch --tags); else it is somebody else's crate, and needs another name"
+                     not here (git fetch --tags), or it was published without this command and nobody signed a tag \
+                     that says `{CHECKED}`; else it is somebody else's crate, and needs another name"
                 ));
             }
             continue;

@@ -5,7 +5,7 @@
 //! asked of a network. It knows what breaks by the rules of a registry: below 1.0.0 the second number is the one that
 //! may break. Types in signatures it does not compare, nor a crate with fewer features than all; those are in the text
 //! of the public API. A feature that is gone, and another major version of a crate whose types are shown, are in neither, and
-//! are looked for here: both stand in the manifest alone.
+//! are looked for here: both stand in the manifest alone. So is a crate that is gone, which no tool is ever asked about.
 
 use std::collections::BTreeSet;
 use std::process::Output;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use xshell::{Shell, cmd};
 
 use super::{Commit, Verdict};
-use crate::git::{self, Git};
+use crate::git::{self, CHECKED, Git};
 use crate::package::output_folder;
 use crate::rustdoc::{Features, Items, Rustdoc};
 use crate::workspace::{Member, Workspace, cargo};
@@ -24,14 +24,19 @@ use crate::workspace::{Member, Workspace, cargo};
 pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
     let workspace = &commit.workspace;
     Git::new(&workspace.shell).must_know_every_release()?;
-    let Some(last) = Git::new(&workspace.shell).release_before(&workspace.version)? else {
-        return Ok(Verdict::Passed("the first release, so there is nothing to compare with".to_owned()));
+    let releases = Git::new(&workspace.shell).releases()?;
+    let Some(last) = releases.before(&workspace.version) else {
+        return Ok(first_release(&releases.other_tags));
     };
-    let tag = git::tag_of(&last);
+    let tag = git::tag_of(last);
     must_be_installed(&workspace.shell)?;
     let old = checked_out(workspace, &tag)?;
-    let comparison =
-        Comparison { last, was: Rustdoc::new(&old)?, is: Rustdoc::new(workspace)?, shell: &workspace.shell };
+    let comparison = Comparison {
+        last: last.clone(),
+        was: Rustdoc::new(&old)?,
+        is: Rustdoc::new(workspace)?,
+        shell: &workspace.shell,
+    };
     let mut findings = Vec::new();
     let mut new = Vec::new();
     for member in workspace.libraries() {
@@ -44,18 +49,46 @@ pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
             None => new.push(member.name.as_str()),
         }
     }
-    if !may_break(&old.version, &workspace.version) {
-        for member in workspace.crates() {
-            let was = old.crates().find(|was| was.name == member.name);
-            findings.extend(was.into_iter().flat_map(|was| breaks_in_the_manifest(was, member)));
+    let may_break = may_break(last, &workspace.version);
+    let mut gone = Vec::new();
+    for was in old.crates() {
+        match workspace.crates().find(|member| member.name == was.name) {
+            Some(_) if may_break => {}
+            Some(member) => findings.extend(breaks_in_the_manifest(was, member)),
+            None if may_break => gone.push(was.name.as_str()),
+            None => findings.push(dropped(&was.name, last, &workspace.version)),
         }
     }
-    Ok(Verdict::of(findings, figure(&tag, workspace.libraries().count(), &new)))
+    Ok(Verdict::of(findings, figure(&tag, workspace.libraries().count(), &new, &gone)))
 }
 
-fn figure(tag: &str, count: usize, new: &[&str]) -> String {
-    let compared = format!("{} crates against {tag}", count - new.len());
-    if new.is_empty() { compared } else { format!("{compared}; new since then: {}", new.join(", ")) }
+/// Nothing was released, or nothing that could be told to be a release: then somebody should know that.
+fn first_release(other_tags: &[String]) -> Verdict {
+    if other_tags.is_empty() {
+        return Verdict::Passed("the first release, so there is nothing to compare with".to_owned());
+    }
+    Verdict::NotChecked(format!(
+        "nothing was compared: {} name versions, and no release is among them, since a release has an annotated tag that \
+         says `{CHECKED}`. If one of them is a release, sign its tag again with that line",
+        other_tags.join(", ")
+    ))
+}
+
+fn figure(tag: &str, count: usize, new: &[&str], gone: &[&str]) -> String {
+    let named = |what: &str, names: &[&str]| match names {
+        [] => String::new(),
+        names => format!("; {what} since then: {}", names.join(", ")),
+    };
+    format!("{} crates against {tag}{}{}", count - new.len(), named("new", new), named("gone", gone))
+}
+
+/// What is said of a crate that users have and would get no further version of.
+fn dropped(name: &str, last: &Version, version: &Version) -> String {
+    let breaking = if last.major == 0 { "minor" } else { "major" };
+    format!(
+        "{name} was released with {last}, and {version} has no such crate: put it back under crates/, or prepare a version \
+         that may break (prepare {breaking}) and say in the changelog what takes its place. What is on the registry stays"
+    )
 }
 
 /// Whether nobody gets this version without asking for it, who has the other.
@@ -68,7 +101,7 @@ fn may_break(last: &Version, version: &Version) -> bool {
     first(last) != first(version)
 }
 
-/// What was there and is not: a feature by its name, a feature that was on by default, and the major version of a crate
+/// What was there and is not: the library, a feature by its name, a feature that was on by default, and the major version of a crate
 /// whose types are shown.
 fn breaks_in_the_manifest(was: &Member, is: &Member) -> Vec<String> {
     let (name, version) = (&is.name, &is.version);
@@ -76,6 +109,9 @@ fn breaks_in_the_manifest(was: &Member, is: &Member) -> Vec<String> {
     let mut find = |what: String| {
         findings.push(format!("{name} {version} {what}: undo it, or prepare a version that may break"));
     };
+    if was.has_library() && !is.has_library() {
+        find("has no library any more".to_owned());
+    }
     let known = features(is);
     for feature in features(was).difference(&known) {
         find(format!("has no feature {feature} any more"));
@@ -290,8 +326,27 @@ mod tests {
     }
 
     #[test]
-    fn a_new_crate_is_named() {
-        assert_eq!(figure("v0.1.0", 7, &[]), "7 crates against v0.1.0");
-        assert_eq!(figure("v0.1.0", 7, &["a", "b"]), "5 crates against v0.1.0; new since then: a, b");
+    fn a_library_that_is_gone_is_found() {
+        let mut was = member(&Value::Null, "^1.3");
+        let is = member(&Value::Null, "^1.3");
+        was.package["targets"] = serde_json::json!([{"kind": ["lib"]}]);
+        let found = breaks_in_the_manifest(&was, &is);
+        assert!(found[0].starts_with("a 0.1.1 has no library any more: "), "{found:?}");
+        assert_eq!(breaks_in_the_manifest(&is, &was), [""; 0]);
+    }
+
+    #[test]
+    fn crates_that_are_new_or_gone_are_named() {
+        assert_eq!(figure("v0.1.0", 7, &[], &[]), "7 crates against v0.1.0");
+        assert_eq!(
+            figure("v0.1.0", 7, &["a", "b"], &["c"]),
+            "5 crates against v0.1.0; new since then: a, b; gone since then: c"
+        );
+    }
+
+    #[test]
+    fn a_crate_that_is_gone_asks_for_the_number_that_may_break() {
+        let asked = |last: &str| dropped("a", &last.parse().unwrap(), &"1.2.4".parse().unwrap());
+        assert!(asked("0.1.0").contains("(prepare minor)") && asked("1.2.3").contains("(prepare major)"));
     }
 }

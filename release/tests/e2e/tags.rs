@@ -144,32 +144,79 @@ fn what_the_developer_has_configured_pushes_nothing_else_and_no_hook_sees_the_to
     assert_eq!(world.origin("refs/tags/private"), None);
 }
 
+/// The gate that compares with the last release.
+const COMPARED: &str = "the version says what has changed since the last";
+
 #[test]
 fn a_clone_that_does_not_have_the_last_release_cannot_be_compared_with_it() {
     let Some(world) = World::new() else { return };
-    for tag in ["v0.0.9", "v0.1.0"] {
-        world.git(&format!("tag {tag}"));
+    for version in ["0.0.9", "0.1.0"] {
+        world.sign(&format!("v{version}"), &format!("Release {version}\n\nRelease-Check: passed\n"));
     }
     world.git("push --quiet origin v0.0.9 v0.1.0");
     world.release("prepare minor --execute").succeeds(&[]);
     world.git("push --quiet origin main");
-    let gate = || {
-        let mut command = world.release_command("check --registry local --only", &[]);
-        command.arg("the version says what has changed since the last");
-        world.run(command)
-    };
     // There is something to be compared with, however the developer likes to see lists.
     world.git("config column.ui always");
     world.put_program("cargo-semver-checks", "exit 1");
-    gate().fails(&["cargo-semver-checks is not installed"]);
+    world.check_only(COMPARED).fails(&["cargo-semver-checks is not installed"]);
     world.git("tag --delete v0.1.0");
-    gate().fails(&["origin has releases that are not here: v0.1.0", "git fetch --tags"]);
+    let advice = "git fetch --tags --force origin";
+    world.check_only(COMPARED).fails(&["that are not here", "other ones here: v0.1.0. Each", advice]);
+    // A tag of one's own does not stand for it.
+    world.git("tag v0.1.0 HEAD^");
+    world.check_only(COMPARED).fails(&["other ones here: v0.1.0. Each", advice]);
     world.must("rm -rf .git");
     let origin = world.path("origin.git");
     world.must(&format!("git clone --quiet --depth 1 --bare file://{} .git", origin.display()));
     world.git("config core.bare false");
     world.git("reset --quiet");
-    gate().fails(&["this clone is shallow", "--unshallow"]);
+    world.check_only(COMPARED).fails(&["this clone is shallow", "--unshallow"]);
+}
+
+#[test]
+fn only_what_publish_has_tagged_is_a_release_to_compare_with() {
+    let Some(world) = World::new() else { return };
+    world.put_program("cargo-semver-checks", "exit 1");
+    world.release("prepare minor --execute").succeeds(&[]);
+    let is_the_first = || world.check_only(COMPARED).succeeds(&["the first release"]);
+    is_the_first();
+    // On `origin` a lightweight tag is no release either, and need not be here.
+    world.git("push --quiet origin HEAD^:refs/tags/v0.0.7");
+    is_the_first();
+
+    world.git("tag v0.0.8 HEAD^");
+    world.git("tag --annotate v0.0.9 HEAD^ --message Somebody's");
+    // The words of a release, under another name than its own.
+    world.sign("v0.1.0", "Release 0.1.0\n\nRelease-Check: passed\n");
+    let object = world.git("rev-parse v0.1.0");
+    world.git(&format!("update-ref refs/tags/v0.1.1 {object}"));
+    world.git("tag --delete v0.1.0");
+    world.check_only(COMPARED).succeeds(&[
+        "not checked",
+        "nothing was compared: v0.0.8, v0.0.9, v0.1.1 name versions",
+        "Release-Check: passed",
+    ]);
+
+    // A release is found beneath them.
+    world.sign("v0.0.6", "Release 0.0.6\n\nRelease-Check: passed\n");
+    world.check_only(COMPARED).fails(&["cargo-semver-checks is not installed"]);
+}
+
+#[test]
+fn a_crate_that_is_dropped_needs_a_version_that_may_break() {
+    let Some(world) = World::new() else { return };
+    world.sign("v0.1.0", "Release 0.1.0\n\nRelease-Check: passed\n");
+    world.put_program("cargo-semver-checks", "exit 0");
+    world.replace("Cargo.toml", "\"crates/chain-cli\", ", "");
+    world.must("rm -r crates/chain-cli");
+    world.must("cargo update --workspace --offline --quiet");
+    world.commit_all("Drop");
+    world.release("prepare patch --execute").succeeds(&[]);
+    world.check_only(COMPARED).fails(&["chain-cli was released with 0.1.0, and 0.1.1 has no such crate"]);
+    world.git("reset --quiet --hard HEAD^");
+    world.release("prepare minor --execute").succeeds(&[]);
+    world.check_only(COMPARED).succeeds(&["3 crates against v0.1.0; gone since then: chain-cli"]);
 }
 
 #[test]
