@@ -280,6 +280,23 @@ impl<'a> Git<'a> {
         Ok(push.args(["--no-follow-tags", REMOTE]).args(branch).arg(tag).run()?)
     }
 
+    /// Fails if what is asked of `origin` is asked elsewhere than where a push goes: the answers would be another
+    /// repository's. Whether two addresses lead to one place nobody can tell from here.
+    fn must_be_one_place(self) -> anyhow::Result<()> {
+        let read = cmd!(self.shell, "git remote get-url {REMOTE}").quiet().read();
+        let read =
+            read.with_context(|| format!("git has no address of {REMOTE} (git remote add {REMOTE} …)"))?;
+        let pushed = cmd!(self.shell, "git remote get-url --push --all {REMOTE}").quiet().read()?;
+        // Neither is named: an address may hold a password.
+        ensure!(
+            read == pushed,
+            "{REMOTE} is read at one address and pushed to another, or to several (git remote --verbose), and what is asked \
+             before a release would not be asked where it is pushed: give it one address for both (git config --unset-all \
+             remote.{REMOTE}.pushurl, or git remote set-url {REMOTE} …; url.….pushInsteadOf makes two of one as well)"
+        );
+        Ok(())
+    }
+
     fn has_release(self, remote: &Remote, tag: &str) -> bool {
         let commit = format!("refs/tags/{tag}^{{commit}}");
         remote.branch.as_ref().is_some_and(|branch| self.is_ancestor(&commit, branch))
@@ -303,6 +320,7 @@ impl<'a> Git<'a> {
     }
 
     fn remote(self, tag: &str) -> anyhow::Result<Remote> {
+        self.must_be_one_place()?;
         let (branch, tag) = (format!("refs/heads/{BRANCH}"), format!("refs/tags/{tag}"));
         let listed = cmd!(self.shell, "git ls-remote {REMOTE} {branch} {tag}").quiet().read();
         let listed = listed.with_context(|| format!("{REMOTE} does not answer"))?;

@@ -14,6 +14,7 @@ const READS: &[&str] = &[
     "git cat-file",
     "git show",
     "git ls-remote",
+    "git remote get-url",
     // Objects alone, and no reference.
     "git fetch --quiet --no-tags --no-write-fetch-head",
     "git merge-base",

@@ -244,6 +244,26 @@ fn a_tag_that_was_lost_after_the_release_has_begun_may_be_signed_again() {
 }
 
 #[test]
+fn an_origin_that_is_pushed_to_elsewhere_than_it_is_read_is_refused() {
+    let Some(world) = World::signed() else { return };
+    world.git("clone --quiet --bare ../origin.git ../mirror.git");
+    let words = ["origin is read at one address and pushed to another", "remote.origin.pushurl"];
+    world.git("remote set-url --push origin ../mirror.git");
+    refuses(&world, &words);
+    // To both is no place either.
+    world.git("remote set-url --push --add origin ../origin.git");
+    refuses(&world, &words);
+    world.git("config --unset-all remote.origin.pushurl");
+    world.git("config url.../mirror.git.pushInsteadOf ../origin.git");
+    refuses(&world, &words);
+    world.git("config --unset url.../mirror.git.pushInsteadOf");
+    // Said twice it is the same.
+    world.git("remote set-url --push origin ../origin.git");
+    world.publish().succeeds(&["pushed main and v0.2.0"]);
+    world.must_be_released();
+}
+
+#[test]
 fn an_origin_that_does_not_answer_is_met_before_anything_is_published() {
     let Some(world) = World::prepared() else { return };
     world.git("remote set-url origin ../nowhere.git");
