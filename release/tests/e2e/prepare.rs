@@ -101,11 +101,12 @@ fn whatever_would_make_a_wrong_commit_is_refused_and_leaves_no_trace() {
 fn a_failure_in_the_middle_leaves_the_tree_as_it_was() {
     let Some(world) = World::new() else { return };
     let before = world.state();
-    world.put_hook("pre-commit", "echo the hook refuses; exit 1");
-    world.release("prepare minor --execute").fails(&["the hook refuses"]);
+    world.git("config commit.gpgSign true");
+    world.git("config user.signingkey nowhere.pub");
+    world.release("prepare minor --execute").fails(&["nowhere.pub"]);
     assert_eq!(world.state(), before);
 
-    world.put_hook("pre-commit", "exit 0");
+    world.git("config commit.gpgSign false");
     world.replace("crates/chain-cli/Cargo.toml", "version.workspace = true", "version = \"0.1.0\"");
     world.commit_all("Depart");
     let before = world.state();
@@ -116,14 +117,48 @@ fn a_failure_in_the_middle_leaves_the_tree_as_it_was() {
 }
 
 #[test]
+fn no_hook_makes_another_commit_than_the_one_that_was_shown() {
+    let Some(world) = World::new() else { return };
+    for hook in ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"] {
+        world.put_hook(hook, &format!("echo {hook} >> README.md; git add README.md; exit 1"));
+    }
+    world.release("prepare minor --execute").succeeds(&["committed. Next"]);
+    assert_eq!(world.git("log -1 --format=%B"), "Release 0.2.0");
+    assert_eq!(world.git("status --porcelain"), "");
+    assert!(!world.read("README.md").contains("commit"));
+}
+
+#[test]
+fn what_changes_files_after_the_commit_is_told_and_the_commit_stays() {
+    let Some(world) = World::new() else { return };
+    let before = world.git("rev-parse HEAD");
+    world.put_program_around("git", "case \"$*\" in *' commit '*) echo late >> README.md;; esac");
+    world.release("prepare minor --execute").fails(&[
+        "0.2.0 is committed, and something else has changed files",
+        "git restore .",
+        "git reset --hard HEAD^",
+        "README.md",
+    ]);
+    assert_eq!(world.git("rev-parse HEAD^"), before);
+    assert_eq!(world.git("diff --name-only"), "README.md");
+    // What it says does help.
+    world.git("restore .");
+    world.check_only("a clean tree on the commit of its version").succeeds(&[]);
+}
+
+#[test]
 fn killed_in_the_middle_it_says_how_to_begin_again() {
     let Some(world) = World::new() else { return };
     let before = world.git("rev-parse HEAD");
     world.put_counting_programs();
-    world.release_with("prepare minor --execute", &[("KILL", "before:git commit")]).must_be_killed();
+    world
+        .release_with("prepare minor --execute", &[("KILL", "before:git -c core.hooksPath=/dev/null commit")])
+        .must_be_killed();
     world.release("prepare minor --execute").fails(&["the tree is not clean", "git reset --hard"]);
     world.git("reset --quiet --hard");
-    world.release_with("prepare minor --execute", &[("KILL", "after:git commit")]).must_be_killed();
+    world
+        .release_with("prepare minor --execute", &[("KILL", "after:git -c core.hooksPath=/dev/null commit")])
+        .must_be_killed();
     assert_eq!(world.git("rev-parse HEAD^"), before);
     assert_eq!(world.git("status --porcelain"), "");
     // It was done, and is not done twice.

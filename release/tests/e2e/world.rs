@@ -148,6 +148,12 @@ impl World {
         self.git("-C ../elsewhere push --quiet origin main");
     }
 
+    /// Puts a program into the PATH that is the real one, and does something more after each call.
+    pub(crate) fn put_program_around(&self, name: &str, more: &str) {
+        let real = in_path(name);
+        self.put_program(name, &format!("{} \"$@\"\nstatus=$?\n{more}\nexit $status", real.display()));
+    }
+
     /// Puts a `git` and a `cargo` into the PATH that write down each call, and end it all with a `kill -9` before or after
     /// the one that `KILL` names by how it begins, as in `after:git push`.
     pub(crate) fn put_counting_programs(&self) {
