@@ -18,6 +18,7 @@ const FOLDER: &str = "release/api";
 
 pub(crate) fn run(asked: &Api) -> anyhow::Result<()> {
     let workspace = Workspace::load()?;
+    workspace.must_build_for_this_machine()?;
     if !asked.check {
         return write(&workspace);
     }

@@ -13,6 +13,7 @@ pub(crate) fn run(asked: &Check) -> anyhow::Result<()> {
     let workspace = Workspace::load()?;
     let registry = Registry::open(&workspace, asked.registry.as_deref())?;
     let commit = Commit { workspace, registry };
+    commit.workspace.must_build_for_this_machine()?;
     if asked.only.is_empty() {
         return all_gates(&commit);
     }
@@ -29,6 +30,7 @@ pub(crate) fn run(asked: &Check) -> anyhow::Result<()> {
 
 /// Asks every gate, whatever the others said, and fails if one has.
 pub(crate) fn all_gates(commit: &Commit) -> anyhow::Result<()> {
+    commit.workspace.must_build_for_this_machine()?;
     ask(commit, &gates::all(commit))
 }
 

@@ -5,7 +5,6 @@ use anyhow::bail;
 use serde_json::Value;
 
 use crate::gates::Commit;
-use crate::workspace::cargo;
 
 /// The one provider that cargo is to ask. Left to itself it would go on to the next that it knows, and with the first of
 /// all to the file.
@@ -37,10 +36,12 @@ impl Credentials {
             return Ok(Self { variable, provider: OF_THE_ENVIRONMENT.to_owned() });
         }
         // Its own provider is the only one that cargo asks for a registry that has one.
-        let alias = |name: &str| configured(commit, &format!("credential-alias.{name}"));
-        let provider = match configured(commit, &own) {
+        let alias = |name: &str| commit.workspace.configured(&format!("credential-alias.{name}"));
+        let provider = match commit.workspace.configured(&own) {
             Some(own) => own_provider(&own, &alias),
-            None => configured(commit, "registry.global-credential-providers")
+            None => commit
+                .workspace
+                .configured("registry.global-credential-providers")
                 .and_then(|all| last_provider(&all, &alias)),
         };
         if let Some(provider) = provider {
@@ -51,15 +52,6 @@ impl Credentials {
              ({own}) that asks a keyring. A token in cargo's credentials file lies in plain text and is not used here"
         )
     }
-}
-
-/// What cargo's configuration says, in whichever of its places.
-fn configured(commit: &Commit, key: &str) -> Option<Value> {
-    let call = ["config", "get", "-Z", "unstable-options", "--format", "json-value", key];
-    // The one question that cargo answers only so; nothing is built with it.
-    let asked =
-        cargo(&commit.workspace.shell, call).env("RUSTC_BOOTSTRAP", "1").ignore_stderr().read().ok()?;
-    serde_json::from_str(&asked).ok()
 }
 
 /// What stands for a word that is the whole of a provider.

@@ -64,6 +64,27 @@ impl Workspace {
         self.crates().filter(|member| member.has_library())
     }
 
+    /// What cargo's configuration says, in whichever of its places.
+    pub(crate) fn configured(&self, key: &str) -> Option<Value> {
+        let call = ["config", "get", "-Z", "unstable-options", "--format", "json-value", key];
+        // The one question that cargo answers only so; nothing is built with it.
+        let asked = cargo(&self.shell, call).env("RUSTC_BOOTSTRAP", "1").ignore_stderr().read().ok()?;
+        serde_json::from_str(&asked).ok()
+    }
+
+    /// Fails if cargo would build for a platform that the configuration names: what the gates look for would lie in
+    /// another folder, and might not run here.
+    pub(crate) fn must_build_for_this_machine(&self) -> anyhow::Result<()> {
+        let platform = self.configured("build.target");
+        ensure!(
+            platform.is_none(),
+            "cargo is configured to build for {}, and a release is checked as it is built without `build.target`: take \
+             that out of cargo's configuration (or CARGO_BUILD_TARGET out of the environment) as long as this takes",
+            platform.unwrap_or_default()
+        );
+        Ok(())
+    }
+
     /// The text of a file in the repository.
     pub(crate) fn read(&self, path: &str) -> anyhow::Result<String> {
         std::fs::read_to_string(self.root.join(path)).with_context(|| format!("cannot read {path}"))

@@ -42,6 +42,25 @@ fn a_commit_that_is_no_version_is_refused() {
 }
 
 #[test]
+fn a_platform_that_cargo_is_told_to_build_for_is_refused_at_once() {
+    let Some(world) = World::prepared() else { return };
+    let verbs =
+        ["check --registry local", "check --registry local --only formatting", "api", crate::world::PUBLISH];
+    let words =
+        |platform: &str| format!("cargo is configured to build for {platform}, and a release is checked");
+    for verb in verbs {
+        let said = world.release_with(verb, &[("CARGO_BUILD_TARGET", "some-platform")]);
+        said.fails(&[&words("\"some-platform\""), "CARGO_BUILD_TARGET"]);
+    }
+    world.configure_cargo("[build]\ntarget = [\"some-platform\"]\n");
+    for verb in verbs {
+        world.release(verb).fails(&[&words("[\"some-platform\"]"), "`build.target`"]);
+    }
+    assert_eq!(world.steps(), "");
+    assert_eq!(world.git("status --porcelain"), "");
+}
+
+#[test]
 fn steps_that_cannot_be_listed_are_a_gate_that_fails() {
     let Some(world) = World::new() else { return };
     world.replace("xtask/src/main.rs", "\"--list\"", "\"--enumerate\"");
