@@ -38,6 +38,9 @@ pub(crate) fn run(asked: &Prepare) -> anyhow::Result<()> {
         println!("\n{path}");
         print!("{}", changed_lines(&workspace.read(path)?, text));
     }
+    for line in left_as_it_is(&workspace, &edits, &new)? {
+        println!("{line}");
+    }
     println!("\nCargo.lock\n  the versions of the {} members", workspace.members.len());
     if !asked.execute {
         println!(
@@ -75,14 +78,9 @@ fn edits(workspace: &Workspace, log: &str, new: &Version) -> anyhow::Result<BTre
     let mut edits = BTreeMap::new();
     edits.insert("Cargo.toml".to_owned(), raise(&workspace.read("Cargo.toml")?, &crates, new)?);
     edits.insert(changelog::FILE.to_owned(), changelog::roll(log, new, today)?);
-    let documents = cmd!(workspace.shell, "git -c core.quotePath=false ls-files -- *.md").quiet().read()?;
-    for path in documents.lines().filter(|path| *path != changelog::FILE) {
-        // Another name of a document that is listed itself.
-        if workspace.root.join(path).is_symlink() {
-            continue;
-        }
-        let text = workspace.read(path)?;
-        edits.insert(path.to_owned(), snippets::update(&text, &crates, old, new));
+    for path in documents(workspace)? {
+        let text = snippets::update(&workspace.read(&path)?, &crates, old, new);
+        edits.insert(path, text);
     }
     let mut unchanged = Vec::new();
     for (path, text) in &edits {
@@ -92,6 +90,37 @@ fn edits(workspace: &Workspace, log: &str, new: &Version) -> anyhow::Result<BTre
     }
     edits.retain(|path, _| !unchanged.contains(path));
     Ok(edits)
+}
+
+/// What is written for people, except the changelog: there an old version stays what it is.
+fn documents(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
+    let listed = cmd!(workspace.shell, "git -c core.quotePath=false ls-files -- *.md").quiet().read()?;
+    // A link is another name of a document that is listed itself.
+    let is_own = |path: &&str| *path != changelog::FILE && !workspace.root.join(path).is_symlink();
+    Ok(listed.lines().filter(is_own).map(str::to_owned).collect())
+}
+
+/// The lines of documents that name the old version and are not changed, under a heading: a person has to see whether they
+/// should be.
+fn left_as_it_is(
+    workspace: &Workspace,
+    edits: &BTreeMap<String, String>,
+    new: &Version,
+) -> anyhow::Result<Vec<String>> {
+    let old = &workspace.version;
+    let mut left = Vec::new();
+    if old == new {
+        return Ok(left);
+    }
+    for path in documents(workspace)? {
+        let text = edits.get(&path).cloned().map_or_else(|| workspace.read(&path), Ok)?;
+        let lines = snippets::lines_that_name(&text, old).into_iter();
+        left.extend(lines.map(|(number, line)| format!("  {path}:{number}: {}", line.trim())));
+    }
+    if !left.is_empty() {
+        left.insert(0, format!("\nthese lines name {old} and stay as they are: see whether they should"));
+    }
+    Ok(left)
 }
 
 /// The lines that change, as they are and as they would be.
@@ -106,7 +135,8 @@ fn raise(manifest: &str, crates: &[&str], new: &Version) -> anyhow::Result<Strin
     let mut manifest: DocumentMut = manifest.parse()?;
     let workspace = &mut manifest["workspace"];
     let version = workspace["package"]["version"].as_value_mut();
-    put(version.context("Cargo.toml: no version under [workspace.package]")?, new);
+    let version = version.context("Cargo.toml: no version under [workspace.package]")?;
+    snippets::put(version, new.to_string());
     let dependencies = workspace["dependencies"].as_table_like_mut();
     let dependencies = dependencies.context("Cargo.toml has no [workspace.dependencies]")?;
     for (name, dependency) in dependencies.iter_mut() {
@@ -114,19 +144,11 @@ fn raise(manifest: &str, crates: &[&str], new: &Version) -> anyhow::Result<Strin
             continue;
         }
         let version = dependency.get_mut("version").and_then(toml_edit::Item::as_value_mut);
-        put(
-            version.with_context(|| format!("Cargo.toml: {} has no version beside its path", name.get()))?,
-            new,
-        );
+        let version =
+            version.with_context(|| format!("Cargo.toml: {} has no version beside its path", name.get()))?;
+        snippets::put(version, new.to_string());
     }
     Ok(manifest.to_string())
-}
-
-/// The version in its place, with the spaces and comments around it as they were.
-fn put(value: &mut toml_edit::Value, version: &Version) {
-    let decor = value.decor().clone();
-    *value = version.to_string().into();
-    *value.decor_mut() = decor;
 }
 
 fn write(workspace: &Workspace, edits: &BTreeMap<String, String>, new: &Version) -> anyhow::Result<()> {

@@ -18,6 +18,19 @@ fn it_shows_what_would_change_and_changes_nothing() {
 }
 
 #[test]
+fn lines_that_still_name_the_old_version_are_shown() {
+    let Some(world) = World::new() else { return };
+    world.write("GUIDE.md", "```console\n$ cargo add chain-c@0.1.0\n$ cargo add chain-c --vers 0.1.0\n```\n");
+    world.commit_all("Guide");
+    let said = world.release("prepare minor --execute").succeeds(&[
+        "+$ cargo add chain-c@0.2.0",
+        "these lines name 0.1.0 and stay as they are",
+        "GUIDE.md:3: $ cargo add chain-c --vers 0.1.0",
+    ]);
+    assert!(!said.text.contains("GUIDE.md:2") && !said.text.contains("CHANGELOG.md:"), "{}", said.text);
+}
+
+#[test]
 fn it_commits_one_version_everywhere() {
     let Some(world) = World::new() else { return };
     let before = world.git("rev-parse HEAD");

@@ -53,7 +53,9 @@ fn the_first_release_of_all_is_the_version_that_stands_there() {
     let log = world.read("CHANGELOG.md");
     world.write("CHANGELOG.md", log.split("## [0.1.0]").next().unwrap());
     world.commit_all("Young");
-    world.release("prepare 0.1.0 --execute").succeeds(&["0.1.0 -> 0.1.0"]);
+    let said = world.release("prepare 0.1.0 --execute").succeeds(&["0.1.0 -> 0.1.0"]);
+    // There is no older version that a document could still name.
+    assert!(!said.text.contains("these lines name"), "{}", said.text);
     world.sign("v0.1.0", "Release 0.1.0\n\nRelease-Check: passed\n");
     world.publish().succeeds(&["pushed main and v0.1.0"]);
     assert_eq!(world.registry.taken(), CRATES);
