@@ -104,7 +104,8 @@ fn the_versions_of_the_chapter_are_the_workspaces() {
     let versions: Vec<_> = chapter
         .lines()
         .filter_map(|line| line.split_once(" = \""))
-        .filter(|(name, _)| !name.contains(' '))
+        // Our own stand there by path, and by version from the commit of a release on, which raises them.
+        .filter(|(name, _)| !name.contains(' ') && !name.starts_with("payments-"))
         .collect();
     assert_eq!(versions.len(), 5, "{versions:?}");
     for (name, version) in versions {
