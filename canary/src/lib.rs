@@ -37,4 +37,4 @@ pub use memory::Hidden;
 #[cfg(target_os = "linux")]
 pub use memory::copies_in_memory;
 pub use runs::{assert_leaks_in_no_run, assert_tells_no_difference};
-pub use sighting::Sighting;
+pub use sighting::{Sighting, has_word};

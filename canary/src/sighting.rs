@@ -64,10 +64,10 @@ pub(crate) fn all(canaries: &Canaries, bytes: &[u8]) -> Vec<Sighting> {
                 add(name, format!("{}, split", reading.form), &joined, at);
             }
         }
-        if let Some(at) = whole_word(text, canaries.cvv()) {
+        if let Some(at) = find_word(text, canaries.cvv()) {
             add("cvv", reading.form.clone(), text, at);
         }
-        if let Some(at) = expiries.iter().find_map(|expiry| whole_word(text, expiry)) {
+        if let Some(at) = expiries.iter().find_map(|expiry| find_word(text, expiry)) {
             add("expiry", reading.form.clone(), text, at);
         }
     }
@@ -112,7 +112,12 @@ fn pair(bytes: &[u8]) -> usize {
     usize::from(bytes[0].to_ascii_lowercase()) << 8 | usize::from(bytes[1].to_ascii_lowercase())
 }
 
-fn whole_word(text: &[u8], word: &str) -> Option<usize> {
+/// Whether the text holds this as a word of its own: how a short secret is told from digits of something longer.
+pub fn has_word(text: &str, word: &str) -> bool {
+    find_word(text.as_bytes(), word).is_some()
+}
+
+fn find_word(text: &[u8], word: &str) -> Option<usize> {
     let is_outside = |at: Option<usize>| {
         at.and_then(|at| text.get(at)).is_none_or(|beside| !beside.is_ascii_alphanumeric())
     };

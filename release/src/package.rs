@@ -65,6 +65,7 @@ pub(crate) fn shared_builds(workspace: &Workspace) -> anyhow::Result<Vec<(&'stat
         ("CARGO_TARGET_DIR", path(&output_folder(workspace))?),
         ("CARGO_BUILD_BUILD_DIR", path(&workspace.target)?),
     ];
+    // What the workspace itself was built with, then, whatever its manifest says.
     if std::env::var_os("CARGO_PROFILE_DEV_DEBUG").is_some() {
         return Ok(environment);
     }

@@ -23,8 +23,9 @@ use crate::workspace::{Member, Workspace, cargo};
 
 pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
     let workspace = &commit.workspace;
-    Git::new(&workspace.shell).must_know_every_release()?;
-    let releases = Git::new(&workspace.shell).releases()?;
+    let git = Git::new(&workspace.shell);
+    git.must_know_every_release()?;
+    let releases = git.releases()?;
     let Some(last) = releases.before(&workspace.version) else {
         return Ok(first_release(&releases.other_tags));
     };

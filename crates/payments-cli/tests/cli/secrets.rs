@@ -8,7 +8,7 @@ mod process;
 #[cfg(unix)]
 mod sandbox;
 
-use payments_canary::{Canaries, assert_leaks_in_no_run};
+use payments_canary::{Canaries, assert_leaks_in_no_run, has_word};
 
 use crate::support::{
     CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, ach_payment, answers, payments, payments_at,
@@ -61,9 +61,7 @@ fn shows_nothing(ended: &Ended, canaries: &[&str]) {
     assert_ne!(ended.stdout.len() + ended.stderr.len(), 0);
     for canary in canaries {
         for text in [&ended.stdout, &ended.stderr] {
-            let mut words = text.split(|character: char| !character.is_ascii_alphanumeric());
-            let is_shown =
-                if canary.len() == 4 { words.any(|word| word == *canary) } else { text.contains(canary) };
+            let is_shown = if canary.len() == 4 { has_word(text, canary) } else { text.contains(canary) };
             assert!(!is_shown, "{canary}: {text}");
         }
     }

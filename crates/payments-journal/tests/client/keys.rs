@@ -24,7 +24,10 @@ const PAYER: Payer<'static> = Payer {
 };
 
 fn card(number: &str, kind: TransactionType, fee: ConvenienceFee) -> CardTransaction {
-    let card = Card { number, cvv: "123", expiry: "12/30" };
+    paid_with(Card { number, cvv: "123", expiry: "12/30" }, kind, fee)
+}
+
+fn paid_with(card: Card<'_>, kind: TransactionType, fee: ConvenienceFee) -> CardTransaction {
     CardTransaction::builder(TEN_FIFTY, kind, fee, card, PAYER).build().unwrap()
 }
 
@@ -251,10 +254,7 @@ async fn nothing_secret_is_shown_of_a_row_or_an_error() {
         let client = JournaledClient::new(gateway.client(), journal);
         gateway.arm(Fault::response_lost(OperationName::Transaction));
         let card = Card { number: canaries.card(), cvv: canaries.cvv(), expiry: canaries.expiry() };
-        let payment =
-            CardTransaction::builder(TEN_FIFTY, TransactionType::Sale, ConvenienceFee::Inactive, card, PAYER)
-                .build()
-                .unwrap();
+        let payment = paid_with(card, TransactionType::Sale, ConvenienceFee::Inactive);
         let lost = client.process_card(&key(), &payment).await.unwrap_err();
         let recorded = client.process_card(&key(), &payment).await.unwrap_err();
         let intent = client.journal().find(&key()).await.unwrap();
