@@ -133,7 +133,7 @@ impl Client {
     /// Whether the API key stands in this text, which must then be neither kept nor shown: a reference or a name that came
     /// out of the wrong field. A key shorter than eight characters is in too much else by chance and is not looked for.
     pub fn is_api_key_in(&self, text: &str) -> bool {
-        Secrets::new(Vec::new(), self.shared.endpoint.api_key()).are_in(text)
+        Secrets::new(Vec::new(), &self.shared.endpoint).are_in(text)
     }
 
     /// One call: a payment is one attempt, a look-up may be several under one total deadline.

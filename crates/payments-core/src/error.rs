@@ -160,14 +160,14 @@ impl Error {
 
     /// The body's `status_code` as it was written.
     pub fn status_code(&self) -> Option<&str> {
-        self.0.metadata.as_ref()?.status_code.as_deref()
+        self.0.metadata.as_ref()?.status_code()
     }
 
     /// Why the service said no, in its own words, scrubbed: the body's message without the prefix
     /// `bad request error: `, else the HTTP status's standard phrase. For people; the interface publishes no list.
     pub fn reason(&self) -> Option<&str> {
         let metadata = self.0.metadata.as_ref()?;
-        match &metadata.message {
+        match metadata.message() {
             Some(message) => Some(message.strip_prefix(BAD_REQUEST_PREFIX).unwrap_or(message)),
             None => metadata.http_status.canonical_reason(),
         }
@@ -353,8 +353,8 @@ impl Error {
         let is_success = metadata.http_status.is_success();
         let moves_money = self.0.operation.is_some_and(OperationName::moves_money);
         let is_near_success = kind == AnswerKind::Unclear && moves_money && is_success;
-        let is_telling = |code: &&String| is_near_success || **code != metadata.http_status.as_str();
-        let status_code = metadata.status_code.as_ref().filter(is_telling);
+        let is_telling = |code: &&str| is_near_success || *code != metadata.http_status.as_str();
+        let status_code = metadata.status_code().filter(is_telling);
         if let Some(code) = status_code {
             write!(f, " with status_code {code}")?;
         }
@@ -371,7 +371,7 @@ impl Error {
             })?;
         }
         // The phrase of a 2xx, such as OK, is no reason why it is open or a refusal.
-        match self.reason().filter(|_| !is_success || metadata.message.is_some()) {
+        match self.reason().filter(|_| !is_success || metadata.message().is_some()) {
             Some(reason) => write!(f, ": {reason}"),
             None => Ok(()),
         }

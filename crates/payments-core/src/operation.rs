@@ -63,7 +63,8 @@ pub trait Operation: sealed::Describe {
         let uri = self.uri(endpoint)?;
         let mut request = http::Request::new(body);
         let headers = request.headers_mut();
-        headers.reserve(5);
+        // With room for those that belong to the HTTP stack.
+        headers.reserve(if method == Method::POST { 7 } else { 6 });
         headers.insert(AUTHORIZATION, endpoint.api_key().header_value().clone());
         headers.insert(ACCEPT, JSON);
         // Without it any coding would be acceptable (RFC 9110, 12.5.3), and an encoded answer is an unreadable one.
@@ -93,7 +94,7 @@ pub trait Operation: sealed::Describe {
             _ => None,
         };
         let judgement = judge::<Self>(&answer, Claim::of(&body, data.is_some()));
-        let secrets = Secrets::new(self.secrets(), endpoint.api_key());
+        let secrets = Secrets::new(self.secrets(), endpoint);
         match (judgement, data) {
             (Judgement::Processed, Some(mut data)) => {
                 Self::redact_echoes(&mut data, secrets.as_slice());
@@ -105,7 +106,7 @@ pub trait Operation: sealed::Describe {
 
     /// The error for a request that brought no whole answer: the transport's evidence, turned into an outcome.
     fn not_answered(&self, endpoint: &Endpoint, error: TransportError) -> Error {
-        let secrets = Secrets::new(self.secrets(), endpoint.api_key());
+        let secrets = Secrets::new(self.secrets(), endpoint);
         let outcome = match (error.delivery(), error.partial()) {
             (Delivery::Answered(_), Some(partial)) => {
                 let partial = partial.as_http();

@@ -1,44 +1,39 @@
 use payments_model::scrub;
 use zeroize::Zeroizing;
 
-use crate::ApiKey;
+use crate::Endpoint;
 
 /// What no text kept of an answer may show: the secrets of the request that it answers, and the key.
-pub(crate) struct Secrets<'a>(Vec<&'a str>);
+pub(crate) struct Secrets<'a> {
+    /// Those of the request, and the key behind them.
+    all: Vec<&'a str>,
+    endpoint: &'a Endpoint,
+}
 
 impl<'a> Secrets<'a> {
-    pub(crate) fn new(mut of_the_request: Vec<&'a str>, api_key: &'a ApiKey) -> Self {
-        of_the_request.push(api_key.expose());
-        Self(of_the_request)
+    pub(crate) fn new(of_the_request: Vec<&'a str>, endpoint: &'a Endpoint) -> Self {
+        let mut all = of_the_request;
+        all.push(endpoint.api_key().expose());
+        Self { all, endpoint }
     }
 
     pub(crate) fn as_slice(&self) -> &[&'a str] {
-        &self.0
-    }
-
-    /// The text without secrets, cut to what a sentence needs: a body that puts a page there is cut.
-    pub(crate) fn clean(&self, text: &str) -> String {
-        const MESSAGE_MAX_BYTES: usize = 1024;
-        scrub_and_cut(text, &self.0, MESSAGE_MAX_BYTES)
-    }
-
-    /// A code without secrets. A number too short to be anything but a code is kept whatever it equals: a security code of
-    /// 400 must not hide that the service said 400.
-    pub(crate) fn clean_code(&self, text: &str) -> String {
-        let is_short_number =
-            text.len() < SHORTEST_TOLD_BY_ITSELF && text.bytes().all(|byte| byte.is_ascii_digit());
-        if is_short_number { text.to_owned() } else { self.clean(text) }
+        &self.all
     }
 
     /// Whether one of them stands in a text that must be shown as it is or not at all, such as an id. Those that are so
     /// short that an id may hold them by chance do not count.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.0.iter().any(|secret| secret.len() >= SHORTEST_TOLD_BY_ITSELF && text.contains(secret))
+        self.all.iter().any(|secret| secret.len() >= SHORTEST_TOLD_BY_ITSELF && text.contains(secret))
     }
 
     /// A copy for later, which is set to zero on drop.
     pub(crate) fn keep(&self) -> KeptSecrets {
-        KeptSecrets(Zeroizing::new(self.0.join(SEPARATOR)))
+        let (_key, of_the_request) = self.all.split_last().expect("the key is always there");
+        KeptSecrets {
+            of_the_request: Zeroizing::new(of_the_request.join(SEPARATOR)),
+            endpoint: self.endpoint.clone(),
+        }
     }
 }
 
@@ -47,22 +42,37 @@ const SHORTEST_TOLD_BY_ITSELF: usize = 8;
 
 /// Secrets that wait until somebody looks at a text.
 #[derive(Clone)]
-pub(crate) struct KeptSecrets(Zeroizing<String>);
+pub(crate) struct KeptSecrets {
+    of_the_request: Zeroizing<String>,
+    /// Has the key.
+    endpoint: Endpoint,
+}
 
 impl KeptSecrets {
     /// The text without secrets, cut to this length.
     pub(crate) fn clean(&self, text: &str, max_bytes: usize) -> String {
-        let secrets: Vec<&str> = self.0.split(SEPARATOR).filter(|secret| !secret.is_empty()).collect();
-        scrub_and_cut(text, &secrets, max_bytes)
+        let of_the_request = self.of_the_request.split(SEPARATOR).filter(|secret| !secret.is_empty());
+        let secrets: Vec<&str> = of_the_request.chain([self.endpoint.api_key().expose()]).collect();
+        // In this order, because half a secret at a cut looks like none.
+        let mut text = scrub(text, &secrets);
+        text.truncate(text.floor_char_boundary(max_bytes));
+        text
+    }
+
+    /// The text without secrets, cut to what a sentence needs: a body that puts a page there is cut.
+    pub(crate) fn clean_message(&self, text: &str) -> String {
+        const MESSAGE_MAX_BYTES: usize = 1024;
+        self.clean(text, MESSAGE_MAX_BYTES)
+    }
+
+    /// A code without secrets. A number too short to be anything but a code is kept whatever it equals: a security code of
+    /// 400 must not hide that the service said 400.
+    pub(crate) fn clean_code(&self, text: &str) -> String {
+        let is_short_number =
+            text.len() < SHORTEST_TOLD_BY_ITSELF && text.bytes().all(|byte| byte.is_ascii_digit());
+        if is_short_number { text.to_owned() } else { self.clean_message(text) }
     }
 }
 
 /// Stands in no key, no card and, but for a request that nobody would send, in no account.
 const SEPARATOR: &str = "\0";
-
-/// In this order, because half a secret at a cut looks like none.
-fn scrub_and_cut(text: &str, secrets: &[&str], max_bytes: usize) -> String {
-    let mut text = scrub(text, secrets);
-    text.truncate(text.floor_char_boundary(max_bytes));
-    text
-}

@@ -6,38 +6,34 @@ use crate::secrets::{KeptSecrets, Secrets};
 
 /// The beginning of an answer's body, kept for a person who has to find out what happened.
 ///
-/// It is scrubbed when somebody looks, so that the calls that nobody looks into do not pay for it.
+/// It is not scrubbed before somebody looks.
 #[derive(Clone)]
-pub(crate) struct Snippet {
-    start: Bytes,
-    secrets: KeptSecrets,
-}
+pub(crate) struct Snippet(Bytes);
 
 impl Snippet {
     const MAX_BYTES: usize = 2048;
 
     /// More is kept than shown, because scrubbing shortens.
-    const KEPT_BYTES: usize = 2 * Self::MAX_BYTES;
+    pub(crate) const KEPT_BYTES: usize = 2 * Self::MAX_BYTES;
 
     pub(crate) fn new(body: &Bytes, secrets: &Secrets<'_>) -> Self {
-        let start = match body.get(..Self::KEPT_BYTES) {
+        Self(match body.get(..Self::KEPT_BYTES) {
             None => body.clone(),
             // Copied, so that a long body is not kept alive for its first lines.
             Some(start) => Bytes::copy_from_slice(without_half_a_secret(start, secrets)),
-        };
-        Self { start, secrets: secrets.keep() }
+        })
     }
 
     /// At most 2 KiB, without the request's secrets, what looks like a card number, secret fields and control
     /// characters.
-    pub(crate) fn text(&self) -> String {
-        self.secrets.clean(&String::from_utf8_lossy(&self.start), Self::MAX_BYTES)
+    pub(crate) fn text(&self, secrets: &KeptSecrets) -> String {
+        secrets.clean(&String::from_utf8_lossy(&self.0), Self::MAX_BYTES)
     }
 }
 
 impl fmt::Debug for Snippet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { start, secrets: _ } = self;
+        let Self(start) = self;
         write!(f, "[{} bytes]", start.len())
     }
 }
@@ -57,13 +53,19 @@ fn without_half_a_secret<'a>(start: &'a [u8], secrets: &Secrets<'_>) -> &'a [u8]
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ApiKey;
+    use crate::{ApiKey, Endpoint};
 
     const KEY: &str = "sk_live_51H";
 
-    fn text(body: String) -> String {
+    fn endpoint() -> Endpoint {
         let key = ApiKey::new(KEY).expect("a good key");
-        Snippet::new(&Bytes::from(body), &Secrets::new(Vec::new(), &key)).text()
+        Endpoint::new("https://pay.example.com", key).expect("a good address")
+    }
+
+    fn text(body: String) -> String {
+        let endpoint = endpoint();
+        let secrets = Secrets::new(Vec::new(), &endpoint);
+        Snippet::new(&Bytes::from(body), &secrets).text(&secrets.keep())
     }
 
     /// What is shown of a body whose beginning shrinks to next to nothing, and in which the cut is so many bytes behind
@@ -107,8 +109,8 @@ mod tests {
 
     #[test]
     fn d62_debug_shows_no_more_than_the_length() {
-        let key = ApiKey::new(KEY).expect("a good key");
-        let snippet = Snippet::new(&Bytes::from_static(b"Ada"), &Secrets::new(Vec::new(), &key));
+        let endpoint = endpoint();
+        let snippet = Snippet::new(&Bytes::from_static(b"Ada"), &Secrets::new(Vec::new(), &endpoint));
         assert_eq!(format!("{snippet:?}"), "[3 bytes]");
     }
 

@@ -37,12 +37,12 @@ impl<T> Success<T> {
 
     /// The body's `status_code` as it was written, 100 for a payment and 200 for a look-up.
     pub fn status_code(&self) -> Option<&str> {
-        self.metadata.status_code.as_deref()
+        self.metadata.status_code()
     }
 
     /// The body's message, scrubbed. It is for people; no decision rests on it.
     pub fn message(&self) -> Option<&str> {
-        self.metadata.message.as_deref()
+        self.metadata.message()
     }
 
     /// The answer's request id header, if it has one: what to quote to the service's support.

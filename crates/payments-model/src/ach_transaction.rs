@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 use crate::check::{Check, Entry, Invalid};
 use crate::json_tokens::leaf_texts;
-use crate::json_writer::{self, ObjectWriter, quoted};
+use crate::json_writer::{self, Length, ObjectWriter, quoted};
 use crate::payment::{Payment, payment_accessors, payment_setters};
 use crate::payment_draft::PaymentDraft;
 use crate::redact::Redacted;
@@ -54,6 +54,7 @@ use crate::{
 pub struct AchTransaction {
     payment: Payment,
     account_fields: Vec<AccountField>,
+    length: Length,
 }
 
 impl AchTransaction {
@@ -89,12 +90,12 @@ impl AchTransaction {
     /// As [`from_json`](Self::from_json).
     pub fn from_members(members: &RequestMembers<'_>) -> Result<Self, ValidationError> {
         let mut draft = AchDraft::default();
-        for (name, raw) in members.iter_raw() {
+        for (name, json) in members.as_slice() {
             if let Some(slot) = draft.payment.slot(name) {
-                slot.put(raw);
+                slot.put(*json);
             } else {
-                let value = SecretText::new(raw.get().to_owned());
-                draft.account_fields.push(AccountField::new(name, value));
+                let value = SecretText::new(json.as_str().to_owned());
+                draft.account_fields.push(AccountField::new(&**name, value));
             }
         }
         draft.check()
@@ -103,7 +104,7 @@ impl AchTransaction {
     /// The request as JSON: the interface's fields in the order of its table, the account fields where a card
     /// transaction has its card fields, without the fields that are not set.
     pub fn encode(&self) -> SecretBytes {
-        json_writer::encode(|out| self.write(out))
+        json_writer::encode(self.length, |out| self.write(out))
     }
 
     payment_accessors!();
@@ -120,7 +121,7 @@ impl AchTransaction {
     }
 
     fn write(&self, out: &mut ObjectWriter<'_>) {
-        let Self { payment: Payment { head, tail }, account_fields } = self;
+        let Self { payment: Payment { head, tail }, account_fields, length: _ } = self;
         head.write(out);
         for AccountField { name, json, texts: _ } in account_fields {
             out.foreign(name, json.as_str());
@@ -131,7 +132,7 @@ impl AchTransaction {
 
 impl fmt::Debug for AchTransaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { payment: Payment { head, tail }, account_fields } = self;
+        let Self { payment: Payment { head, tail }, account_fields, length: _ } = self;
         f.debug_struct("AchTransaction")
             .field("amount", &head.amount)
             .field("transaction_type", &tail.transaction_type)
@@ -224,9 +225,14 @@ impl AchDraft<'_> {
         let names = check_names(&account_fields, &mut check);
         let request = (|| {
             names?;
-            Ok(AchTransaction { payment: Payment { head: head?, tail: tail? }, account_fields })
+            Ok(AchTransaction {
+                payment: Payment { head: head?, tail: tail? },
+                account_fields,
+                length: Length::default(),
+            })
         })();
-        check.finish(request, AchTransaction::write)
+        let (request, length) = check.finish(request, AchTransaction::write)?;
+        Ok(AchTransaction { length, ..request })
     }
 }
 

@@ -67,6 +67,17 @@ impl Amount {
         add(as_read.0, as_read.1).or_else(|| add(self.minimal(), other.minimal()))
     }
 
+    /// Whole units and hundredths, if it is not negative and written with two decimals, as nearly every amount is.
+    pub(crate) const fn price(self) -> Option<(u64, u64)> {
+        match self {
+            Self { coefficient: cents @ 0.., exponent: -2 } => {
+                let cents = cents.unsigned_abs();
+                Some((cents / 100, cents % 100))
+            }
+            _ => None,
+        }
+    }
+
     /// The coefficient without trailing zeros, and the exponent that goes with it; zero is `(0, 0)`.
     fn minimal(self) -> (i64, i8) {
         let (mut coefficient, mut exponent) = (self.coefficient, self.exponent);
@@ -121,12 +132,11 @@ impl FromStr for Amount {
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Nearly every amount is a price, and is written many times: in requests, in records and in logs.
-        if let Self { coefficient: cents @ 0.., exponent: -2 } = self
+        if let Some((whole, hundredths)) = self.price()
             && f.width().is_none()
             && !f.sign_plus()
         {
-            return write!(f, "{}.{}{}", cents / 100, cents / 10 % 10, cents % 10);
+            return write!(f, "{whole}.{hundredths:02}");
         }
         let mut text = self.coefficient.unsigned_abs().to_string();
         let places = usize::from(self.exponent.min(0).unsigned_abs());
@@ -218,16 +228,18 @@ struct JsonNumber<'a> {
 impl<'a> JsonNumber<'a> {
     fn split(text: &'a str) -> Option<Self> {
         let unsigned = text.strip_prefix('-').unwrap_or(text);
-        let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, read_exponent(exponent)?),
-            None => (unsigned, 0),
-        };
-        let (integer, fraction) = match mantissa.split_once('.') {
-            Some((_, fraction)) if !is_digits(fraction) => return None,
+        let (integer, rest) = split_digits(unsigned);
+        let (fraction, rest) = match rest.strip_prefix('.').map(split_digits) {
+            Some(("", _)) => return None,
             Some(parts) => parts,
-            None => (mantissa, ""),
+            None => ("", rest),
         };
-        if !is_digits(integer) || (integer.len() > 1 && integer.starts_with('0')) {
+        let exponent = match rest.strip_prefix(['e', 'E']) {
+            Some(exponent) => read_exponent(exponent)?,
+            None if rest.is_empty() => 0,
+            None => return None,
+        };
+        if integer.is_empty() || (integer.len() > 1 && integer.starts_with('0')) {
             return None;
         }
         Some(Self { negative: unsigned.len() < text.len(), integer, fraction, exponent })
@@ -251,20 +263,22 @@ impl<'a> JsonNumber<'a> {
     }
 }
 
+/// The digits that the text begins with, and what follows them.
+fn split_digits(text: &str) -> (&str, &str) {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    text.split_at(digits)
+}
+
 fn read_exponent(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    if !is_digits(digits) {
+    if digits.is_empty() || !split_digits(digits).1.is_empty() {
         return None;
     }
     let size = digits.bytes().fold(0, |size: i64, digit| (size * 10 + i64::from(digit - b'0')).min(HUGE));
     Some(if negative { -size } else { size })
-}
-
-fn is_digits(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn add(left: (i64, i8), right: (i64, i8)) -> Option<Amount> {

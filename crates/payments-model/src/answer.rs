@@ -1,9 +1,9 @@
+use std::borrow::Cow;
 use std::fmt;
 
-use serde_json::value::RawValue;
-
-use crate::json_object::{ObjectError, for_each_member, integer, is_null, text, text_or_integer};
-use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
+use crate::json::Json;
+use crate::json_object::{Member, Object, ObjectError};
+use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord, transaction_record};
 
 /// A response body that is a JSON object: the members of the interface's envelopes, each as far as it can be
 /// read.
@@ -11,44 +11,63 @@ use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord
 /// It borrows the body and decides nothing. In particular it does not say whether a payment went through:
 /// that needs the HTTP status as well. What it returns may echo whatever the service chose to send;
 /// [`scrub`](crate::scrub) it before showing it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Answer<'a> {
-    status: Option<&'a RawValue>,
-    status_code: Option<&'a RawValue>,
-    message: Option<&'a RawValue>,
-    msg: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
-    data: Option<&'a RawValue>,
+    status: Option<Json<'a>>,
+    status_code: Option<Json<'a>>,
+    message: Option<Json<'a>>,
+    msg: Option<Json<'a>>,
+    error: Option<Json<'a>>,
+    data: Option<Json<'a>>,
+    /// Of `data`, if that is an object.
+    data_members: Option<Vec<Member<'a>>>,
 }
 
 impl<'a> Answer<'a> {
     /// `None` for an object that has one of the envelope's members twice: readers would differ on what it
     /// says.
     pub(crate) fn read(body: &'a str) -> Result<Option<Self>, ObjectError> {
-        let mut answer =
-            Self { status: None, status_code: None, message: None, msg: None, error: None, data: None };
+        let mut answer = Self {
+            status: None,
+            status_code: None,
+            message: None,
+            msg: None,
+            error: None,
+            data: None,
+            data_members: None,
+        };
         let mut is_ambiguous = false;
-        for_each_member(body, |name, raw| {
+        let mut object = Object::open(body)?.expecting(&["status", "status_code", "message", "data"]);
+        while let Some(name) = object.next_name()? {
+            let (value, members) = if name == "data" {
+                object.next_value_with_members(&transaction_record::NAMES)?
+            } else {
+                (object.next_value()?, None)
+            };
             let member = match &*name {
                 "status" => &mut answer.status,
                 "status_code" => &mut answer.status_code,
                 "message" => &mut answer.message,
                 "msg" => &mut answer.msg,
                 "error" => &mut answer.error,
-                "data" => &mut answer.data,
-                _ => return,
+                "data" => {
+                    answer.data_members = members;
+                    &mut answer.data
+                }
+                _ => continue,
             };
-            is_ambiguous |= member.replace(raw).is_some();
-        })?;
+            is_ambiguous |= member.replace(value).is_some();
+        }
+        object.end()?;
         Ok((!is_ambiguous).then_some(answer))
     }
 
     /// What the member `status` says.
     pub fn status(&self) -> Status {
-        let Some(raw) = self.status.filter(|raw| !is_null(raw)) else {
+        let Some(json) = self.status.filter(|json| !json.is_null()) else {
             return Status::Absent;
         };
-        let Some(word) = text(raw) else {
+        let Some(word) = json.text() else {
             return Status::Other;
         };
         if word.eq_ignore_ascii_case("success") {
@@ -62,75 +81,69 @@ impl<'a> Answer<'a> {
 
     /// What the member `status_code` says; `"100"` is 100.
     pub fn status_code(&self) -> Code {
-        match self.status_code.filter(|raw| !is_null(raw)) {
+        match self.status_code.filter(|json| !json.is_null()) {
             None => Code::Absent,
-            Some(raw) => integer(raw).map_or(Code::Unreadable, Code::Number),
+            Some(json) => json.integer().map_or(Code::Unreadable, Code::Number),
         }
     }
 
     /// The member `status_code` as JSON, whatever it is, quotes included.
     pub fn status_code_text(&self) -> Option<&'a str> {
-        self.status_code.map(RawValue::get)
+        self.status_code.map(Json::as_str)
     }
 
     /// The service's words: the first text among `msg`, `message`, `error.message` and `error`.
-    pub fn message(&self) -> Option<String> {
-        let own = self.msg.and_then(text).or_else(|| self.message.and_then(text));
-        own.map(Into::into).or_else(|| {
+    pub fn message(&self) -> Option<Cow<'a, str>> {
+        let own = self.msg.and_then(Json::text).or_else(|| self.message.and_then(Json::text));
+        own.or_else(|| {
             let error = self.error?;
-            member(error.get(), "message").and_then(text).or_else(|| text(error)).map(Into::into)
+            let in_object = error.members().ok().and_then(|members| only(&members, "message")?.text());
+            in_object.or_else(|| error.text())
         })
     }
 
     /// What the member `data` is.
     pub fn data(&self) -> Data<'a> {
-        match self.data.map(RawValue::get) {
-            None | Some("null") => Data::Absent,
-            Some(object) if object.starts_with('{') => Data::Object(object),
+        match self.data.filter(|json| !json.is_null()) {
+            None => Data::Absent,
+            Some(json) if json.is_object() => Data::Object(json.as_str()),
             Some(_) => Data::Other,
         }
     }
 
     /// `TransactionId` of `data`: a text that is not empty, or a whole number, kept as text.
     pub fn transaction_id(&self) -> Option<TransactionId> {
-        TransactionId::from_answer(text_or_integer(self.data_member("TransactionId")?)?)
+        TransactionId::from_answer(self.data_member("TransactionId")?.text_or_integer()?)
     }
 
     /// `Status` of `data`, whose codes the interface does not explain.
     pub fn data_status(&self) -> Option<String> {
-        text_or_integer(self.data_member("Status")?).map(Into::into)
+        self.data_member("Status")?.text_or_integer().map(Into::into)
     }
 
     /// `data` as a transaction record; `None` if it is no object or has no identifier.
     pub fn transaction_record(&self) -> Option<TransactionRecord> {
-        self.data_object().and_then(TransactionRecord::read)
+        TransactionRecord::read(self.data_members.as_ref()?)
     }
 
     /// `data` as a receipt; `None` if it is no object or has no identifier.
     pub fn transaction_receipt(&self) -> Option<TransactionReceipt> {
-        self.data_object().and_then(TransactionReceipt::read)
+        TransactionReceipt::read(self.data_members.as_ref()?)
     }
 
     /// `data` as a customer record; `None` if it is no object.
     pub fn customer_record(&self) -> Option<CustomerRecord> {
-        self.data_object().and_then(CustomerRecord::read)
+        Some(CustomerRecord::read(self.data_members.as_ref()?))
     }
 
-    fn data_object(&self) -> Option<&'a str> {
-        match self.data() {
-            Data::Object(object) => Some(object),
-            Data::Absent | Data::Other => None,
-        }
-    }
-
-    fn data_member(&self, name: &str) -> Option<&'a RawValue> {
-        member(self.data_object()?, name)
+    fn data_member(&self, name: &str) -> Option<Json<'a>> {
+        only(self.data_members.as_ref()?, name)
     }
 }
 
 impl fmt::Debug for Answer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { status: _, status_code: _, message: _, msg: _, error: _, data: _ } = self;
+        let Self { status: _, status_code: _, message: _, msg: _, error: _, data: _, data_members: _ } = self;
         f.debug_struct("Answer")
             .field("status", &self.status())
             .field("status_code", &self.status_code())
@@ -195,18 +208,11 @@ impl fmt::Debug for Data<'_> {
     }
 }
 
-/// The member of an object if it is there exactly once.
-fn member<'a>(object: &'a str, wanted: &str) -> Option<&'a RawValue> {
-    let mut found = None;
-    let mut occurrences = 0;
-    for_each_member(object, |name, raw| {
-        if name == wanted {
-            found = Some(raw);
-            occurrences += 1;
-        }
-    })
-    .ok()?;
-    found.filter(|_| occurrences == 1)
+/// The member if it is there exactly once.
+fn only<'a>(members: &[Member<'a>], wanted: &str) -> Option<Json<'a>> {
+    let mut found = members.iter().filter(|(name, _)| name == wanted);
+    let (_, value) = found.next()?;
+    found.next().is_none().then_some(*value)
 }
 
 const FAILURE_WORDS: [&str; 5] = ["failed", "failure", "error", "declined", "rejected"];

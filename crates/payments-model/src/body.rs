@@ -1,6 +1,7 @@
 use std::fmt;
 
-use crate::json_object::{JSON_WHITESPACE, ObjectError};
+use crate::json::{JSON_WHITESPACE, Json};
+use crate::json_object::ObjectError;
 use crate::request_members::BYTE_ORDER_MARK;
 use crate::{Answer, TransactionId};
 
@@ -9,7 +10,7 @@ use crate::{Answer, TransactionId};
 /// Reading never fails: what cannot be read is a kind of its own, because for a charge it is evidence and not
 /// an error. Only [`Object`](Self::Object) can say that a payment went through.
 #[non_exhaustive]
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum Body<'a> {
     /// No bytes, or only white space.
     Empty,
@@ -35,7 +36,7 @@ impl<'a> Body<'a> {
         match Answer::read(text) {
             Ok(Some(answer)) => Self::Object(answer),
             Err(ObjectError::NotAnObject) => Self::NotAnObject,
-            Ok(None) | Err(ObjectError::NotJson { .. }) => Self::Unreadable,
+            Ok(None) | Err(ObjectError::NotJson(_) | ObjectError::NameNotUnicode) => Self::Unreadable,
         }
     }
 }
@@ -90,8 +91,8 @@ fn complete_value(after_name: &[u8]) -> Option<TransactionId> {
         // A number at the very end may have lost digits.
         value.get(length).filter(|next| b",} \t\r\n".contains(next)).map(|_| length)?
     };
-    let value: &serde_json::value::RawValue = serde_json::from_slice(&value[..length]).ok()?;
-    TransactionId::from_answer(crate::json_object::text_or_integer(value)?)
+    let value = Json::read(str::from_utf8(&value[..length]).ok()?).ok()?;
+    TransactionId::from_answer(value.text_or_integer()?)
 }
 
 const NAME: &[u8] = b"\"TransactionId\"";

@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 use crate::card_number::Luhn;
 use crate::check::{Check, Entry, Rule};
 use crate::document::{self, Draft, Slot};
-use crate::json_writer::{self, ObjectWriter};
+use crate::json_writer::{self, Length, ObjectWriter};
 use crate::payment::{Payment, payment_accessors, payment_setters};
 use crate::payment_draft::PaymentDraft;
 use crate::redact::Redacted;
@@ -51,6 +51,7 @@ pub struct CardTransaction {
     card_number: CardNumber,
     cvv: Cvv,
     expiry: Expiry,
+    length: Length,
 }
 
 impl CardTransaction {
@@ -113,7 +114,7 @@ impl CardTransaction {
 
     /// The request as JSON, in the order of the interface's table, without the fields that are not set.
     pub fn encode(&self) -> SecretBytes {
-        json_writer::encode(|out| self.write(out))
+        json_writer::encode(self.length, |out| self.write(out))
     }
 
     payment_accessors!();
@@ -136,11 +137,18 @@ impl CardTransaction {
     /// Every secret of this request as it is sent, for scrubbing an answer that may echo it with
     /// [`scrub`](crate::scrub).
     pub fn secrets(&self) -> Vec<&str> {
-        vec![self.card_number.expose_secret(), self.cvv.expose_secret(), self.expiry.expose_secret()]
+        // Who scrubs an answer adds the key.
+        let mut secrets = Vec::with_capacity(4);
+        secrets.extend([
+            self.card_number.expose_secret(),
+            self.cvv.expose_secret(),
+            self.expiry.expose_secret(),
+        ]);
+        secrets
     }
 
     fn write(&self, out: &mut ObjectWriter<'_>) {
-        let Self { payment: Payment { head, tail }, card_number, cvv, expiry } = self;
+        let Self { payment: Payment { head, tail }, card_number, cvv, expiry, length: _ } = self;
         head.write(out);
         out.text("CardNumber", card_number.expose_secret());
         out.text("Cvv", cvv.expose_secret());
@@ -151,7 +159,7 @@ impl CardTransaction {
 
 impl fmt::Debug for CardTransaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { payment: Payment { head, tail }, card_number, cvv, expiry } = self;
+        let Self { payment: Payment { head, tail }, card_number, cvv, expiry, length: _ } = self;
         f.debug_struct("CardTransaction")
             .field("amount", &head.amount)
             .field("transaction_type", &tail.transaction_type)
@@ -258,9 +266,11 @@ impl<'a> Draft<'a> for CardDraft<'a> {
                 card_number: card_number?,
                 cvv: cvv?,
                 expiry: expiry?,
+                length: Length::default(),
             })
         })();
-        check.finish(request, CardTransaction::write)
+        let (request, length) = check.finish(request, CardTransaction::write)?;
+        Ok(CardTransaction { length, ..request })
     }
 }
 

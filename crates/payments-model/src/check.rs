@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::json_writer::{ObjectWriter, fits};
+use crate::json_writer::{Length, ObjectWriter};
 use crate::{Amount, ValidationError, Violation};
 
 /// The rest of a sentence that begins with the field's name.
@@ -94,17 +94,18 @@ impl Check {
         self.optional(field, entry, Ok)
     }
 
-    /// The request if nothing was found wrong with it, including the length of what `write` writes of it.
+    /// The request and the length of what `write` writes of it, if nothing was found wrong with either.
     pub(crate) fn finish<T>(
         mut self,
         request: Result<T, Invalid>,
         write: impl Fn(&T, &mut ObjectWriter<'_>),
-    ) -> Result<T, ValidationError> {
+    ) -> Result<(T, Length), ValidationError> {
         if let Ok(request) = request
             && self.violations.is_empty()
         {
-            if fits(MAX_BODY_BYTES, |out| write(&request, out)) {
-                return Ok(request);
+            let length = Length::of(|out| write(&request, out));
+            if length.bytes <= MAX_BODY_BYTES {
+                return Ok((request, length));
             }
             self.refuse(Violation::new("body", "must be at most 65536 bytes of JSON"));
         }

@@ -4,9 +4,11 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::echoes::Echoes;
+use crate::json::Json;
+use crate::json_object::Member;
 use crate::record_fields::{
-    Personal, RecordMembers, RecordSink, RecordWriter, Scrubbed, read_code, read_customer_id, read_integer,
-    read_text, redact_echoes,
+    Personal, RecordMembers, RecordSink, RecordWriter, Scrubbed, read_code, read_customer_id, read_text,
 };
 use crate::{CustomerId, Field, OtherFields};
 
@@ -81,30 +83,35 @@ impl CustomerRecord {
             state_id,
             other,
         } = self;
-        redact_echoes(
-            [customer_id, country_id, state_id],
-            [customer_name, email, phone_number, country_code, address, city, postal_code],
-            secrets,
-        );
-        other.redact_echoes(secrets);
+        let mut echoes = Echoes::of(secrets);
+        echoes.redact_code(customer_id);
+        echoes.redact_code(country_id);
+        echoes.redact_code(state_id);
+        echoes.redact(customer_name);
+        echoes.redact(email);
+        echoes.redact(phone_number);
+        echoes.redact(country_code);
+        echoes.redact(address);
+        echoes.redact(city);
+        echoes.redact(postal_code);
+        other.redact(&mut echoes);
     }
 
-    /// `None` if the text is not a JSON object.
-    pub(crate) fn read(text: &str) -> Option<Self> {
-        let members = RecordMembers::read(text, &NAMES)?;
-        Some(Self {
+    pub(crate) fn read(members: &[Member<'_>]) -> Self {
+        let mut members = RecordMembers::new(members, &NAMES);
+        Self {
             customer_id: members.field("CustomerId", read_customer_id),
             customer_name: members.field("CustomerName", read_text),
             email: members.field("Email", read_text),
             phone_number: members.field("PhoneNumber", read_text),
-            country_id: members.field("CountryId", read_integer),
+            country_id: members.field("CountryId", Json::integer),
             country_code: members.field("CountryCode", read_code),
             address: members.field("Address", read_text),
             city: members.field("City", read_text),
             postal_code: members.field("PostalCode", read_code),
-            state_id: members.field("StateId", read_integer),
+            state_id: members.field("StateId", Json::integer),
             other: members.other,
-        })
+        }
     }
 }
 
@@ -150,7 +157,10 @@ impl<'de> Deserialize<'de> for CustomerRecord {
     /// Reads what `serde_json` reads, and only that; not inside `flatten` or untagged enums.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Self::read(raw.get()).ok_or_else(|| D::Error::custom("a customer record is a JSON object"))
+        let members = Json::from(&*raw).members();
+        members
+            .map(|members| Self::read(&members))
+            .map_err(|_| D::Error::custom("a customer record is a JSON object"))
     }
 }
 

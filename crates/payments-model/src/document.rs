@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
 use crate::check::Entry;
-use crate::{Amount, RequestMembers, UnknownFields, ValidationError, Violation, json_object};
+use crate::json::Json;
+use crate::{Amount, RequestMembers, UnknownFields, ValidationError, Violation};
 
 /// A place for one field of the interface, by the JSON type that the interface names.
 pub(crate) enum Slot<'s, 'a> {
@@ -15,11 +14,11 @@ pub(crate) enum Slot<'s, 'a> {
 }
 
 impl<'a> Slot<'_, 'a> {
-    pub(crate) fn put(self, raw: &'a RawValue) {
+    pub(crate) fn put(self, json: Json<'a>) {
         match self {
-            Self::Text(entry) => entry.put(given(json_object::text(raw), "must be a string")),
-            Self::Flag(entry) => entry.put(given(json_object::flag(raw), "must be true or false")),
-            Self::Amount(entry) => entry.put(match json_object::number(raw).map(str::parse::<Amount>) {
+            Self::Text(entry) => entry.put(given(json.text(), "must be a string")),
+            Self::Flag(entry) => entry.put(given(json.flag(), "must be true or false")),
+            Self::Amount(entry) => entry.put(match json.number().map(str::parse::<Amount>) {
                 Some(Ok(amount)) => Entry::Given(amount),
                 Some(Err(error)) => Entry::Refused(error.rule()),
                 None => Entry::Refused("must be a JSON number, not a text"),
@@ -46,9 +45,9 @@ pub(crate) fn parse<'a, D: Draft<'a>>(
 ) -> Result<D::Request, ValidationError> {
     let mut draft = D::default();
     let mut unknown = Vec::new();
-    for (name, raw) in members.iter_raw() {
+    for (name, json) in members.as_slice() {
         match draft.slot(name) {
-            Some(slot) => slot.put(raw),
+            Some(slot) => slot.put(*json),
             None if unknown_fields == UnknownFields::Ignored => {}
             None => unknown.push(Violation::of_named(name, "is not a field of this request")),
         }

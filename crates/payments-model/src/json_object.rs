@@ -1,205 +1,242 @@
-//! Reading JSON without ever making a number of a number: every value stays the text that it was.
-//!
-//! `serde_json::Value` and `f64` would be shorter and wrong. They lose digits, and what they yield changes
-//! when another crate of the build turns on `arbitrary_precision` or `float_roundtrip`. Values are skipped
-//! without recursion, so that deep nesting cannot overflow the stack.
-
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use crate::json::Json;
+use crate::json_scanner::{NotJson, Scanner};
 
-/// Why a text is not a JSON object. Of `serde_json`'s own error only the place survives: its text quotes the
-/// input.
+/// The members of the object that a text is, taken one after the other: a name, then its value. Whether the text is JSON is
+/// known after the last.
+pub(crate) struct Object<'a> {
+    scanner: Scanner<'a>,
+    /// Before the first name.
+    is_new: bool,
+    /// The names that are likely to come, in the likely order. One that does come need not be scanned.
+    likely: &'static [&'static str],
+}
+
+impl<'a> Object<'a> {
+    pub(crate) fn open(text: &'a str) -> Result<Self, ObjectError> {
+        let mut scanner = Scanner::new(text);
+        if scanner.take(b'{') {
+            Ok(Self { scanner, is_new: true, likely: &[] })
+        } else {
+            Err(Json::read(text).map_or_else(ObjectError::NotJson, |_| ObjectError::NotAnObject))
+        }
+    }
+
+    /// With the names that are likely to come, in the likely order: where they do come, they take a fraction of the time.
+    pub(crate) fn expecting(self, likely: &'static [&'static str]) -> Self {
+        Self { likely, ..self }
+    }
+
+    pub(crate) fn next_name(&mut self) -> Result<Option<Cow<'a, str>>, ObjectError> {
+        match self.scanner.peek() {
+            b'}' => {
+                self.scanner.skip();
+                return Ok(None);
+            }
+            b',' if !self.is_new => self.scanner.skip(),
+            _ if self.is_new => self.is_new = false,
+            _ => return Err(self.scanner.not_json().into()),
+        }
+        self.scanner.peek();
+        let name = match self.likely {
+            [next, rest @ ..] if self.scanner.take_string(next) => {
+                self.likely = rest;
+                Cow::Borrowed(*next)
+            }
+            likely => {
+                let name = self.scanner.string()?.text().ok_or(ObjectError::NameNotUnicode)?;
+                if let Some(at) = likely.iter().position(|likely| *likely == name) {
+                    self.likely = &likely[at + 1..];
+                }
+                name
+            }
+        };
+        self.scanner.expect(b':')?;
+        Ok(Some(name))
+    }
+
+    pub(crate) fn next_value(&mut self) -> Result<Json<'a>, NotJson> {
+        self.scanner.value()
+    }
+
+    /// The next value, and its members if it is an object: for one that need not be looked through twice. For the names see
+    /// [`expecting`](Self::expecting).
+    pub(crate) fn next_value_with_members(
+        &mut self,
+        likely: &'static [&'static str],
+    ) -> Result<(Json<'a>, Option<Vec<Member<'a>>>), ObjectError> {
+        if self.scanner.peek() != b'{' {
+            return Ok((self.next_value()?, None));
+        }
+        let start = self.scanner.at();
+        let mut inner = Self { scanner: self.scanner.clone(), is_new: true, likely };
+        inner.scanner.expect(b'{')?;
+        match inner.members() {
+            Ok(members) => {
+                self.scanner = inner.scanner;
+                Ok((self.scanner.since(start), Some(members)))
+            }
+            Err(ObjectError::NotJson(error)) => Err(error.into()),
+            Err(_) => Ok((self.next_value()?, None)),
+        }
+    }
+
+    /// All members, behind which the text must end.
+    pub(crate) fn all(mut self) -> Result<Vec<Member<'a>>, ObjectError> {
+        let members = self.members()?;
+        self.end()?;
+        Ok(members)
+    }
+
+    /// To be called after the last name: the text must end here.
+    pub(crate) fn end(mut self) -> Result<(), NotJson> {
+        self.scanner.expect_end()
+    }
+
+    fn members(&mut self) -> Result<Vec<Member<'a>>, ObjectError> {
+        let mut members = Vec::with_capacity(USUAL_COUNT);
+        while let Some(name) = self.next_name()? {
+            members.push((name, self.next_value()?));
+        }
+        Ok(members)
+    }
+}
+
+impl From<NotJson> for ObjectError {
+    fn from(error: NotJson) -> Self {
+        Self::NotJson(error)
+    }
+}
+
+/// A name and its value in a JSON object. The name is borrowed unless it holds escapes.
+pub(crate) type Member<'a> = (Cow<'a, str>, Json<'a>);
+
+/// Why a text is not a JSON object. Nothing of the text is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectError {
-    NotJson { line: usize, column: usize },
+    NotJson(NotJson),
+    /// JSON allows a name such as `"\ud800"`, which stands for no text.
+    NameNotUnicode,
     NotAnObject,
 }
 
-/// Calls `member` for each name and value of the object that `text` is, in order, repeated names included.
-pub(crate) fn for_each_member<'a>(
-    text: &'a str,
-    member: impl FnMut(Cow<'a, str>, &'a RawValue),
-) -> Result<(), ObjectError> {
-    let not_json =
-        |error: serde_json::Error| ObjectError::NotJson { line: error.line(), column: error.column() };
-    if !text.trim_start_matches(JSON_WHITESPACE).starts_with('{') {
-        let _: &RawValue = serde_json::from_str(text).map_err(not_json)?;
-        return Err(ObjectError::NotAnObject);
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    Members(member).deserialize(&mut deserializer).and_then(|()| deserializer.end()).map_err(not_json)
-}
-
-/// The text that a JSON string stands for; `None` if the value is no string, or one that is not Unicode
-/// (`"\ud800"`).
-pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
-    // Without a way out of the loop, so that the processor looks at many bytes at once.
-    if inner.bytes().fold(false, |escaped, byte| escaped | matches!(byte, b'\\')) {
-        serde_json::from_str(raw.get()).ok().map(Cow::Owned)
-    } else {
-        Some(Cow::Borrowed(inner))
-    }
-}
-
-/// The digits of a JSON number.
-pub(crate) fn number(raw: &RawValue) -> Option<&str> {
-    raw.get().starts_with(|first: char| first == '-' || first.is_ascii_digit()).then(|| raw.get())
-}
-
-/// A text, or the digits of a number.
-pub(crate) fn text_or_number(raw: &RawValue) -> Option<Cow<'_, str>> {
-    number(raw).map(Cow::Borrowed).or_else(|| text(raw))
-}
-
-/// A text, or the digits of a whole number: how identifiers and codes are read.
-pub(crate) fn text_or_integer(raw: &RawValue) -> Option<Cow<'_, str>> {
-    match number(raw) {
-        Some(digits) => is_integer(digits).then_some(Cow::Borrowed(digits)),
-        None => text(raw),
-    }
-}
-
-/// A whole number, as a JSON number or as a text that would be one.
-pub(crate) fn integer(raw: &RawValue) -> Option<i64> {
-    let digits = text_or_number(raw)?;
-    let has_leading_zero = digits.trim_start_matches('-').starts_with('0') && digits != "0";
-    if is_integer(&digits) && !has_leading_zero { digits.parse().ok() } else { None }
-}
-
-/// A JSON boolean.
-pub(crate) fn flag(raw: &RawValue) -> Option<bool> {
-    match raw.get() {
-        "true" => Some(true),
-        "false" => Some(false),
-        _ => None,
-    }
-}
-
-/// Whether the value is JSON `null`.
-pub(crate) fn is_null(raw: &RawValue) -> bool {
-    raw.get() == "null"
-}
-
-/// What JSON counts as white space, which is less than Unicode does.
-pub(crate) const JSON_WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];
-
-fn is_integer(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-struct Members<F>(F);
-
-impl<'de, F: FnMut(Cow<'de, str>, &'de RawValue)> DeserializeSeed<'de> for Members<F> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, F: FnMut(Cow<'de, str>, &'de RawValue)> Visitor<'de> for Members<F> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key_seed(Name)? {
-            (self.0)(name, map.next_value()?);
-        }
-        Ok(())
-    }
-}
-
-/// A member name, borrowed unless it holds escapes. (`Cow` by itself would always be copied.)
-struct Name;
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(name))
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name.to_owned()))
-    }
-}
+/// Room for nearly every record, and for most requests.
+const USUAL_COUNT: usize = 16;
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
     use serde_json::value::RawValue;
 
-    use super::{ObjectError, flag, for_each_member, integer, number, text, text_or_integer};
+    use super::*;
+    use crate::json_scanner::tests::{any_json, short_texts};
 
-    fn raw(json: &str) -> &RawValue {
-        serde_json::from_str(json).unwrap()
+    /// The members as `serde_json` finds them.
+    struct Judged(Vec<(String, Box<RawValue>)>);
+
+    impl<'de> Deserialize<'de> for Judged {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Members;
+            impl<'de> Visitor<'de> for Members {
+                type Value = Judged;
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("an object")
+                }
+
+                fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Judged, A::Error> {
+                    let mut members = Vec::new();
+                    while let Some(member) = map.next_entry()? {
+                        members.push(member);
+                    }
+                    Ok(Judged(members))
+                }
+            }
+            deserializer.deserialize_map(Members)
+        }
+    }
+
+    /// Whatever names are likely, and whether or not the object is one of the values of another.
+    #[track_caller]
+    fn assert_read_alike(text: &str) {
+        let shown = |members: Vec<Member<'_>>| -> Vec<(String, String)> {
+            members.iter().map(|(name, value)| (name.to_string(), value.as_str().to_owned())).collect()
+        };
+        let judged = serde_json::from_str::<Judged>(text).ok().map(|Judged(members)| {
+            members.iter().map(|(name, value)| (name.clone(), value.get().to_owned())).collect()
+        });
+        for likely in [&[][..], &["a", "", "0", "b"], &["b", "a"]] {
+            let read = Object::open(text).and_then(|object| object.expecting(likely).all());
+            assert_eq!(read.ok().map(shown), judged, "{text:?}, likely {likely:?}");
+            let outer = format!("{{\"outer\":{text}}}");
+            let mut outer = Object::open(&outer).unwrap();
+            outer.next_name().unwrap();
+            let inner = outer.next_value_with_members(likely);
+            let is_all = outer.next_name().is_ok_and(|name| name.is_none()) && outer.end().is_ok();
+            let members = inner.ok().filter(|_| is_all).and_then(|(_, members)| members);
+            assert_eq!(members.map(shown), judged, "{text:?} within an object, likely {likely:?}");
+        }
+    }
+
+    #[test]
+    fn the_members_of_every_short_text_are_those_that_serde_json_finds() {
+        for text in short_texts().filter(|text| text.starts_with('{')) {
+            assert_read_alike(&text);
+        }
+        let of_three = 1 + 20 + 20 * 20 + 20 * 20 * 20;
+        for text in short_texts().take(of_three) {
+            assert_read_alike(&format!("{{\"a\":{text}}}"));
+            assert_read_alike(&format!("{{{text}:1}}"));
+            assert_read_alike(&format!("{{\"a\":1{text}\"b\":2}}"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_members_of_any_object_are_those_that_serde_json_finds(
+            members in prop::collection::vec(("[ab0]?", any_json()), 0..5), space in "[ \n]{0,1}",
+        ) {
+            let members: Vec<_> =
+                members.iter().map(|(name, value)| format!("\"{name}\"{space}:{space}{value}{space}")).collect();
+            assert_read_alike(&format!("{{{space}{}}}", members.join(",")));
+        }
+    }
+
+    fn members(text: &str) -> Result<Vec<Member<'_>>, ObjectError> {
+        Json::read(text).map_err(ObjectError::from)?.members()
     }
 
     #[test]
     fn members_come_in_order_with_repeats_and_borrowed_where_possible() {
-        let mut seen = Vec::new();
-        for_each_member(r#" {"b":1 ,"a": [ ] ,"b":"x","\u0061":null} "#, |name, raw| {
-            seen.push((matches!(name, std::borrow::Cow::Borrowed(_)), format!("{name}={}", raw.get())));
-        })
-        .unwrap();
-        let expected = [(true, "b=1"), (true, "a=[ ]"), (true, "b=\"x\""), (false, "a=null")];
+        let read =
+            members(r#" {"b":1 ,"a": [ ] ,"b":"x","\u0061":null,"c":{"d":"}"} , "e" : "\"," } "#).unwrap();
+        let seen: Vec<_> = read
+            .iter()
+            .map(|(name, value)| (matches!(name, Cow::Borrowed(_)), format!("{name}={}", value.as_str())))
+            .collect();
+        let expected = [
+            (true, "b=1"),
+            (true, "a=[ ]"),
+            (true, "b=\"x\""),
+            (false, "a=null"),
+            (true, r#"c={"d":"}"}"#),
+            (true, r#"e="\",""#),
+        ];
         assert_eq!(seen, expected.map(|(borrowed, text)| (borrowed, text.to_owned())));
+        assert!(members("{ }").unwrap().is_empty());
     }
 
     #[test]
     fn what_is_no_object_is_told_apart_from_what_is_no_json() {
-        let read = |text| for_each_member(text, |_, _| ());
         for text in ["null", " []", "\"{}\"", "1"] {
-            assert_eq!(read(text), Err(ObjectError::NotAnObject));
+            assert_eq!(members(text).err(), Some(ObjectError::NotAnObject));
         }
-        assert_eq!(read("{\n}}"), Err(ObjectError::NotJson { line: 2, column: 2 }));
-        assert!(matches!(read(""), Err(ObjectError::NotJson { .. })));
-        assert!(matches!(read("\u{a0}{}"), Err(ObjectError::NotJson { .. })));
-    }
-
-    #[test]
-    fn values_are_read_as_what_they_are() {
-        assert_eq!(text(raw(r#""a\n\u00e4\ud83d\ude00""#)).as_deref(), Some("a\nä😀"));
-        assert_eq!(text(raw(r#""\ud800""#)), None);
-        assert_eq!(text(raw("1")), None);
-        assert_eq!(
-            (number(raw("-1.50e3")), number(raw("\"1\"")), number(raw("true"))),
-            (Some("-1.50e3"), None, None)
-        );
-        assert_eq!(
-            (flag(raw("true")), flag(raw("false")), flag(raw("\"true\""))),
-            (Some(true), Some(false), None)
-        );
-        assert_eq!(text_or_integer(raw("007e0".trim_start_matches("00"))), None);
-        for (json, expected) in [
-            ("0", Some(0)),
-            ("-0", None),
-            ("\"0\"", Some(0)),
-            ("\"00\"", None),
-            ("\"-7\"", Some(-7)),
-            ("\"\"", None),
-            ("\"-\"", None),
-        ] {
-            assert_eq!(integer(raw(json)), expected, "{json}");
+        assert_eq!(members("{\n}}").err(), Some(NotJson { at: 3 }.into()));
+        assert_eq!(members(r#"{"a":1,"\ud800":2}"#).err(), Some(ObjectError::NameNotUnicode));
+        for text in ["", "\u{a0}{}", r#"{"a":1,}"#, r#"{"a" 1}"#, "{\"a\":\"\n\"}", "{\"\n\":1}"] {
+            assert!(matches!(members(text).err(), Some(ObjectError::NotJson(_))), "{text}");
         }
     }
 }

@@ -12,7 +12,11 @@ impl MaskedCard {
     /// Keeps the text, with at most the last four of its digits legible.
     pub fn new(text: &str) -> Self {
         let digits = text.chars().filter(|character| character.is_numeric()).count();
-        let mut to_hide = digits.saturating_sub(4);
+        if digits <= 4 {
+            // As it should be.
+            return Self(text.to_owned());
+        }
+        let mut to_hide = digits - 4;
         let mask = |character: char| {
             if to_hide > 0 && character.is_numeric() {
                 to_hide -= 1;

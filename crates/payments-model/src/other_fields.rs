@@ -1,8 +1,8 @@
 use std::fmt;
 
 use crate::RawJson;
+use crate::echoes::Echoes;
 use crate::redact::{REDACTED, is_secret_name};
-use crate::scrub::Secrets;
 use crate::violation::printable_field_name;
 
 /// The fields of a record that the interface does not have, kept as they came and in their order.
@@ -28,17 +28,16 @@ impl OtherFields {
     /// them, escaped or spelled with separators, in the same time. Secrets with fewer than five letters and digits
     /// are ignored: a security code would strike amounts and counters that only look alike.
     pub fn redact_echoes(&mut self, secrets: &[&str]) {
-        // As the interface has it, and nearly every answer: there is no reason to prepare a search.
-        if self.is_empty() {
-            return;
-        }
-        let secrets = Secrets::new(secrets, SHORTEST_ECHO);
+        self.redact(&mut Echoes::of(secrets));
+    }
+
+    pub(crate) fn redact(&mut self, echoes: &mut Echoes<'_>) {
         for (name, value) in &mut self.0 {
-            let is_in_name = secrets.stand_in(name);
+            let is_in_name = echoes.are_in(name);
             if is_in_name {
                 REDACTED.clone_into(name);
             }
-            if is_in_name || secrets.stand_in(value.text()) {
+            if is_in_name || echoes.are_in(value.text()) {
                 *value = RawJson::redacted();
             }
         }
@@ -71,8 +70,6 @@ impl fmt::Debug for OtherFields {
         f.debug_set().entries(fields.iter().map(|(name, _)| printable_field_name(name))).finish()
     }
 }
-
-pub(crate) const SHORTEST_ECHO: usize = 5;
 
 #[cfg(test)]
 mod tests {

@@ -63,7 +63,7 @@ impl Tail {
         out.flag("ConvenienceFeeActive", convenience_fee.is_active());
         out.optional_text("TransactionType", transaction_type.wire());
         out.optional_flag("PaymentTokenization", *payment_tokenization);
-        out.short_text("IpAddress", ip_address);
+        out.address("IpAddress", *ip_address);
     }
 }
 

@@ -2,6 +2,7 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
+use crate::json::Json;
 use crate::json_tokens::redact_nested;
 use crate::redact::REDACTED;
 
@@ -15,16 +16,12 @@ pub struct RawJson(Box<RawValue>);
 impl RawJson {
     /// Keeps `text` if it is one JSON value, `None` otherwise.
     pub fn parse(text: &str) -> Option<Self> {
-        serde_json::from_str::<&RawValue>(text).ok().map(Self::from_raw)
+        serde_json::from_str::<&RawValue>(text).ok().map(|raw| Self(raw.to_owned()))
     }
 
     /// The JSON text, which may be whatever the service sent. Do not log it.
     pub fn text(&self) -> &str {
         self.0.get()
-    }
-
-    pub(crate) fn from_raw(raw: &RawValue) -> Self {
-        Self(raw.to_owned())
     }
 
     /// Keeps a text that is JSON by construction; should it ever not be, a marker takes its place.
@@ -43,6 +40,12 @@ impl RawJson {
 
     pub(crate) fn as_raw(&self) -> &RawValue {
         &self.0
+    }
+}
+
+impl From<Json<'_>> for RawJson {
+    fn from(json: Json<'_>) -> Self {
+        Self::from_json_text(json.as_str().to_owned())
     }
 }
 

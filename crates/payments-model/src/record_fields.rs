@@ -2,190 +2,124 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::ptr;
 
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use crate::json_object::{for_each_member, integer, is_null, text, text_or_integer, text_or_number};
+use crate::json::Json;
+use crate::json_object::Member;
 use crate::json_writer::ObjectWriter;
-use crate::other_fields::SHORTEST_ECHO;
 use crate::redact::{REDACTED, Redacted};
-use crate::scrub::Secrets;
 use crate::{
     Amount, CustomerId, Field, MaskedCard, OtherFields, RawJson, TransactionId, TransactionTypeCode, scrub,
 };
 
-/// The members of one record: those that the interface names, as raw JSON, and the others.
-pub(crate) struct RecordMembers<'a> {
-    names: &'static [&'static str],
-    first: Vec<Option<&'a RawValue>>,
-    repeats: Vec<(usize, &'a RawValue)>,
+/// The members of one record: those that the interface names, and the others.
+pub(crate) struct RecordMembers<'a, const N: usize> {
+    names: &'static [&'static str; N],
+    /// The name that is expected next: nearly every record has its fields in the order of the interface's table, in which
+    /// they are asked for as well.
+    expected: usize,
+    first: [Option<Json<'a>>; N],
+    repeats: Vec<(usize, Json<'a>)>,
     pub(crate) other: OtherFields,
 }
 
-impl<'a> RecordMembers<'a> {
-    /// `None` if the text is not a JSON object.
-    pub(crate) fn read(text: &'a str, names: &'static [&'static str]) -> Option<Self> {
-        let mut members = Self {
-            names,
-            first: vec![None; names.len()],
-            repeats: Vec::new(),
-            other: OtherFields::default(),
-        };
-        for_each_member(text, |name, raw| match names.iter().position(|known| *known == name) {
-            None => members.other.insert(name, RawJson::from_raw(raw)),
-            Some(index) if members.first[index].is_none() => members.first[index] = Some(raw),
-            Some(index) => members.repeats.push((index, raw)),
-        })
-        .ok()?;
-        Some(members)
+impl<'a, const N: usize> RecordMembers<'a, N> {
+    pub(crate) fn new(members: &[Member<'a>], names: &'static [&'static str; N]) -> Self {
+        let mut this =
+            Self { names, expected: 0, first: [None; N], repeats: Vec::new(), other: OtherFields::default() };
+        for (name, value) in members {
+            match this.index(name) {
+                None => this.other.insert(&**name, RawJson::from(*value)),
+                Some(index) if this.first[index].is_none() => this.first[index] = Some(*value),
+                Some(index) => this.repeats.push((index, *value)),
+            }
+        }
+        this.expected = 0;
+        this
+    }
+
+    fn index(&mut self, name: &str) -> Option<usize> {
+        let is_same = |expected: &str| ptr::eq(expected, name) || expected == name;
+        let is_expected = self.names.get(self.expected).is_some_and(|expected| is_same(expected));
+        let index =
+            if is_expected { self.expected } else { self.names.iter().position(|known| *known == name)? };
+        self.expected = index + 1;
+        Some(index)
     }
 
     /// The field if it is there once and `read` understands it.
-    pub(crate) fn field<T>(&self, name: &str, read: impl FnOnce(&RawValue) -> Option<T>) -> Field<T> {
-        match self.raw(name) {
-            Raw::Absent => Field::Absent,
-            Raw::Once(raw) if is_null(raw) => Field::Null,
-            Raw::Once(raw) => read(raw)
-                .map_or_else(|| Field::Unreadable(RawJson::from_raw(raw).redact_nested()), Field::Value),
-            Raw::Repeated(all) => Field::Unreadable(all.redact_nested()),
+    pub(crate) fn field<T>(&mut self, name: &str, read: impl FnOnce(Json<'a>) -> Option<T>) -> Field<T> {
+        let Some((index, json)) = self.first(name) else {
+            return Field::Absent;
+        };
+        if let Some(all) = self.all_if_repeated(index) {
+            return Field::Unreadable(all.redact_nested());
         }
+        if json.is_null() {
+            return Field::Null;
+        }
+        read(json).map_or_else(|| Field::Unreadable(RawJson::from(json).redact_nested()), Field::Value)
     }
 
     /// The masked card number. In a shape that cannot be masked with certainty, nothing of it is kept.
-    pub(crate) fn masked_card(&self, name: &str) -> Field<MaskedCard> {
-        match self.field(name, |raw| text_or_number(raw).map(|text| MaskedCard::new(&text))) {
+    pub(crate) fn masked_card(&mut self, name: &str) -> Field<MaskedCard> {
+        match self.field(name, |json| json.text_or_number().map(|text| MaskedCard::new(&text))) {
             Field::Unreadable(_) => Field::Unreadable(RawJson::from_json_text(format!("[\"{REDACTED}\"]"))),
             readable => readable,
         }
     }
 
     /// The transaction's identifier: a text that is not empty or a whole number, there exactly once.
-    pub(crate) fn transaction_id(&self, name: &str) -> Option<TransactionId> {
-        match self.raw(name) {
-            Raw::Once(raw) => TransactionId::from_answer(text_or_integer(raw)?),
-            Raw::Absent | Raw::Repeated(_) => None,
-        }
+    pub(crate) fn transaction_id(&mut self, name: &str) -> Option<TransactionId> {
+        let (index, json) = self.first(name)?;
+        let is_there_once = self.all_if_repeated(index).is_none();
+        is_there_once.then(|| json.text_or_integer().and_then(TransactionId::from_answer)).flatten()
     }
 
-    fn raw(&self, name: &str) -> Raw<'a> {
-        let Some(index) = self.names.iter().position(|known| *known == name) else {
-            return Raw::Absent;
-        };
-        let Some(first) = self.first[index] else {
-            return Raw::Absent;
-        };
-        let mut all = self.repeats.iter().filter(|(of, _)| *of == index).map(|(_, raw)| raw.get()).peekable();
-        if all.peek().is_none() {
-            return Raw::Once(first);
+    fn first(&mut self, name: &str) -> Option<(usize, Json<'a>)> {
+        let index = self.index(name)?;
+        self.first[index].map(|first| (index, first))
+    }
+
+    /// An array of all that the record has under a name that it has more than once.
+    fn all_if_repeated(&self, index: usize) -> Option<RawJson> {
+        if self.repeats.is_empty() {
+            return None;
         }
-        let mut array = format!("[{}", first.get());
-        for value in all {
+        let mut others = self.repeats.iter().filter(|(of, _)| *of == index).peekable();
+        others.peek()?;
+        let mut array = format!("[{}", self.first[index]?.as_str());
+        for (_, value) in others {
             array.push(',');
-            array.push_str(value);
+            array.push_str(value.as_str());
         }
         array.push(']');
-        Raw::Repeated(RawJson::from_json_text(array))
+        Some(RawJson::from_json_text(array))
     }
 }
 
-/// Replaces each field that holds one of a request's secrets; see [`OtherFields::redact_echoes`].
-///
-/// Every answer has these fields, and to prepare a search for secrets in them would cost more than to read the record. So
-/// nothing is searched but what is in a wrong shape, texts with so many digits that a card or an account can be among
-/// them, and of the `codes` also texts in which a secret stands as it was sent. What the others say an account may well
-/// say as well, such as the name of its holder, and it is wanted.
-pub(crate) fn redact_echoes<'a, const CODES: usize, const OTHERS: usize>(
-    codes: [&'a mut dyn MayEcho; CODES],
-    others: [&'a mut dyn MayEcho; OTHERS],
-    secrets: &[&str],
-) {
-    let codes = codes.into_iter().filter(|field| field.is_suspect() || field.holds_plainly(secrets));
-    let suspects = codes.chain(others.into_iter().filter(|field| field.is_suspect()));
-    let mut searched = None;
-    for field in suspects {
-        field.redact_echo(searched.get_or_insert_with(|| Secrets::new(secrets, SHORTEST_ECHO)));
-    }
+pub(crate) fn read_amount(json: Json<'_>) -> Option<Amount> {
+    json.text_or_number()?.parse().ok()
 }
 
-/// A field in which the service may have put something of the request.
-pub(crate) trait MayEcho {
-    fn is_suspect(&self) -> bool;
-
-    /// Whether one of these stands in it as it is.
-    fn holds_plainly(&self, secrets: &[&str]) -> bool;
-
-    fn redact_echo(&mut self, secrets: &Secrets);
-}
-
-impl<T: WireValue> MayEcho for Field<T> {
-    fn is_suspect(&self) -> bool {
-        match self {
-            Self::Absent | Self::Null => false,
-            Self::Value(value) => {
-                let digits = value.text().map_or(0, |text| text.bytes().filter(u8::is_ascii_digit).count());
-                digits >= FEWEST_DIGITS
-            }
-            Self::Unreadable(_) => true,
-        }
-    }
-
-    fn holds_plainly(&self, secrets: &[&str]) -> bool {
-        let text = self.value().and_then(WireValue::text);
-        text.is_some_and(|text| secrets.iter().any(|secret| stands_plainly_in(text, secret)))
-    }
-
-    fn redact_echo(&mut self, secrets: &Secrets) {
-        let is_echo = match self {
-            Self::Absent | Self::Null => false,
-            Self::Value(value) => value.text().is_some_and(|text| secrets.stand_in(text)),
-            Self::Unreadable(raw) => secrets.stand_in(raw.text()),
-        };
-        if is_echo {
-            *self = Self::Unreadable(RawJson::redacted());
-        }
-    }
-}
-
-/// Looks at each place once, without the preparation that pays only for longer texts.
-fn stands_plainly_in(text: &str, secret: &str) -> bool {
-    let secret = secret.as_bytes();
-    secret.len() >= SHORTEST_ECHO
-        && text.as_bytes().windows(secret.len()).any(|window| window.eq_ignore_ascii_case(secret))
-}
-
-/// Of a card number; few texts have as many.
-const FEWEST_DIGITS: usize = 12;
-
-enum Raw<'a> {
-    Absent,
-    Once(&'a RawValue),
-    Repeated(RawJson),
-}
-
-pub(crate) fn read_amount(raw: &RawValue) -> Option<Amount> {
-    text_or_number(raw)?.parse().ok()
-}
-
-pub(crate) fn read_text(raw: &RawValue) -> Option<String> {
-    text(raw).map(Into::into)
+pub(crate) fn read_text(json: Json<'_>) -> Option<String> {
+    json.text().map(Into::into)
 }
 
 /// Codes are texts that some services send as numbers.
-pub(crate) fn read_code(raw: &RawValue) -> Option<String> {
-    text_or_integer(raw).map(Into::into)
+pub(crate) fn read_code(json: Json<'_>) -> Option<String> {
+    json.text_or_integer().map(Into::into)
 }
 
-pub(crate) fn read_integer(raw: &RawValue) -> Option<i64> {
-    integer(raw)
+pub(crate) fn read_type(json: Json<'_>) -> Option<TransactionTypeCode> {
+    json.integer().map(TransactionTypeCode::new)
 }
 
-pub(crate) fn read_type(raw: &RawValue) -> Option<TransactionTypeCode> {
-    integer(raw).map(TransactionTypeCode::new)
-}
-
-pub(crate) fn read_customer_id(raw: &RawValue) -> Option<CustomerId> {
-    CustomerId::from_answer(text_or_integer(raw)?)
+pub(crate) fn read_customer_id(json: Json<'_>) -> Option<CustomerId> {
+    CustomerId::from_answer(json.text_or_integer()?)
 }
 
 /// Where a record's fields go with the interface's names: to any serializer, or to JSON at once.

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use crate::json_object::{for_each_member, text};
+use crate::json_object::Object;
 use crate::redact::REDACTED;
 use crate::{MaskedCard, RawJson, printable_field_name, scrub};
 
@@ -27,21 +27,20 @@ use crate::{MaskedCard, RawJson, printable_field_name, scrub};
 /// );
 /// ```
 pub fn redacted_members(document: &[u8]) -> Option<Vec<(String, RawJson)>> {
-    let mut members = Vec::new();
-    for_each_member(str::from_utf8(document).ok()?, |name, value| members.push((name, value))).ok()?;
+    let members = Object::open(str::from_utf8(document).ok()?).and_then(Object::all).ok()?;
     let secrets: Vec<Cow<'_, str>> = members
         .iter()
         .filter(|(name, _)| shown_field(name).is_none())
-        .filter_map(|(_, value)| text(value))
+        .filter_map(|(_, value)| value.text())
         .collect();
     let secrets: Vec<&str> = secrets.iter().map(AsRef::as_ref).collect();
     let redacted = members.iter().map(|(name, value)| {
-        let shown = match (text(value), &**name) {
+        let shown = match (value.text(), &**name) {
             (Some(number), CARD_NUMBER) => quoted(MaskedCard::new(&number).as_str()),
             _ if shown_field(name).is_none() => RawJson::redacted(),
             (Some(text), _) => quoted(&scrub(&text, &secrets)),
             (None, _) => {
-                let scrubbed = scrub(value.get(), &secrets);
+                let scrubbed = scrub(value.as_str(), &secrets);
                 RawJson::parse(&scrubbed).unwrap_or_else(|| quoted(&scrubbed))
             }
         };

@@ -1,9 +1,7 @@
-use std::borrow::Cow;
 use std::fmt;
 
-use serde_json::value::RawValue;
-
-use crate::json_object::{ObjectError, for_each_member};
+use crate::json_object::{Member, Object, ObjectError};
+use crate::json_scanner::NotJson;
 use crate::{ValidationError, Violation};
 
 /// The members of a request's JSON document, for those who look at them more than once: reading the document is a large
@@ -20,7 +18,7 @@ use crate::{ValidationError, Violation};
 /// assert!(Void::from_members(&members, UnknownFields::Refused).is_err());
 /// # Ok::<(), payments_model::ValidationError>(())
 /// ```
-pub struct RequestMembers<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub struct RequestMembers<'a>(Vec<Member<'a>>);
 
 impl<'a> RequestMembers<'a> {
     /// The members in their order, repeated ones included.
@@ -31,11 +29,16 @@ impl<'a> RequestMembers<'a> {
     pub fn read(document: &'a [u8]) -> Result<Self, ValidationError> {
         let document = document.strip_prefix(BYTE_ORDER_MARK).unwrap_or(document);
         let text = str::from_utf8(document).map_err(|_| ValidationError::one("body", "must be UTF-8"))?;
-        let mut members = Vec::with_capacity(USUAL_COUNT);
-        match for_each_member(text, |name, raw| members.push((name, raw))) {
-            Ok(()) => Ok(Self(members)),
+        match Object::open(text).and_then(Object::all) {
+            Ok(members) => Ok(Self(members)),
             Err(ObjectError::NotAnObject) => Err(ValidationError::one("body", "must be a JSON object")),
-            Err(ObjectError::NotJson { line, column }) => {
+            Err(ObjectError::NameNotUnicode) => {
+                Err(ValidationError::one("body", "must be JSON whose names are Unicode"))
+            }
+            Err(ObjectError::NotJson(NotJson { at })) => {
+                let before = &text.as_bytes()[..at];
+                let line = before.split(|byte| *byte == b'\n').count();
+                let column = before.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len) + 1;
                 let rule = format!("must be JSON; it stops being so at line {line}, column {column}");
                 Err(ValidationError::new(vec![Violation::new("body", rule)]))
             }
@@ -44,11 +47,11 @@ impl<'a> RequestMembers<'a> {
 
     /// Names and values, the latter as JSON.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
-        self.0.iter().map(|(name, raw)| (name.as_ref(), raw.get()))
+        self.0.iter().map(|(name, value)| (name.as_ref(), value.as_str()))
     }
 
-    pub(crate) fn iter_raw(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.0.iter().map(|(name, raw)| (name.as_ref(), *raw))
+    pub(crate) fn as_slice(&self) -> &[Member<'a>] {
+        &self.0
     }
 }
 
@@ -60,6 +63,3 @@ impl fmt::Debug for RequestMembers<'_> {
 }
 
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Room for the largest request that the interface has, which has 27.
-const USUAL_COUNT: usize = 32;

@@ -3,7 +3,7 @@ use std::fmt;
 
 use crate::check::{Check, Entry, check_amount};
 use crate::document::{self, Draft, Slot};
-use crate::json_writer::{self, ObjectWriter};
+use crate::json_writer::{self, Length, ObjectWriter};
 use crate::redact::Redacted;
 use crate::{
     Amount, ConvenienceFee, GatewayCustomerId, RequestMembers, SecretBytes, TokenId, UnknownFields,
@@ -37,6 +37,7 @@ pub struct TokenTransaction {
     convenience_fee: ConvenienceFee,
     description: Option<String>,
     reference_no: Option<String>,
+    length: Length,
 }
 
 impl TokenTransaction {
@@ -91,7 +92,7 @@ impl TokenTransaction {
 
     /// The request as JSON, in the order of the interface's table, without the fields that are not set.
     pub fn encode(&self) -> SecretBytes {
-        json_writer::encode(|out| self.write(out))
+        json_writer::encode(self.length, |out| self.write(out))
     }
 
     /// `TokenId`.
@@ -126,7 +127,15 @@ impl TokenTransaction {
     }
 
     fn write(&self, out: &mut ObjectWriter<'_>) {
-        let Self { token_id, gateway_customer_id, amount, convenience_fee, description, reference_no } = self;
+        let Self {
+            token_id,
+            gateway_customer_id,
+            amount,
+            convenience_fee,
+            description,
+            reference_no,
+            length: _,
+        } = self;
         out.text("TokenId", token_id.as_str());
         out.optional_text("GatewayCustomerId", gateway_customer_id.as_ref().map(GatewayCustomerId::as_str));
         out.amount("Amount", *amount);
@@ -145,6 +154,7 @@ impl fmt::Debug for TokenTransaction {
             convenience_fee,
             description: _,
             reference_no: _,
+            length: _,
         } = self;
         f.debug_struct("TokenTransaction")
             .field("token_id", &Redacted)
@@ -246,8 +256,10 @@ impl<'a> Draft<'a> for TokenDraft<'a> {
                 convenience_fee: convenience_fee?,
                 description: description?,
                 reference_no: reference_no?,
+                length: Length::default(),
             })
         })();
-        check.finish(request, TokenTransaction::write)
+        let (request, length) = check.finish(request, TokenTransaction::write)?;
+        Ok(TokenTransaction { length, ..request })
     }
 }

@@ -2,6 +2,8 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::json::Json;
+use crate::json_object::Member;
 use crate::record_fields::{RecordMembers, RecordSink, RecordWriter};
 use crate::{OtherFields, TransactionId};
 
@@ -24,9 +26,9 @@ impl TransactionReceipt {
         Self { transaction_id, other: OtherFields::default() }
     }
 
-    /// `None` if the text is not a JSON object or has no readable identifier.
-    pub(crate) fn read(text: &str) -> Option<Self> {
-        let members = RecordMembers::read(text, &NAMES)?;
+    /// `None` without a readable identifier.
+    pub(crate) fn read(members: &[Member<'_>]) -> Option<Self> {
+        let mut members = RecordMembers::new(members, &NAMES);
         Some(Self { transaction_id: members.transaction_id("TransactionId")?, other: members.other })
     }
 }
@@ -45,7 +47,10 @@ impl<'de> Deserialize<'de> for TransactionReceipt {
     /// Reads what `serde_json` reads, and only that; not inside `flatten` or untagged enums.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Self::read(raw.get())
+        Json::from(&*raw)
+            .members()
+            .ok()
+            .and_then(|members| Self::read(&members))
             .ok_or_else(|| D::Error::custom("a transaction receipt is a JSON object with one TransactionId"))
     }
 }

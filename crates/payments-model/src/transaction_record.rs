@@ -4,10 +4,12 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::echoes::Echoes;
+use crate::json::Json;
+use crate::json_object::Member;
 use crate::json_writer::write_object;
 use crate::record_fields::{
-    Personal, RecordMembers, RecordSink, RecordWriter, Scrubbed, read_amount, read_code, read_integer,
-    read_text, read_type, redact_echoes,
+    Personal, RecordMembers, RecordSink, RecordWriter, Scrubbed, read_amount, read_code, read_text, read_type,
 };
 use crate::{Amount, Field, MaskedCard, OtherFields, TransactionId, TransactionTypeCode};
 
@@ -81,9 +83,9 @@ impl TransactionRecord {
         }
     }
 
-    /// `None` if the text is not a JSON object or has no readable identifier.
-    pub(crate) fn read(text: &str) -> Option<Self> {
-        let members = RecordMembers::read(text, &NAMES)?;
+    /// `None` without a readable identifier.
+    pub(crate) fn read(members: &[Member<'_>]) -> Option<Self> {
+        let mut members = RecordMembers::new(members, &NAMES);
         Some(Self {
             transaction_id: members.transaction_id("TransactionId")?,
             base_amount: members.field("BaseAmount", read_amount),
@@ -95,7 +97,7 @@ impl TransactionRecord {
             billing_city: members.field("BillingCity", read_text),
             billing_state: members.field("BillingState", read_text),
             billing_postal_code: members.field("BillingPostalCode", read_code),
-            billing_country: members.field("BillingCountry", read_integer),
+            billing_country: members.field("BillingCountry", Json::integer),
             billing_country_code: members.field("BillingCountryCode", read_code),
             billing_phone_number: members.field("BillingPhoneNumber", read_text),
             transaction_type: members.field("TransactionType", read_type),
@@ -138,25 +140,22 @@ impl TransactionRecord {
             status,
             other,
         } = self;
-        redact_echoes(
-            [card_number, status],
-            [
-                base_amount,
-                amount,
-                billing_email,
-                billing_customer_name,
-                billing_address,
-                billing_city,
-                billing_state,
-                billing_postal_code,
-                billing_country,
-                billing_country_code,
-                billing_phone_number,
-                transaction_type,
-            ],
-            secrets,
-        );
-        other.redact_echoes(secrets);
+        let mut echoes = Echoes::of(secrets);
+        echoes.redact_code(card_number);
+        echoes.redact_code(status);
+        echoes.redact(base_amount);
+        echoes.redact(amount);
+        echoes.redact(billing_email);
+        echoes.redact(billing_customer_name);
+        echoes.redact(billing_address);
+        echoes.redact(billing_city);
+        echoes.redact(billing_state);
+        echoes.redact(billing_postal_code);
+        echoes.redact(billing_country);
+        echoes.redact(billing_country_code);
+        echoes.redact(billing_phone_number);
+        echoes.redact(transaction_type);
+        other.redact(&mut echoes);
     }
 
     fn write<W: RecordSink>(&self, mut out: W) -> Result<W::Ok, W::Error> {
@@ -209,7 +208,10 @@ impl<'de> Deserialize<'de> for TransactionRecord {
     /// Reads what `serde_json` reads, and only that; not inside `flatten` or untagged enums.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Self::read(raw.get())
+        Json::from(&*raw)
+            .members()
+            .ok()
+            .and_then(|members| Self::read(&members))
             .ok_or_else(|| D::Error::custom("a transaction record is a JSON object with one TransactionId"))
     }
 }
@@ -258,8 +260,8 @@ impl fmt::Debug for TransactionRecord {
 /// Room for nearly every record and what others may want to write behind it.
 const USUAL_LENGTH: usize = 1000;
 
-/// The interface's table.
-const NAMES: [&str; 15] = [
+/// The interface's table. Each name is in one place, where it is told by its address from one that was read.
+pub(crate) static NAMES: [&str; 15] = [
     "TransactionId",
     "BaseAmount",
     "Amount",

@@ -1,6 +1,6 @@
 use crate::{
     AchTransaction, CardTransaction, RequestMembers, SecretBytes, SuggestedMode, UnknownFields,
-    ValidationError, json_object,
+    ValidationError,
 };
 
 /// A request to `POST /transaction` of either kind, for those who learn the kind from the document itself.
@@ -45,9 +45,9 @@ impl TransactionRequest {
         members: &RequestMembers<'_>,
         unknown: UnknownFields,
     ) -> Result<Self, ValidationError> {
-        let mut modes = members.iter_raw().filter(|(name, _)| *name == "SuggestedMode");
+        let mut modes = members.as_slice().iter().filter(|(name, _)| *name == "SuggestedMode");
         let is_ach = |mode: &str| mode.eq_ignore_ascii_case(SuggestedMode::ACH);
-        if modes.any(|(_, raw)| json_object::text(raw).is_some_and(|mode| is_ach(&mode))) {
+        if modes.any(|(_, mode)| mode.text().is_some_and(|mode| is_ach(&mode))) {
             AchTransaction::from_members(members).map(Self::Ach)
         } else {
             CardTransaction::from_members(members, unknown).map(Self::Card)

@@ -3,7 +3,7 @@ use std::fmt;
 
 use crate::check::{Check, Entry, not_blank};
 use crate::document::{self, Draft, Slot};
-use crate::json_writer::{self, ObjectWriter};
+use crate::json_writer::{self, Length, ObjectWriter};
 use crate::redact::Redacted;
 use crate::{RequestMembers, SecretBytes, TransactionId, UnknownFields, ValidationError, Violation};
 
@@ -74,7 +74,7 @@ impl Void {
 
     /// The request as JSON, in the order of the interface's table.
     pub fn encode(&self) -> SecretBytes {
-        json_writer::encode(|out| self.write(out))
+        json_writer::encode(Length::of(|out| self.write(out)), |out| self.write(out))
     }
 
     /// `TransactionId`, the transaction to void.
@@ -139,7 +139,7 @@ impl<'a> Draft<'a> for VoidDraft<'a> {
             transaction_for?;
             Ok(Void { transaction_id: transaction_id?, reason: reason? })
         })();
-        check.finish(request, Void::write)
+        check.finish(request, Void::write).map(|(void, _length)| void)
     }
 }
 

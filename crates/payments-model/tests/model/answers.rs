@@ -340,7 +340,7 @@ fn assert_answer_agrees(answer: &Answer<'_>, members: &serde_json::Map<String, V
         .or_else(|| text(members.get("message")))
         .or_else(|| text(error.and_then(|error| error.get("message"))))
         .or_else(|| text(error));
-    assert_eq!(answer.message(), message);
+    assert_eq!(answer.message().as_deref(), message.as_deref());
     let data = members.get("data").and_then(Value::as_object);
     assert_eq!(matches!(answer.data(), Data::Object(_)), data.is_some());
     let id = data.and_then(|data| match data.get("TransactionId")? {

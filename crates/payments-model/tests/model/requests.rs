@@ -230,7 +230,7 @@ fn d30_the_texts_of_all_rules_are_pinned() {
 #[test]
 fn d30_a_document_that_is_no_json_object_is_a_violation_of_body_without_its_text() {
     for (document, rule) in [
-        (&b""[..], "body: must be JSON; it stops being so at line 1, column 0"),
+        (&b""[..], "body: must be JSON; it stops being so at line 1, column 1"),
         (b"4242424242424242", "body: must be a JSON object"),
         (b"[]", "body: must be a JSON object"),
         (b"null", "body: must be a JSON object"),
