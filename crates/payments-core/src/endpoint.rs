@@ -2,8 +2,9 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::Uri;
-use http::uri::Scheme;
+use http::uri::{PathAndQuery, Scheme};
 
 use crate::configuration_error::ConfigurationError;
 use crate::{ApiKey, Error};
@@ -22,6 +23,14 @@ struct Inner {
     transaction: Uri,
     token_transaction: Uri,
     void: Uri,
+}
+
+impl Inner {
+    /// The path of the base address, without a slash at its end.
+    fn path_prefix(&self) -> &str {
+        let path = self.transaction.path();
+        path.strip_suffix(TRANSACTION).unwrap_or(path)
+    }
 }
 
 impl Endpoint {
@@ -52,7 +61,7 @@ impl Endpoint {
         Ok(Self {
             inner: Arc::new(Inner {
                 api_key,
-                transaction: at("/transaction")?,
+                transaction: at(TRANSACTION)?,
                 token_transaction: at("/token-transaction")?,
                 void: at("/void")?,
                 base_url: base_url.to_owned(),
@@ -83,8 +92,13 @@ impl Endpoint {
 
     /// The address of one record; `segment` was checked to be a safe path segment.
     pub(crate) fn record(&self, collection: &str, segment: &str) -> Result<Uri, Error> {
-        let address = format!("{}/{collection}/{segment}", self.inner.base_url);
-        Ok(address.parse().map_err(|_| ConfigurationError::BaseUrlSyntax)?)
+        let mut parts = self.inner.transaction.clone().into_parts();
+        let path = [self.inner.path_prefix(), "/", collection, "/", segment].concat();
+        parts.path_and_query = Some(
+            PathAndQuery::from_maybe_shared(Bytes::from(path))
+                .map_err(|_| ConfigurationError::BaseUrlSyntax)?,
+        );
+        Ok(Uri::from_parts(parts).map_err(|_| ConfigurationError::BaseUrlSyntax)?)
     }
 }
 
@@ -94,6 +108,8 @@ impl fmt::Debug for Endpoint {
         f.debug_struct("Endpoint").field("base_url", base_url).field("api_key", api_key).finish()
     }
 }
+
+const TRANSACTION: &str = "/transaction";
 
 /// The address without its trailing slashes, if it may be used.
 fn check(base_url: &str) -> Result<&str, ConfigurationError> {
