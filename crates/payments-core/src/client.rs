@@ -176,7 +176,13 @@ impl Client {
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
 
         let watch = observer.as_deref().map(|observer| Watch::start(observer, &**timer, O::NAME, attempt));
-        let result = match race(transport.send(request), timer.sleep(deadlines.total() + BACKSTOP)).await {
+        let sending = transport.send(request);
+        let sent = if transport.keeps_deadlines() {
+            Some(sending.await)
+        } else {
+            race(sending, timer.sleep(deadlines.total() + BACKSTOP)).await
+        };
+        let result = match sent {
             // A transport that ignores the cap must not make an answer readable that would be refused over another.
             Some(Ok(answer)) if answer.body().len() > self.settings.response_cap => {
                 let error = TransportError::answered(TransportErrorKind::BodyTooLarge, answer);

@@ -38,6 +38,12 @@ pub trait Transport: Send + Sync + 'static {
         &self,
         request: TransportRequest,
     ) -> impl Future<Output = Result<TransportResponse, TransportError>> + Send;
+
+    /// Whether [`send`](Self::send) ends with the request's total deadline whatever happens, so that the client need not
+    /// arm a timer of its own as well. Say so only of a transport that was put to the conformance kit.
+    fn keeps_deadlines(&self) -> bool {
+        false
+    }
 }
 
 impl<T: Transport> Transport for Arc<T> {
@@ -47,6 +53,10 @@ impl<T: Transport> Transport for Arc<T> {
     ) -> impl Future<Output = Result<TransportResponse, TransportError>> + Send {
         T::send(self, request)
     }
+
+    fn keeps_deadlines(&self) -> bool {
+        T::keeps_deadlines(self)
+    }
 }
 
 type SendFuture<'a> = Pin<Box<dyn Future<Output = Result<TransportResponse, TransportError>> + Send + 'a>>;
@@ -54,11 +64,17 @@ type SendFuture<'a> = Pin<Box<dyn Future<Output = Result<TransportResponse, Tran
 /// The dyn-usable twin of [`Transport`], so that `Client` has no type parameter.
 trait ErasedTransport: Send + Sync {
     fn send_boxed(&self, request: TransportRequest) -> SendFuture<'_>;
+
+    fn keeps_deadlines(&self) -> bool;
 }
 
 impl<T: Transport> ErasedTransport for T {
     fn send_boxed(&self, request: TransportRequest) -> SendFuture<'_> {
         Box::pin(self.send(request))
+    }
+
+    fn keeps_deadlines(&self) -> bool {
+        Transport::keeps_deadlines(self)
     }
 }
 
@@ -72,5 +88,9 @@ impl BoxedTransport {
 
     pub(crate) fn send(&self, request: TransportRequest) -> SendFuture<'_> {
         self.0.send_boxed(request)
+    }
+
+    pub(crate) fn keeps_deadlines(&self) -> bool {
+        self.0.keeps_deadlines()
     }
 }

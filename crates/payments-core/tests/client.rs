@@ -5,15 +5,16 @@
 use std::collections::VecDeque;
 use std::future::{Future, pending};
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Void};
 use payments_core::{
     ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, Client, ClientBuilder, Deadlines, Endpoint,
-    Jitter, Observer, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest,
+    Jitter, Observer, Outcome, Sleep, Timer, Transport, TransportError, TransportErrorKind, TransportRequest,
     TransportResponse,
 };
 use payments_fake::{ManualClock, block_on};
@@ -288,6 +289,47 @@ fn d12_d23_nor_can_it_hang_a_lookup() {
     let error = block_on(builder(&script, &clock).build().transaction(&id())).unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotProcessed);
     assert!(error.is_timeout());
+}
+
+/// A transport, and whether it says that it keeps its deadlines.
+struct Saying(Script, bool);
+
+impl Transport for Saying {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        self.0.send(request).await
+    }
+
+    fn keeps_deadlines(&self) -> bool {
+        self.1
+    }
+}
+
+/// Counts the sleeps that it is asked for.
+#[derive(Clone)]
+struct Counting(ManualClock, Arc<AtomicUsize>);
+
+impl Timer for Counting {
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.sleep(duration)
+    }
+}
+
+#[test]
+fn d23_only_a_transport_that_says_that_it_keeps_its_deadlines_goes_without_a_timer_of_the_client() {
+    let endpoint = || Endpoint::new("https://pay.example.com", ApiKey::new("key").unwrap()).unwrap();
+    for (keeps, sleeps) in [(false, 1), (true, 0)] {
+        let timer = Counting(ManualClock::auto(), Arc::default());
+        let transport = || Saying(Script::new([closed()]), keeps);
+        block_on(Client::builder(endpoint(), transport(), timer.clone()).build().process_token(&payment()))
+            .unwrap_err();
+        assert_eq!(timer.1.load(Ordering::Relaxed), sleeps, "keeps: {keeps}");
+        assert_eq!(Arc::new(transport()).keeps_deadlines(), keeps, "shared, it says the same");
+    }
 }
 
 #[test]
