@@ -26,13 +26,32 @@ pub(crate) struct Connection {
 
 type Driver = http1::Connection<TokioIo<Stream>, Full<Bytes>>;
 
+/// A request on its way: it is taken once, and once more each time that it was put back.
+///
+/// It stays in one place, because a copy of it in each future that it passes through would double what a waiting call holds.
+pub(crate) struct Outgoing(Option<Request<Full<Bytes>>>);
+
+impl Outgoing {
+    pub(crate) fn new(request: Request<Full<Bytes>>) -> Self {
+        Self(Some(request))
+    }
+
+    pub(crate) fn take(&mut self) -> Request<Full<Bytes>> {
+        self.0.take().expect("it is tried again only when it was put back")
+    }
+
+    pub(crate) fn put_back(&mut self, request: Request<Full<Bytes>>) {
+        self.0 = Some(request);
+    }
+}
+
 /// How the first half of an exchange, up to the answer's head, went.
 #[allow(clippy::large_enum_variant, reason = "it is matched where it is made and never stored")]
 pub(crate) enum Exchange {
     /// The final status and the headers came.
     Answered(Response<Incoming>),
-    /// The connection had ended before hyper wrote anything: here is the request again, proof that it never left.
-    HandedBack(Request<Full<Bytes>>, hyper::Error),
+    /// The connection had ended before hyper wrote anything: the request is back, proof that it never left.
+    HandedBack(hyper::Error),
     /// The server says that it did nothing with the request, in the one form in which that is believed.
     #[cfg_attr(not(feature = "http2"), allow(dead_code, reason = "HTTP/1.1 has no such form"))]
     Refused(hyper::Error),
@@ -55,11 +74,11 @@ impl Connection {
     }
 
     /// Sends `request` and waits for the head of its answer.
-    pub(crate) async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Exchange {
+    pub(crate) async fn exchange(&mut self, request: &mut Outgoing) -> Exchange {
         // hyper reads an idle connection before it writes to it. With this set that read is a true one, so that a
         // connection which the server has already closed gives the request back.
         self.reins.look_first(true);
-        let mut head = pin!(self.sender.try_send_request(request));
+        let mut head = pin!(self.sender.try_send_request(request.take()));
         let (driver, reins) = (&mut self.driver, &self.reins);
         let head = poll_fn(|cx| {
             drive(driver, reins, cx);
@@ -70,7 +89,10 @@ impl Connection {
         match head {
             Ok(response) => Exchange::Answered(response),
             Err(mut failure) => match failure.take_message() {
-                Some(request) => Exchange::HandedBack(request, failure.into_error()),
+                Some(handed_back) => {
+                    request.put_back(handed_back);
+                    Exchange::HandedBack(failure.into_error())
+                }
                 None => Exchange::Lost(failure.into_error()),
             },
         }
@@ -134,7 +156,8 @@ mod tests {
         let stream = Stream::Plain(Socket::new(tcp, reins.clone()));
         let mut connection = Connection::start(stream, reins.clone()).await.unwrap();
 
-        let exchange = pin!(connection.exchange(Request::new(Full::default())));
+        let mut request = Outgoing::new(Request::new(Full::default()));
+        let exchange = pin!(connection.exchange(&mut request));
         assert!(exchange.poll(&mut Context::from_waker(Waker::noop())).is_pending());
         let left = iter::repeat_with(|| reins.take_read()).take(1000).take_while(|allowed| *allowed);
         assert!(left.count() <= 16);

@@ -24,13 +24,14 @@ pub(crate) fn after(start: Instant, duration: Duration) -> Instant {
 }
 
 /// What `work` gave, or `None` if the alarm rang first. Work that ends in the same moment counts as in time.
-pub(crate) async fn before<F: Future>(mut alarm: Pin<&mut Alarm>, work: F) -> Option<F::Output> {
-    let mut work = pin!(work);
-    poll_fn(|cx| match work.as_mut().poll(cx) {
+pub(crate) fn before<F: Future>(
+    mut alarm: Pin<&mut Alarm>,
+    mut work: Pin<&mut F>,
+) -> impl Future<Output = Option<F::Output>> {
+    poll_fn(move |cx| match work.as_mut().poll(cx) {
         Poll::Ready(output) => Poll::Ready(Some(output)),
         Poll::Pending => alarm.as_mut().poll(cx).map(|()| None),
     })
-    .await
 }
 
 /// Runs `work`, turning a panic within it into an error.

@@ -1,9 +1,7 @@
 use bytes::Bytes;
-use http::Request;
-use http_body_util::Full;
 use hyper::body::{Frame, Incoming};
 
-use crate::connection::{Connection, Exchange};
+use crate::connection::{Connection, Exchange, Outgoing};
 #[cfg(feature = "http2")]
 use crate::multiplexed::Multiplexed;
 use crate::origin::Origin;
@@ -30,7 +28,7 @@ impl Link {
         not(feature = "http2"),
         allow(unused_variables, reason = "HTTP/1.1 names it in the Host header")
     )]
-    pub(crate) async fn exchange(&mut self, request: Request<Full<Bytes>>, origin: &Origin) -> Exchange {
+    pub(crate) async fn exchange(&mut self, request: &mut Outgoing, origin: &Origin) -> Exchange {
         match self {
             Self::Exclusive(connection) => connection.exchange(request).await,
             #[cfg(feature = "http2")]

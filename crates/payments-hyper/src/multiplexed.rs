@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::runtime;
 use tokio::time::Instant;
 
-use crate::connection::Exchange;
+use crate::connection::{Exchange, Outgoing};
 use crate::origin::Origin;
 use crate::stream::Stream;
 
@@ -47,15 +47,18 @@ impl Multiplexed {
     }
 
     /// Sends `request` and waits for the head of its answer.
-    pub(crate) async fn exchange(&mut self, request: Request<Full<Bytes>>, origin: &Origin) -> Exchange {
-        let mut failure = match self.sender.try_send_request(as_http2(request, origin)).await {
+    pub(crate) async fn exchange(&mut self, request: &mut Outgoing, origin: &Origin) -> Exchange {
+        let mut failure = match self.sender.try_send_request(as_http2(request.take(), origin)).await {
             Ok(response) => return Exchange::Answered(response),
             Err(failure) => failure,
         };
-        let request = failure.take_message();
+        let handed_back = failure.take_message();
         let error = failure.into_error();
-        match request {
-            Some(request) => Exchange::HandedBack(as_http1(request, origin), error),
+        match handed_back {
+            Some(handed_back) => {
+                request.put_back(as_http1(handed_back, origin));
+                Exchange::HandedBack(error)
+            }
             None if is_refused_by_server(&error) => Exchange::Refused(error),
             None => Exchange::Lost(error),
         }

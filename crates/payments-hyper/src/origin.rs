@@ -1,17 +1,25 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::num::NonZeroU16;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Uri};
 
 /// The peer a connection belongs to: connections are shared between requests of one origin and never across two.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Origin {
+///
+/// Cloning shares it.
+#[derive(Clone)]
+pub(crate) struct Origin(Arc<Parts>);
+
+#[derive(PartialEq, Eq)]
+struct Parts {
     secure: bool,
     authority: Authority,
     /// The one that the URI names, or its scheme's own.
     port: NonZeroU16,
+    /// The port only where it is not the scheme's own.
+    host_header: HeaderValue,
 }
 
 const HTTP_PORT: NonZeroU16 = NonZeroU16::new(80).expect("it is not 0");
@@ -26,47 +34,80 @@ impl Origin {
             None => return Err(NoOrigin("the request's URI is not absolute")),
         };
         let authority = uri.authority().ok_or(NoOrigin("the request's URI names no host"))?;
-        if authority.host().is_empty() {
+        let host = authority.host();
+        if host.is_empty() {
             return Err(NoOrigin("the request's URI names no host"));
         }
         if authority.as_str().contains('@') {
             // It would be sent to nobody, and it may be a password that somebody believes to be in use.
             return Err(NoOrigin("the request's URI holds user information"));
         }
-        let port = match authority.as_str().strip_prefix(authority.host()) {
+        let port = match authority.as_str().strip_prefix(host) {
             Some("") => default_port(secure),
             Some(after_host) => {
                 read_port(after_host).ok_or(NoOrigin("the request's URI names no usable port"))?
             }
             None => return Err(NoOrigin("the request's URI names no usable host")),
         };
-        Ok(Self { secure, authority: authority.clone(), port })
+        let host = if port == default_port(secure) { host } else { authority.as_str() };
+        let host_header = HeaderValue::from_str(host).expect("an authority holds visible ASCII only");
+        Ok(Self(Arc::new(Parts { secure, authority: authority.clone(), port, host_header })))
+    }
+
+    /// Whether this was made of such a URI, letter by letter.
+    fn is_of(&self, uri: &Uri) -> bool {
+        let Parts { secure, authority, port: _, host_header: _ } = &*self.0;
+        uri.scheme() == Some(if *secure { &Scheme::HTTPS } else { &Scheme::HTTP })
+            && uri.authority().is_some_and(|other| other.as_str() == authority.as_str())
     }
 
     pub(crate) fn is_secure(&self) -> bool {
-        self.secure
+        self.0.secure
     }
 
     /// The name or address that a certificate must be for: without the brackets of an IPv6 address.
     pub(crate) fn server_name(&self) -> &str {
-        self.authority.host().trim_start_matches('[').trim_end_matches(']')
+        self.0.authority.host().trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// The `Host` header: the port only where it is not the scheme's own.
+    /// What belongs into `Host`.
     pub(crate) fn host_header(&self) -> HeaderValue {
-        let is_own_port = self.port == default_port(self.secure);
-        let host = if is_own_port { self.authority.host() } else { self.authority.as_str() };
-        HeaderValue::from_str(host).expect("an authority holds visible ASCII only")
+        self.0.host_header.clone()
     }
 
     /// The absolute URI of `path` at this origin.
     pub(crate) fn uri(&self, path: PathAndQuery) -> Uri {
-        let scheme = if self.secure { Scheme::HTTPS } else { Scheme::HTTP };
+        let scheme = if self.0.secure { Scheme::HTTPS } else { Scheme::HTTP };
         let mut parts = http::uri::Parts::default();
         parts.scheme = Some(scheme);
-        parts.authority = Some(self.authority.clone());
+        parts.authority = Some(self.0.authority.clone());
         parts.path_and_query = Some(path);
         Uri::from_parts(parts).expect("scheme, authority and path make a URI")
+    }
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl Eq for Origin {}
+
+/// The origin of the last request, which is nearly always that of the next: to read it out of a URI takes as long as
+/// writing a request's head.
+#[derive(Default)]
+pub(crate) struct LastOrigin(Mutex<Option<Origin>>);
+
+impl LastOrigin {
+    pub(crate) fn or_of(&self, uri: &Uri) -> Result<Origin, NoOrigin> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(origin) = last.as_ref().filter(|last| last.is_of(uri)) {
+            return Ok(origin.clone());
+        }
+        let origin = Origin::of(uri)?;
+        *last = Some(origin.clone());
+        Ok(origin)
     }
 }
 
@@ -85,7 +126,7 @@ fn read_port(after_host: &str) -> Option<NonZeroU16> {
 }
 
 /// Why a URI cannot be sent to. Its text never holds the URI.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct NoOrigin(&'static str);
 
 impl fmt::Display for NoOrigin {
@@ -118,6 +159,26 @@ mod tests {
         ] {
             assert_eq!(origin(uri).unwrap().host_header(), host, "{uri}");
         }
+    }
+
+    #[test]
+    fn the_last_origin_stands_for_no_other() {
+        let last = LastOrigin::default();
+        for uri in [
+            "https://pay.example/x",
+            "https://pay.example/y",
+            "http://pay.example/x",
+            "https://pay.example:443/x",
+            "https://pay.example:8443/x",
+            "https://pay.example.org/x",
+            "https://pay.example/x",
+        ] {
+            let uri = Uri::from_static(uri);
+            let (found, read) = (last.or_of(&uri).unwrap(), Origin::of(&uri).unwrap());
+            assert!(found == read && found.host_header() == read.host_header(), "{uri}");
+        }
+        assert!(last.or_of(&Uri::from_static("https://user:secret@pay.example/x")).is_err());
+        assert!(last.or_of(&Uri::from_static("https://pay.example:99999/x")).is_err());
     }
 
     #[test]

@@ -33,8 +33,9 @@ impl Pool {
 
     /// The connection to `origin` that was used last: the one least likely to have been closed meanwhile.
     pub(crate) fn take(&self, origin: &Origin, runtime: runtime::Id) -> Option<Box<Connection>> {
+        let now = Instant::now();
         let mut idle = self.lock();
-        let expired = self.expired(&mut idle);
+        let expired = self.expired(&mut idle, now);
         let newest = idle.iter().rposition(|idle| idle.runtime == runtime && idle.origin == *origin);
         let taken = newest.and_then(|index| idle.remove(index));
         drop(idle);
@@ -48,16 +49,18 @@ impl Pool {
             // It would only stay open until the next call throws it away.
             return;
         }
+        let now = Instant::now();
         let mut idle = self.lock();
-        let expired = self.expired(&mut idle);
-        idle.push_back(Idle { origin, runtime, since: Instant::now(), connection });
+        let expired = self.expired(&mut idle, now);
+        idle.push_back(Idle { origin, runtime, since: now, connection });
         let surplus = if idle.len() > self.max_idle { idle.pop_front() } else { None };
         drop(idle);
         drop((expired, surplus));
     }
 
-    fn expired(&self, idle: &mut VecDeque<Idle>) -> Vec<Idle> {
-        let fresh = idle.iter().position(|idle| idle.since.elapsed() < self.idle_timeout);
+    fn expired(&self, idle: &mut VecDeque<Idle>, now: Instant) -> Vec<Idle> {
+        let is_fresh = |idle: &Idle| now.saturating_duration_since(idle.since) < self.idle_timeout;
+        let fresh = idle.iter().position(is_fresh);
         match fresh {
             Some(0) => Vec::new(),
             fresh => idle.drain(..fresh.unwrap_or(idle.len())).collect(),

@@ -1,13 +1,13 @@
 use std::error::Error as StdError;
 use std::fmt;
+use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderValue, Request, Response, Uri, Version};
+use http::{HeaderMap, HeaderValue, Response, Uri, Version};
 use http_body::Body as _;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -18,13 +18,13 @@ use tokio::time::Instant;
 
 use crate::body::CappedBody;
 use crate::builder::HyperTransportBuilder;
-use crate::connection::Exchange;
+use crate::connection::{Exchange, Outgoing};
 use crate::connector::Connector;
 use crate::deadline::{self, Alarm};
 use crate::link::Link;
 #[cfg(feature = "http2")]
 use crate::multiplexed::MultiplexedPool;
-use crate::origin::Origin;
+use crate::origin::{LastOrigin, Origin};
 use crate::pool::Pool;
 
 /// HTTP/1.1 over TCP and TLS, by hyper, rustls and tokio.
@@ -48,6 +48,7 @@ pub(crate) struct Limits {
 
 struct Shared {
     connector: Connector,
+    last_origin: LastOrigin,
     pool: Pool,
     #[cfg(feature = "http2")]
     multiplexed: MultiplexedPool,
@@ -65,6 +66,7 @@ impl HyperTransport {
         let Limits { idle_timeout, max_idle, max_under_way } = limits;
         let shared = Shared {
             connector,
+            last_origin: LastOrigin::default(),
             pool: Pool::new(idle_timeout, max_idle),
             #[cfg(feature = "http2")]
             multiplexed: MultiplexedPool::new(idle_timeout),
@@ -81,65 +83,80 @@ impl fmt::Debug for HyperTransport {
 }
 
 impl Transport for HyperTransport {
-    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        let started = Instant::now();
+    fn keeps_deadlines(&self) -> bool {
+        true
+    }
+
+    fn send(
+        &self,
+        request: TransportRequest,
+    ) -> impl Future<Output = Result<TransportResponse, TransportError>> + Send {
         let deadlines = request.deadlines();
         let cap = request.response_cap();
-        let connect_by = deadline::after(started, deadlines.connect());
-        let total_ends = deadline::after(started, deadlines.total());
-        let runtime =
-            Handle::try_current().map_err(|error| not_processed(TransportErrorKind::Other, error))?.id();
-        let origin =
-            Origin::of(request.uri()).map_err(|error| not_processed(TransportErrorKind::Other, error))?;
-        let alarm = deadline::alarm(total_ends)
-            .map_err(|_| not_processed(TransportErrorKind::Other, "the tokio runtime has no time driver"))?;
-        let mut alarm = pin!(alarm);
+        // Here and not below, because a future keeps room for what it was given, also when it has long made something else
+        // of it.
+        let prepared = self.shared.last_origin.or_of(request.uri());
+        let mut prepared = prepared.map(|origin| (outgoing(request, &origin), origin));
+        async move {
+            let started = Instant::now();
+            let connect_by = deadline::after(started, deadlines.connect());
+            let total_ends = deadline::after(started, deadlines.total());
+            let (outgoing, origin) = match &mut prepared {
+                Ok(prepared) => prepared,
+                Err(error) => return Err(not_processed(TransportErrorKind::Other, *error)),
+            };
+            let runtime =
+                Handle::try_current().map_err(|error| not_processed(TransportErrorKind::Other, error))?.id();
+            let alarm = deadline::alarm(total_ends).map_err(|_| {
+                not_processed(TransportErrorKind::Other, "the tokio runtime has no time driver")
+            })?;
+            let mut alarm = pin!(alarm);
 
-        // Nothing leaves before here has ended: a failure is NotProcessed.
-        let mut outgoing = outgoing(request, &origin);
-        let _permit = self.shared.permit(connect_by).await?;
-        let (mut link, head) = loop {
-            let mut link = self.shared.link(&origin, runtime, connect_by).await?;
-            if Instant::now() >= total_ends {
-                return Err(TransportError::not_processed(TransportErrorKind::Timeout));
+            // Nothing leaves before here has ended: a failure is NotProcessed.
+            let _permit = self.shared.permit(connect_by).await?;
+            let (mut link, head) = loop {
+                let mut link = self.shared.link(origin, runtime, connect_by).await?;
+                if Instant::now() >= total_ends {
+                    return Err(TransportError::not_processed(TransportErrorKind::Timeout));
+                }
+
+                // From here on the request may have been read: a failure is Unknown, unless hyper hands the request back.
+                let exchange = deadline::before(alarm.as_mut(), pin!(link.exchange(outgoing, origin))).await;
+                match exchange {
+                    None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
+                    Some(Exchange::Lost(error)) => {
+                        return Err(TransportError::unknown(kind_of(&error)).with_source(error));
+                    }
+                    Some(Exchange::Refused(error)) => {
+                        return Err(not_processed(TransportErrorKind::Closed, error));
+                    }
+                    Some(Exchange::HandedBack(error)) if !link.is_reused() => {
+                        return Err(not_processed(TransportErrorKind::Closed, error));
+                    }
+                    // Ends, because each turn uses up a pooled connection and a new one is not reused.
+                    Some(Exchange::HandedBack(_)) => {
+                        #[cfg(feature = "http2")]
+                        self.shared.multiplexed.forget(origin, runtime);
+                    }
+                    Some(Exchange::Answered(head)) => break (link, head),
+                }
+            };
+
+            // From here on there is a status: a failure is Answered, unless the answer cannot be told from another's.
+            if has_ambiguous_length(head.headers()) {
+                return Err(TransportError::unknown(TransportErrorKind::Protocol)
+                    .with_source("the answer gives its length more than once"));
             }
-
-            // From here on the request may have been read: a failure is Unknown, unless hyper hands the request back.
-            match deadline::before(alarm.as_mut(), link.exchange(outgoing, &origin)).await {
-                None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
-                Some(Exchange::Lost(error)) => {
-                    return Err(TransportError::unknown(kind_of(&error)).with_source(error));
-                }
-                Some(Exchange::Refused(error)) => {
-                    return Err(not_processed(TransportErrorKind::Closed, error));
-                }
-                Some(Exchange::HandedBack(_, error)) if !link.is_reused() => {
-                    return Err(not_processed(TransportErrorKind::Closed, error));
-                }
-                // Ends, because each turn uses up a pooled connection and a new one is not reused.
-                Some(Exchange::HandedBack(request, _)) => {
-                    #[cfg(feature = "http2")]
-                    self.shared.multiplexed.forget(&origin, runtime);
-                    outgoing = request;
-                }
-                Some(Exchange::Answered(head)) => break (link, head),
+            let (parts, mut body) = head.into_parts();
+            let mut read = CappedBody::new(cap);
+            let failure = read_body(&mut link, &mut body, &mut read, alarm).await.err();
+            let answer = TransportResponse::new(Response::from_parts(parts, read.into_bytes()));
+            if let Some(failure) = failure {
+                return Err(failure.after(answer));
             }
-        };
-
-        // From here on there is a status: a failure is Answered, unless the answer cannot be told from another's.
-        if has_ambiguous_length(head.headers()) {
-            return Err(TransportError::unknown(TransportErrorKind::Protocol)
-                .with_source("the answer gives its length more than once"));
+            self.shared.release(link, origin.clone(), runtime);
+            Ok(answer)
         }
-        let (parts, mut body) = head.into_parts();
-        let mut read = CappedBody::new(cap);
-        let failure = read_body(&mut link, &mut body, &mut read, alarm).await.err();
-        let answer = TransportResponse::new(Response::from_parts(parts, read.into_bytes()));
-        if let Some(failure) = failure {
-            return Err(failure.after(answer));
-        }
-        self.shared.release(link, origin, runtime);
-        Ok(answer)
     }
 }
 
@@ -170,7 +187,8 @@ impl Shared {
             return Ok(Link::Exclusive(connection));
         }
         let time_left = connect_by.saturating_duration_since(Instant::now());
-        let connecting = deadline::no_panic(self.connector.connect(origin, time_left));
+        // In a box, because it is large, and most calls find a connection that is open.
+        let connecting = Box::pin(deadline::no_panic(self.connector.connect(origin, time_left)));
         let link = match tokio::time::timeout_at(connect_by, connecting).await {
             Ok(Ok(connected)) => connected?,
             Ok(Err(_panic)) => {
@@ -229,7 +247,8 @@ async fn read_body(
     mut alarm: Pin<&mut Alarm>,
 ) -> Result<(), BodyFailure> {
     while !body.is_end_stream() {
-        let kind = match deadline::before(alarm.as_mut(), link.frame(body)).await {
+        let frame = deadline::before(alarm.as_mut(), pin!(link.frame(body))).await;
+        let kind = match frame {
             Some(Some(Ok(frame))) => match frame.into_data().map(|piece| read.push(piece)) {
                 // Trailers carry nothing that the interface knows.
                 Err(_) | Ok(Ok(())) => continue,
@@ -248,7 +267,7 @@ async fn read_body(
 }
 
 /// The request as HTTP/1.1 wants it: the path alone as target, `Host`, and `Content-Length` as long as the body is.
-fn outgoing(request: TransportRequest, origin: &Origin) -> Request<Full<Bytes>> {
+fn outgoing(request: TransportRequest, origin: &Origin) -> Outgoing {
     let mut request = request.into_http();
     let target = request.uri().path_and_query().cloned();
     *request.uri_mut() = Uri::from(target.unwrap_or_else(|| PathAndQuery::from_static("/")));
@@ -258,11 +277,12 @@ fn outgoing(request: TransportRequest, origin: &Origin) -> Request<Full<Bytes>> 
     let headers = request.headers_mut();
     headers.insert(HOST, origin.host_header());
     headers.remove(TRANSFER_ENCODING);
-    headers.remove(CONTENT_LENGTH);
-    if !may_be_bodiless {
+    if may_be_bodiless {
+        headers.remove(CONTENT_LENGTH);
+    } else {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
-    request.map(Full::new)
+    Outgoing::new(request.map(Full::new))
 }
 
 /// An answer whose end two readers can see in two places may be somebody else's, or an attack. hyper accepts some of
