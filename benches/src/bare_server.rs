@@ -45,7 +45,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
 }
 
 /// An answer of the sandbox, as long as the real ones.
-const ANSWER: &str = concat!(
+pub(crate) const ANSWER: &str = concat!(
     r#"{"status":"success","status_code":100,"message":"Transaction Processed Successfully","data":{"#,
     r#""TransactionId":"txn_e220a8397b1dcdaf","BaseAmount":1249.50,"Amount":1249.50,"CardNumber":"************4242","#,
     r#""BillingEmail":"ada.lovelace@mail.example.com","BillingCustomerName":"Ada King, Countess of Lovelace","#,

@@ -9,6 +9,8 @@
 mod answer;
 mod bare_server;
 mod batch;
+mod clients;
+mod fixed_server;
 mod flags;
 mod handle;
 mod load;
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
     let done = match Bench::from_env_or_exit().subcommand {
         BenchCmd::Run(run) => measure(&run),
         BenchCmd::ServeBare(_) => bare_server::run().map(|()| ExitCode::SUCCESS),
+        BenchCmd::ServeFixed(_) => fixed_server::run().map(|()| ExitCode::SUCCESS),
         BenchCmd::ChargePlain(asked) => batch::charge_plainly(&asked).map(|()| ExitCode::SUCCESS),
         BenchCmd::HandleLoop(calls) => handle::run_loop(&calls.case, calls.calls).map(|()| ExitCode::SUCCESS),
     };

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::statistics::Sample;
+
 /// Figures as they are measured, each printed at once beside its goal.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
@@ -56,6 +58,13 @@ impl Report {
         };
         let value = format!("{} {unit}", Short(value));
         println!("{}", line(verdict, name, &value, &goal.to_string(), note));
+    }
+
+    /// A figure that was measured several times: the median counts, and the extremes are told.
+    pub(crate) fn spread(&mut self, name: &str, sample: &Sample, unit: &str, goal: Goal, note: &str) {
+        let extremes = format!("from {} to {}", Short(sample.least()), Short(sample.most()));
+        let note = if note.is_empty() { extremes } else { format!("{extremes}; {note}") };
+        self.figure(name, sample.median(), unit, goal, &note);
     }
 
     /// A figure that cannot be had here.

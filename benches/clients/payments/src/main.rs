@@ -1,0 +1,81 @@
+//! This SDK, all safety on.
+
+use std::net::SocketAddr;
+
+use bench_harness::{API_KEY, Caller, Charge, TRANSACTION};
+use payments_core::model::{
+    Amount, Card, CardTransaction, ConvenienceFee, Payer, Shipping, TransactionId, TransactionType,
+};
+use payments_core::{ApiKey, Client, Endpoint};
+use payments_hyper::{HyperTransport, TokioTimer};
+
+struct Payments {
+    client: Client,
+    payment: CardTransaction,
+    transaction: TransactionId,
+}
+
+impl Caller for Payments {
+    async fn callers(server: SocketAddr, count: usize) -> Vec<Self> {
+        let key = ApiKey::new(API_KEY).expect("visible ASCII");
+        let endpoint = Endpoint::new(&format!("http://{server}/api/v1/public"), key).expect("loopback");
+        let transport = HyperTransport::builder().max_idle_connections(count).build().expect("no file is read");
+        let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
+        let caller = || Self {
+            client: client.clone(),
+            payment: payment(),
+            transaction: TRANSACTION.parse().expect("an id"),
+        };
+        (0..count).map(|_| caller()).collect()
+    }
+
+    async fn charge(&mut self) -> String {
+        let charged = self.client.process_card(&self.payment).await.expect("the server says yes");
+        charged.into_data().transaction_id.as_str().to_owned()
+    }
+
+    async fn look_up(&mut self) -> String {
+        let found = self.client.transaction(&self.transaction).await.expect("the server knows it");
+        found.into_data().transaction_id.as_str().to_owned()
+    }
+}
+
+fn payment() -> CardTransaction {
+    let charge = Charge::example();
+    let shipping = Shipping::default()
+        .customer_name(charge.shipping_customer_name)
+        .email(charge.shipping_email)
+        .phone_number(charge.shipping_phone_number)
+        .address(charge.shipping_address)
+        .country(charge.shipping_country)
+        .city(charge.shipping_city)
+        .state(charge.shipping_state)
+        .postal_code(charge.shipping_postal_code);
+    CardTransaction::builder(
+        Amount::from_cents(1249_50),
+        TransactionType::Sale,
+        ConvenienceFee::Inactive,
+        Card { number: &charge.card_number, cvv: &charge.cvv, expiry: &charge.expiry_date },
+        Payer {
+            customer_name: &charge.billing_customer_name,
+            email: &charge.billing_email,
+            country_code: &charge.billing_country_code,
+            phone_number: &charge.billing_phone_number,
+            country: &charge.billing_country,
+            postal_code: &charge.billing_postal_code,
+            ip_address: &charge.ip_address,
+        },
+    )
+    .billing_address(&charge.billing_address)
+    .billing_city(&charge.billing_city)
+    .billing_state(&charge.billing_state)
+    .shipping(shipping)
+    .shipping_same_as_billing(false)
+    .payment_tokenization(false)
+    .build()
+    .expect("every rule is kept")
+}
+
+fn main() {
+    bench_harness::run::<Payments>();
+}
