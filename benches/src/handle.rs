@@ -1,18 +1,15 @@
 //! What a request costs in [`FakeGateway::handle`] alone, without HTTP, a socket or a lock that others want.
 //!
-//! It is counted in instructions, by valgrind's callgrind: that number is the same on a busy machine as on an idle one,
-//! so that a change of a few percent can be seen. The profile of a call is in what callgrind leaves behind:
+//! It is counted in instructions, by [`valgrind`]. The profile of a call is in what callgrind leaves behind:
 //!
 //! ```text
 //! valgrind --tool=callgrind target/release/payments-benches handle-loop card-payment 1000
 //! callgrind_annotate --inclusive=yes callgrind.out.*
 //! ```
 
-use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 use bytes::Bytes;
 use http::Request;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -21,16 +18,19 @@ use payments_fake::{FakeGateway, Reply};
 use crate::plan::Plan;
 use crate::report::{Goal, Report};
 use crate::requests::{CARD_PAYMENT, transaction_id};
+use crate::valgrind::{self, Counted};
 
 pub(crate) fn measure(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir()?;
-    let has_valgrind = Command::new("valgrind").arg("--version").output().is_ok();
+    let program = std::env::current_exe()?;
+    let has_valgrind = valgrind::is_installed();
     for Case { name, about, .. } in CASES {
         if has_valgrind {
-            let per_call = instructions_per_call(folder.path(), name, plan.calls)?;
-            report.figure(about, f64::from(per_call), "instructions", Goal::None, "");
+            let command = |calls: u32| vec!["handle-loop".to_owned(), (*name).to_owned(), calls.to_string()];
+            let counted = Counted::new(&program, command);
+            let per_call = counted.instructions_per_call(plan.calls, 2 * plan.calls)?;
+            report.figure(about, per_call, "instructions", Goal::None, "");
         } else {
-            report.not_measured(about, "valgrind is not installed");
+            report.not_measured(about, valgrind::IS_MISSING);
         }
     }
     Ok(())
@@ -123,39 +123,6 @@ fn look_up(gateway: &FakeGateway) -> Request<Bytes> {
         .expect("an id makes a path")
 }
 
-/// What the calls after the first ones cost: the start of the process is in both counts.
-fn instructions_per_call(folder: &Path, name: &str, calls: u32) -> anyhow::Result<u32> {
-    let (few, many) = (instructions(folder, name, calls)?, instructions(folder, name, 2 * calls)?);
-    let per_call = many.saturating_sub(few) / u64::from(calls);
-    per_call.try_into().context("a call takes more instructions than can be true")
-}
-
-fn instructions(folder: &Path, name: &str, calls: u32) -> anyhow::Result<u64> {
-    let file = folder.join(format!("{name}-{calls}"));
-    let output = Command::new("valgrind")
-        .arg("--tool=callgrind")
-        .arg(format!("--callgrind-out-file={}", file.display()))
-        .arg(std::env::current_exe()?)
-        .args(["handle-loop", name, &calls.to_string()])
-        .output()?;
-    ensure!(
-        output.status.success(),
-        "valgrind ended with {}:\n{}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let profile = std::fs::read_to_string(&file).context("callgrind left no profile")?;
-    total(&profile).context("callgrind's profile has no total")
-}
-
-/// The line that sums up a profile of callgrind.
-fn total(profile: &str) -> Option<u64> {
-    profile.lines().find_map(|line| {
-        line.strip_prefix("summary:").or_else(|| line.strip_prefix("totals:"))?.trim().parse().ok()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,12 +137,5 @@ mod tests {
     #[test]
     fn an_unknown_case_is_told_with_those_that_are_known() {
         assert!(run_loop("refund", 1).unwrap_err().to_string().contains("card-payment"));
-    }
-
-    #[test]
-    fn the_total_is_found_under_either_name() {
-        assert_eq!(total("events: Ir\nsummary: 12345\n\n"), Some(12_345));
-        assert_eq!(total("events: Ir\nfn=(1)\n1 5\ntotals: 678\n"), Some(678));
-        assert_eq!(total("events: Ir\n"), None);
     }
 }

@@ -20,6 +20,7 @@ mod requests;
 mod sandbox;
 mod server;
 mod statistics;
+mod valgrind;
 
 use std::process::ExitCode;
 
