@@ -27,6 +27,10 @@ xflags::xflags! {
             required count: u32
             required in_flight: u32
         }
+        /// Run the body of a unit test in this process, to be profiled from outside.
+        cmd test-loop {
+            required tests: u32
+        }
         /// Make calls of the state machine in this process, to be counted from outside.
         cmd handle-loop {
             required case: String

@@ -13,6 +13,7 @@ mod clients;
 mod fixed_server;
 mod flags;
 mod handle;
+mod in_process;
 mod load;
 mod plan;
 mod report;
@@ -35,6 +36,7 @@ const QUESTIONS: &[(&str, &str, Measure)] = &[
     ("sandbox", "what a payment costs in `payments sandbox`", sandbox::measure),
     ("batch", "what the journal costs a billing run", batch::measure),
     ("handle", "what a request costs in the state machine alone, in instructions", handle::measure),
+    ("in-process", "what a test without a network costs", in_process::measure),
 ];
 
 type Measure = fn(&Plan, &mut Report) -> anyhow::Result<()>;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         BenchCmd::ServeBare(_) => bare_server::run().map(|()| ExitCode::SUCCESS),
         BenchCmd::ServeFixed(_) => fixed_server::run().map(|()| ExitCode::SUCCESS),
         BenchCmd::ChargePlain(asked) => batch::charge_plainly(&asked).map(|()| ExitCode::SUCCESS),
+        BenchCmd::TestLoop(asked) => in_process::run_loop(asked.tests).map(|()| ExitCode::SUCCESS),
         BenchCmd::HandleLoop(calls) => handle::run_loop(&calls.case, calls.calls).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

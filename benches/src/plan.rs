@@ -18,6 +18,8 @@ pub(crate) struct Plan {
     pub(crate) many: u32,
     /// Calls of the state machine whose instructions are counted.
     pub(crate) calls: u32,
+    /// Tests in process, each with a gateway of its own.
+    pub(crate) tests: u32,
     /// How often a billing run and the same charges without a journal are measured in turns.
     pub(crate) batch_turns: u32,
     /// Rows of each of these runs.
@@ -36,6 +38,7 @@ impl Plan {
         few: 1_000,
         many: 100_000,
         calls: 1_000,
+        tests: 10_000,
         batch_turns: 5,
         batch_rows: 20_000,
         long_run: 100_000,
@@ -51,6 +54,7 @@ impl Plan {
         few: 10,
         many: 100,
         calls: 2,
+        tests: 2,
         batch_turns: 1,
         batch_rows: 20,
         long_run: 100,

@@ -18,6 +18,7 @@ fn every_benchmark_runs_to_its_end_with_tiny_counts() {
         "among 100",
         "in flight: 64",
         "most memory",
+        "FakeTransport",
     ] {
         assert!(text.contains(figure), "no {figure:?} in\n{text}");
     }
