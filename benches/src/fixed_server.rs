@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 use anyhow::Context as _;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::task::{LocalSet, spawn_local};
 
@@ -22,7 +22,7 @@ async fn serve() -> anyhow::Result<()> {
     let mut stdout = std::io::stdout();
     writeln!(stdout, r#"{{"base_url":"http://{}/","api_key":"none"}}"#, listener.local_addr()?)?;
     stdout.flush()?;
-    let answers = Rc::new(Answers { charged: answer("100"), found: answer("200") });
+    let answers = Rc::new(Answers::new());
     loop {
         let (socket, _) = listener.accept().await?;
         socket.set_nodelay(true)?;
@@ -32,12 +32,23 @@ async fn serve() -> anyhow::Result<()> {
     }
 }
 
-struct Answers {
+/// What everybody is answered.
+pub(crate) struct Answers {
     charged: Vec<u8>,
     found: Vec<u8>,
 }
 
-async fn converse(mut socket: TcpStream, answers: &Answers) -> anyhow::Result<()> {
+impl Answers {
+    pub(crate) fn new() -> Self {
+        Self { charged: answer("100"), found: answer("200") }
+    }
+}
+
+/// Answers the requests of one connection until the client ends it.
+pub(crate) async fn converse(
+    mut socket: impl AsyncRead + AsyncWrite + Unpin,
+    answers: &Answers,
+) -> anyhow::Result<()> {
     let mut buffer = vec![0; LARGEST_REQUEST];
     let mut filled = 0;
     loop {

@@ -27,6 +27,8 @@ xflags::xflags! {
             required count: u32
             required in_flight: u32
         }
+        /// Build a transport in this fresh process, and print when the first byte of a handshake left it.
+        cmd start-tls {}
         /// Run the body of a unit test in this process, to be profiled from outside.
         cmd test-loop {
             required tests: u32

@@ -10,9 +10,11 @@ mod answer;
 mod bare_server;
 mod batch;
 mod clients;
+mod cold;
 mod fixed_server;
 mod flags;
 mod handle;
+mod https_server;
 mod in_process;
 mod load;
 mod plan;
@@ -36,6 +38,7 @@ const QUESTIONS: &[(&str, &str, Measure)] = &[
     ("sandbox", "what a payment costs in `payments sandbox`", sandbox::measure),
     ("batch", "what the journal costs a billing run", batch::measure),
     ("handle", "what a request costs in the state machine alone, in instructions", handle::measure),
+    ("cold", "what the first call of a process and of a connection costs", cold::measure),
     ("in-process", "what a test without a network costs", in_process::measure),
 ];
 
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         BenchCmd::ServeBare(_) => bare_server::run().map(|()| ExitCode::SUCCESS),
         BenchCmd::ServeFixed(_) => fixed_server::run().map(|()| ExitCode::SUCCESS),
         BenchCmd::ChargePlain(asked) => batch::charge_plainly(&asked).map(|()| ExitCode::SUCCESS),
+        BenchCmd::StartTls(_) => cold::start_tls().map(|()| ExitCode::SUCCESS),
         BenchCmd::TestLoop(asked) => in_process::run_loop(asked.tests).map(|()| ExitCode::SUCCESS),
         BenchCmd::HandleLoop(calls) => handle::run_loop(&calls.case, calls.calls).map(|()| ExitCode::SUCCESS),
     };

@@ -6,6 +6,8 @@ use std::time::Duration;
 pub(crate) struct Plan {
     /// How often a process is started to see how soon it is ready.
     pub(crate) starts: u32,
+    /// How often each of two clients is started for its first answer; if never, neither has to be built.
+    pub(crate) cold_starts: u32,
     /// How often two things are measured in turns.
     pub(crate) turns: u32,
     /// How long one of these turns is.
@@ -32,6 +34,7 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) const FULL: Self = Self {
         starts: 20,
+        cold_starts: 101,
         turns: 21,
         turn: Duration::from_millis(200),
         warm_up: 5_000,
@@ -48,6 +51,7 @@ impl Plan {
     /// A build without optimisation gets through this within seconds.
     pub(crate) const SMOKE: Self = Self {
         starts: 2,
+        cold_starts: 0,
         turns: 2,
         turn: Duration::from_millis(20),
         warm_up: 20,

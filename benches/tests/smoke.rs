@@ -19,6 +19,8 @@ fn every_benchmark_runs_to_its_end_with_tiny_counts() {
         "in flight: 64",
         "most memory",
         "FakeTransport",
+        "first byte of TLS",
+        "resume a TLS session",
     ] {
         assert!(text.contains(figure), "no {figure:?} in\n{text}");
     }

@@ -1,5 +1,6 @@
 //! What every client is put through: the same calls, made in the same way, counted and timed by the same code.
 
+mod cold;
 mod records;
 
 use std::env;
@@ -8,6 +9,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::time::Instant;
 
+pub use cold::run_cold;
 pub use records::{Answer, Charge, Record};
 
 /// The look-up of every client asks for this transaction.
