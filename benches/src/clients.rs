@@ -8,6 +8,16 @@ use anyhow::{Context as _, ensure};
 /// This SDK among them.
 pub(crate) const OURS: &str = "payments";
 
+/// Whether they are compared, or why not: they are release builds, which takes minutes, and so a debug build has no time for
+/// them.
+pub(crate) fn are_compared() -> Result<(), &'static str> {
+    if cfg!(debug_assertions) {
+        Err("only a release build of the benchmarks builds the clients")
+    } else {
+        Ok(())
+    }
+}
+
 /// Builds this client as its users would, and gives the program.
 pub(crate) fn build(name: &str) -> anyhow::Result<PathBuf> {
     let target = target_folder()?;

@@ -15,6 +15,8 @@ xflags::xflags! {
             optional --rows rows: u32
             /// With tiny counts, within seconds: shows that everything works, and the figures mean nothing.
             optional --smoke
+            /// Keep the figures as data, and their tables as pictures, in `benches/results`.
+            optional --save
         }
         /// Serve fixed bytes for every request: what the sandbox is compared with.
         cmd serve-bare {}

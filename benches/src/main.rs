@@ -1,6 +1,6 @@
 //! How fast and how large things are, each figure beside its goal; called as `cargo xtask bench [NAME]`.
 //!
-//! A file for each question ([`sandbox`], [`handle`], [`batch`]), and what they share: a [`load`] generator that is much cheaper
+//! A file for each question ([`sandbox`], [`call`], [`handle`], [`batch`]), and what they share: a [`load`] generator that is much cheaper
 //! than what it measures, [`server`] processes, and a [`report`]. Two things are compared within one run, in turns,
 //! because a figure of another day or another machine says nothing about this one.
 
@@ -9,6 +9,7 @@
 mod answer;
 mod bare_server;
 mod batch;
+mod call;
 mod clients;
 mod cold;
 mod fixed_server;
@@ -27,7 +28,7 @@ mod valgrind;
 
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 
 use flags::{Bench, BenchCmd, Run};
 use plan::Plan;
@@ -37,6 +38,7 @@ use report::Report;
 const QUESTIONS: &[(&str, &str, Measure)] = &[
     ("sandbox", "what a payment costs in `payments sandbox`", sandbox::measure),
     ("batch", "what the journal costs a billing run", batch::measure),
+    ("call", "what a call costs this SDK and its peers, in instructions and on the heap", call::measure),
     ("handle", "what a request costs in the state machine alone, in instructions", handle::measure),
     ("cold", "what the first call of a process and of a connection costs", cold::measure),
     ("in-process", "what a test without a network costs", in_process::measure),
@@ -60,20 +62,25 @@ fn main() -> ExitCode {
     })
 }
 
-fn measure(Run { name, rows, smoke, report_only }: &Run) -> anyhow::Result<ExitCode> {
+fn measure(Run { name, rows, smoke, report_only, save }: &Run) -> anyhow::Result<ExitCode> {
     let asked: Vec<_> =
         QUESTIONS.iter().filter(|(own, ..)| name.as_ref().is_none_or(|name| name == own)).collect();
     if asked.is_empty() {
         let names: Vec<_> = QUESTIONS.iter().map(|(name, about, _)| format!("{name}: {about}")).collect();
         bail!("there is no benchmark of that name; there are\n  {}", names.join("\n  "));
     }
+    ensure!(!(*save && (*smoke || cfg!(debug_assertions))), "figures that mean nothing are not saved");
     let mut plan = if *smoke { Plan::SMOKE } else { Plan::FULL };
     plan.long_run = rows.unwrap_or(plan.long_run);
     let mut report = Report::default();
     println!("{}", plan.heading());
     for (name, about, measure) in asked {
-        println!("\n── {name}: {about}");
+        report.begin(name, about);
         measure(&plan, &mut report).with_context(|| format!("the benchmark {name} could not go on"))?;
+    }
+    if *save {
+        report.save()?;
+        println!("\nsaved in {}", report::results().display());
     }
     let missed = report.close();
     Ok(if missed == 0 || *report_only || *smoke { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) calls: u32,
     /// Tests in process, each with a gateway of its own.
     pub(crate) tests: u32,
+    /// Calls of a client in two runs whose difference is counted.
+    pub(crate) client_calls: (u32, u32),
     /// How often a billing run and the same charges without a journal are measured in turns.
     pub(crate) batch_turns: u32,
     /// Rows of each of these runs.
@@ -42,6 +44,7 @@ impl Plan {
         many: 100_000,
         calls: 1_000,
         tests: 10_000,
+        client_calls: (200, 700),
         batch_turns: 5,
         batch_rows: 20_000,
         long_run: 100_000,
@@ -59,6 +62,7 @@ impl Plan {
         many: 100,
         calls: 2,
         tests: 2,
+        client_calls: (2, 4),
         batch_turns: 1,
         batch_rows: 20,
         long_run: 100,
