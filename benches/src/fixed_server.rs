@@ -1,14 +1,19 @@
 //! A server that answers with fixed bytes and reads no more of a request than where it ends: so much cheaper than any client
 //! that the client is what is measured.
+//!
+//! `GET /hold` and `GET /release` are for whoever measures: what is asked between the two is answered at the second, so that as
+//! many calls as there are callers are under way at once, however fast a machine is.
 
+use std::cell::Cell;
 use std::io::Write as _;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 use anyhow::Context as _;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 use tokio::runtime;
+use tokio::sync::Notify;
 use tokio::task::{LocalSet, spawn_local};
 
 /// Serves until the process is killed, on one thread.
@@ -18,7 +23,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
 }
 
 async fn serve() -> anyhow::Result<()> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+    let listener = socket.listen(MOST_WAITING)?;
     let mut stdout = std::io::stdout();
     writeln!(stdout, r#"{{"base_url":"http://{}/","api_key":"none"}}"#, listener.local_addr()?)?;
     stdout.flush()?;
@@ -32,15 +39,54 @@ async fn serve() -> anyhow::Result<()> {
     }
 }
 
-/// What everybody is answered.
+/// Thousands of clients connect at once. The system takes no more than its own limit.
+const MOST_WAITING: u32 = 8 * 1024;
+
+/// What everybody is answered, and when.
 pub(crate) struct Answers {
     charged: Vec<u8>,
     found: Vec<u8>,
+    gate: Gate,
 }
 
 impl Answers {
     pub(crate) fn new() -> Self {
-        Self { charged: answer("100"), found: answer("200") }
+        Self { charged: answer("100"), found: answer("200"), gate: Gate::default() }
+    }
+
+    async fn to(&self, request: &[u8]) -> &[u8] {
+        if request.starts_with(b"GET /hold ") {
+            self.gate.close();
+        } else if request.starts_with(b"GET /release ") {
+            self.gate.open();
+        } else {
+            self.gate.pass().await;
+        }
+        if request.starts_with(b"POST") { &self.charged } else { &self.found }
+    }
+}
+
+/// What answers wait at.
+#[derive(Default)]
+struct Gate {
+    is_closed: Cell<bool>,
+    opened: Notify,
+}
+
+impl Gate {
+    fn close(&self) {
+        self.is_closed.set(true);
+    }
+
+    fn open(&self) {
+        self.is_closed.set(false);
+        self.opened.notify_waiters();
+    }
+
+    async fn pass(&self) {
+        while self.is_closed.get() {
+            self.opened.notified().await;
+        }
     }
 }
 
@@ -58,7 +104,7 @@ pub(crate) async fn converse(
         }
         filled += read;
         if length(&buffer[..filled])?.is_some_and(|length| length <= filled) {
-            let answer = if buffer.starts_with(b"POST") { &answers.charged } else { &answers.found };
+            let answer = answers.to(&buffer).await;
             // At once, so that a client reads it at once.
             socket.write_all(answer).await?;
             filled = 0;
@@ -92,3 +138,31 @@ fn answer(status_code: &str) -> Vec<u8> {
 }
 
 const LARGEST_REQUEST: usize = 8 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_while_answers_are_held_is_answered_once_they_are_released() {
+        let gate = Gate::default();
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(pin!(gate.pass()).poll(&mut cx).is_ready());
+        gate.close();
+        let mut held = pin!(gate.pass());
+        assert!(held.as_mut().poll(&mut cx).is_pending());
+        gate.open();
+        assert!(held.as_mut().poll(&mut cx).is_ready());
+    }
+
+    #[test]
+    fn a_request_ends_where_its_body_does() {
+        let request = b"POST /x HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc";
+        assert_eq!(length(request).unwrap(), Some(request.len()));
+        assert_eq!(length(&request[..20]).unwrap(), None);
+        assert_eq!(length(b"GET /x HTTP/1.1\r\n\r\n").unwrap(), Some(19));
+    }
+}

@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use bench_harness::{API_KEY, Caller, Charge, TRANSACTION};
+use bench_harness::{API_KEY, Caller, Charge, TRANSACTION, most_connections};
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Payer, Shipping, TransactionId, TransactionType,
 };
-use payments_core::{ApiKey, Client, Endpoint};
+use payments_core::{ApiKey, Client, Deadlines, Endpoint};
 use payments_hyper::{HyperTransport, TokioTimer};
 
 struct Payments {
@@ -19,8 +19,14 @@ impl Caller for Payments {
     async fn callers(server: SocketAddr, count: usize) -> Vec<Self> {
         let key = ApiKey::new(API_KEY).expect("visible ASCII");
         let endpoint = Endpoint::new(&format!("http://{server}/api/v1/public"), key).expect("loopback");
-        let transport = HyperTransport::builder().max_idle_connections(count).build().expect("no file is read");
-        let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
+        let mut transport = HyperTransport::builder().max_idle_connections(count);
+        if let Some(connections) = most_connections() {
+            transport = transport.max_connections(connections);
+        }
+        let transport = transport.build().expect("no file is read");
+        let client = Client::builder(endpoint, transport, TokioTimer::new());
+        // It runs while a call waits for its turn, and among thousands of calls, or under valgrind, that is long.
+        let client = client.connect_timeout(Deadlines::DEFAULT_TOTAL).build();
         let caller = || Self {
             client: client.clone(),
             payment: payment(&Charge::example()),
