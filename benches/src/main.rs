@@ -10,20 +10,24 @@ mod answer;
 mod bare_server;
 mod batch;
 mod call;
+mod client_run;
 mod clients;
 mod cold;
+mod cores;
 mod fixed_server;
 mod flags;
 mod handle;
 mod https_server;
 mod in_process;
 mod load;
+mod open_files;
 mod plan;
 mod report;
 mod requests;
 mod sandbox;
 mod server;
 mod statistics;
+mod throughput;
 mod valgrind;
 
 use std::process::ExitCode;
@@ -41,6 +45,7 @@ const QUESTIONS: &[(&str, &str, Measure)] = &[
     ("call", "what a call costs this SDK and its peers, in instructions and on the heap", call::measure),
     ("handle", "what a request costs in the state machine alone, in instructions", handle::measure),
     ("cold", "what the first call of a process and of a connection costs", cold::measure),
+    ("throughput", "how many calls one core of a client makes, beside other clients", throughput::measure),
     ("in-process", "what a test without a network costs", in_process::measure),
 ];
 

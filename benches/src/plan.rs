@@ -24,6 +24,12 @@ pub(crate) struct Plan {
     pub(crate) tests: u32,
     /// Calls of a client in two runs whose difference is counted.
     pub(crate) client_calls: (u32, u32),
+    /// How often two clients are measured in turns.
+    pub(crate) load_turns: u32,
+    /// Calls of each of these turns that count, which take most of a second.
+    pub(crate) load_calls: u32,
+    /// Calls before them.
+    pub(crate) load_warm_up: u32,
     /// How often a billing run and the same charges without a journal are measured in turns.
     pub(crate) batch_turns: u32,
     /// Rows of each of these runs.
@@ -45,6 +51,9 @@ impl Plan {
         calls: 1_000,
         tests: 10_000,
         client_calls: (200, 700),
+        load_turns: 11,
+        load_calls: 64_000,
+        load_warm_up: 12_800,
         batch_turns: 5,
         batch_rows: 20_000,
         long_run: 100_000,
@@ -63,6 +72,9 @@ impl Plan {
         calls: 2,
         tests: 2,
         client_calls: (2, 4),
+        load_turns: 2,
+        load_calls: 640,
+        load_warm_up: 64,
         batch_turns: 1,
         batch_rows: 20,
         long_run: 100,

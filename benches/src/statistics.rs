@@ -15,6 +15,10 @@ impl Sample {
         }
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn least(&self) -> f64 {
         self.0[0]
     }
@@ -67,11 +71,19 @@ impl SideBySide {
                 (first()?, second)
             });
         }
-        Ok(Self {
+        Ok(pairs.into_iter().collect())
+    }
+}
+
+/// A pair for each turn.
+impl FromIterator<(f64, f64)> for SideBySide {
+    fn from_iter<I: IntoIterator<Item = (f64, f64)>>(pairs: I) -> Self {
+        let pairs: Vec<_> = pairs.into_iter().collect();
+        Self {
             first: pairs.iter().map(|(first, _)| *first).collect(),
             second: pairs.iter().map(|(_, second)| *second).collect(),
             ratio: pairs.iter().map(|(first, second)| first / second).collect(),
-        })
+        }
     }
 }
 
