@@ -16,6 +16,7 @@ mod cold;
 mod cores;
 mod fixed_server;
 mod flags;
+mod growth;
 mod handle;
 mod https_server;
 mod in_process;
@@ -46,6 +47,7 @@ const QUESTIONS: &[(&str, &str, Measure)] = &[
     ("handle", "what a request costs in the state machine alone, in instructions", handle::measure),
     ("cold", "what the first call of a process and of a connection costs", cold::measure),
     ("throughput", "how many calls one core of a client makes, beside other clients", throughput::measure),
+    ("growth", "what a call costs among many, and what many leave behind", growth::measure),
     ("in-process", "what a test without a network costs", in_process::measure),
 ];
 

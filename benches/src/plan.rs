@@ -30,6 +30,16 @@ pub(crate) struct Plan {
     pub(crate) load_calls: u32,
     /// Calls before them.
     pub(crate) load_warm_up: u32,
+    /// Numbers of calls in flight among which the instructions of one are counted.
+    pub(crate) in_flight: &'static [u32],
+    /// Calls at least that make the difference between the fewer and half of the more that are counted.
+    pub(crate) counted_calls: u32,
+    /// Calls that are in flight over few connections.
+    pub(crate) waiting: u32,
+    /// Calls before memory is looked at for the first time.
+    pub(crate) calls_before: u32,
+    /// Calls that must leave nothing behind.
+    pub(crate) many_calls: u32,
     /// How often a billing run and the same charges without a journal are measured in turns.
     pub(crate) batch_turns: u32,
     /// Rows of each of these runs.
@@ -54,6 +64,11 @@ impl Plan {
         load_turns: 11,
         load_calls: 64_000,
         load_warm_up: 12_800,
+        in_flight: &[1, 64, 1_024, 4_096],
+        counted_calls: 500,
+        waiting: 10_000,
+        calls_before: 10_000,
+        many_calls: 1_000_000,
         batch_turns: 5,
         batch_rows: 20_000,
         long_run: 100_000,
@@ -75,6 +90,11 @@ impl Plan {
         load_turns: 2,
         load_calls: 640,
         load_warm_up: 64,
+        in_flight: &[1, 64],
+        counted_calls: 20,
+        waiting: 200,
+        calls_before: 128,
+        many_calls: 1_280,
         batch_turns: 1,
         batch_rows: 20,
         long_run: 100,
