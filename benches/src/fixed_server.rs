@@ -4,10 +4,10 @@
 //! `GET /hold` and `GET /release` are for whoever measures: what is asked between the two is answered at the second, so that as
 //! many calls as there are callers are under way at once, however fast a machine is.
 
-use std::cell::Cell;
 use std::io::Write as _;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -69,23 +69,28 @@ impl Answers {
 /// What answers wait at.
 #[derive(Default)]
 struct Gate {
-    is_closed: Cell<bool>,
+    is_closed: AtomicBool,
     opened: Notify,
 }
 
 impl Gate {
     fn close(&self) {
-        self.is_closed.set(true);
+        self.is_closed.store(true, Ordering::SeqCst);
     }
 
     fn open(&self) {
-        self.is_closed.set(false);
+        self.is_closed.store(false, Ordering::SeqCst);
         self.opened.notify_waiters();
     }
 
     async fn pass(&self) {
-        while self.is_closed.get() {
-            self.opened.notified().await;
+        loop {
+            // Made before the look, or an opening between the two would be missed.
+            let opened = self.opened.notified();
+            if !self.is_closed.load(Ordering::SeqCst) {
+                return;
+            }
+            opened.await;
         }
     }
 }
