@@ -30,6 +30,7 @@ mod server;
 mod statistics;
 mod throughput;
 mod valgrind;
+mod weight;
 
 use std::process::ExitCode;
 
@@ -48,6 +49,7 @@ const QUESTIONS: &[(&str, &str, Measure)] = &[
     ("cold", "what the first call of a process and of a connection costs", cold::measure),
     ("throughput", "how many calls one core of a client makes, beside other clients", throughput::measure),
     ("growth", "what a call costs among many, and what many leave behind", growth::measure),
+    ("weight", "what a program that charges costs to build and to ship", weight::measure),
     ("in-process", "what a test without a network costs", in_process::measure),
 ];
 

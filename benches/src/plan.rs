@@ -8,6 +8,8 @@ pub(crate) struct Plan {
     pub(crate) starts: u32,
     /// How often each of two clients is started for its first answer; if never, neither has to be built.
     pub(crate) cold_starts: u32,
+    /// Clean builds of each program; if none, they are left out.
+    pub(crate) builds: u32,
     /// How often two things are measured in turns.
     pub(crate) turns: u32,
     /// How long one of these turns is.
@@ -53,6 +55,7 @@ impl Plan {
     pub(crate) const FULL: Self = Self {
         starts: 20,
         cold_starts: 101,
+        builds: 3,
         turns: 21,
         turn: Duration::from_millis(200),
         warm_up: 5_000,
@@ -79,6 +82,7 @@ impl Plan {
     pub(crate) const SMOKE: Self = Self {
         starts: 2,
         cold_starts: 0,
+        builds: 0,
         turns: 2,
         turn: Duration::from_millis(20),
         warm_up: 20,
