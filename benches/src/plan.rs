@@ -26,9 +26,9 @@ pub(crate) struct Plan {
     pub(crate) tests: u32,
     /// Calls of a client in two runs whose difference is counted.
     pub(crate) client_calls: (u32, u32),
-    /// How often two clients are measured in turns.
-    pub(crate) load_turns: u32,
-    /// Calls of each of these turns that count, which take most of a second.
+    /// How often each client is measured, in rounds.
+    pub(crate) load_rounds: u32,
+    /// Calls of each client in a round that count, which take most of a second.
     pub(crate) load_calls: u32,
     /// Calls before them.
     pub(crate) load_warm_up: u32,
@@ -64,7 +64,7 @@ impl Plan {
         calls: 1_000,
         tests: 10_000,
         client_calls: (200, 700),
-        load_turns: 11,
+        load_rounds: 11,
         load_calls: 64_000,
         load_warm_up: 12_800,
         in_flight: &[1, 64, 1_024, 4_096],
@@ -91,7 +91,7 @@ impl Plan {
         calls: 2,
         tests: 2,
         client_calls: (2, 4),
-        load_turns: 2,
+        load_rounds: 2,
         load_calls: 640,
         load_warm_up: 64,
         in_flight: &[1, 64],

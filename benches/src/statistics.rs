@@ -15,10 +15,6 @@ impl Sample {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
     pub(crate) fn least(&self) -> f64 {
         self.0[0]
     }

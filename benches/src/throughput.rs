@@ -1,48 +1,43 @@
 //! How many charges one core of a client makes in a second with many in flight, and how long the slowest of them take,
 //! beside the clients that others would use.
+//!
+//! A round is a process of each client, one after the other, so that what disturbs the machine for a while disturbs all of them
+//! alike. Ratios are of one round.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::client_run::{ClientRun, Figures};
 use crate::clients::{self, OURS};
 use crate::cores::{Cores, Side};
 use crate::plan::Plan;
-use crate::report::{Goal, Report, Short};
+use crate::report::{Cell, Goal, Report, Table};
 use crate::server::Server;
 use crate::statistics::{Sample, SideBySide};
 
 pub(crate) fn measure(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
     if let Err(why) = clients::are_compared() {
-        report.not_measured("calls of one core", why);
+        report.not_measured("charges of one core, beside those of other clients", why);
         return Ok(());
     }
-    let ours = clients::build(OURS)?;
-    let rig = Rig { plan, cores: Cores::apart() };
-    println!("{}", rig.cores.note());
-    for peer in PEERS {
-        rig.compare(&ours, &clients::build(peer.name)?, peer, report)?;
-    }
+    let rounds = Rig::new(plan)?.rounds()?;
+    report.table(rounds.table());
+    rounds.compare_rate("hyper", Goal::AtLeast(1.0), report);
+    rounds.compare_rate("reqwest", Goal::AtLeast(1.5), report);
+    rounds.compare_p99("hyper", Goal::AtMost(1.1), report);
+    rounds.tell_who_waited(report);
     Ok(())
 }
 
-/// What this SDK is measured against.
-struct Peer {
-    name: &'static str,
-    /// What our rate must be, as a multiple of its rate.
-    rate: Goal,
-    /// What our 99th percentile must be, as a multiple of its own.
-    p99: Goal,
-}
-
-const PEERS: &[Peer] = &[
-    Peer { name: "hyper", rate: Goal::AtLeast(1.0), p99: Goal::AtMost(1.1) },
-    Peer { name: "reqwest", rate: Goal::AtLeast(1.5), p99: Goal::None },
-    Peer { name: "hyper-util", rate: Goal::None, p99: Goal::None },
-    // A thread for each call, so that it may use more than one core where the system lets it.
-    Peer { name: "ureq", rate: Goal::None, p99: Goal::None },
-    // The most that this server and this core could be asked for.
-    Peer { name: "raw", rate: Goal::None, p99: Goal::None },
+/// Ours is beside those that it has goals against.
+const CLIENTS: &[(&str, &str)] = &[
+    // The most that this server and one core could be asked for.
+    ("raw", "socket, fixed bytes"),
+    ("hyper", "hyper conn, serde"),
+    (OURS, "this SDK"),
+    ("reqwest", "reqwest, its json"),
+    ("hyper-util", "hyper-util, serde"),
+    ("ureq", "ureq, its json, threads"),
 ];
 
 const IN_FLIGHT: u32 = 64;
@@ -50,43 +45,47 @@ const IN_FLIGHT: u32 = 64;
 struct Rig<'a> {
     plan: &'a Plan,
     cores: Cores,
+    server: Server,
+    clients: Vec<PathBuf>,
 }
 
-impl Rig<'_> {
-    fn compare(&self, ours: &Path, theirs: &Path, peer: &Peer, report: &mut Report) -> anyhow::Result<()> {
-        let program = std::env::current_exe()?;
-        let server = self.cores.start(Side::Server, || Server::start(&program, &["serve-fixed"]))?;
-        let (mut our_turns, mut their_turns) = (Vec::new(), Vec::new());
-        let rates = SideBySide::measure(
-            self.plan.load_turns,
-            || Ok(keep(&mut our_turns, self.turn(&server, ours)?)),
-            || Ok(keep(&mut their_turns, self.turn(&server, theirs)?)),
-        )?;
-        let busy = busy(&our_turns, &their_turns, peer.name);
-        let per_turn = |figure: fn(&Turn) -> f64| -> SideBySide {
-            our_turns.iter().map(figure).zip(their_turns.iter().map(figure)).collect()
-        };
-        let p99 = per_turn(|turn| turn.figures.p99);
-        let (unit, calls) = (format!("of {}", peer.name), format!("charges, in flight: {IN_FLIGHT}"));
-        let note = format!("{}; {busy}", against(&rates, "per second"));
-        report.figure(&format!("rate of {calls}"), rates.ratio.median(), &unit, peer.rate, &note);
-        let note = against(&p99, "µs");
-        report.figure(&format!("p99 of {calls}"), p99.ratio.median(), &unit, peer.p99, &note);
-        Ok(())
+impl<'a> Rig<'a> {
+    fn new(plan: &'a Plan) -> anyhow::Result<Self> {
+        let clients =
+            CLIENTS.iter().map(|(client, _)| clients::build(client)).collect::<anyhow::Result<_>>()?;
+        let (cores, program) = (Cores::apart(), std::env::current_exe()?);
+        let server = cores.start(Side::Server, || Server::start(&program, &["serve-fixed"]))?;
+        Ok(Self { plan, cores, server, clients })
+    }
+
+    fn rounds(&self) -> anyhow::Result<Rounds> {
+        let mut turns: Vec<Vec<Turn>> = CLIENTS.iter().map(|_| Vec::new()).collect();
+        for round in 0..self.plan.load_rounds {
+            let mut order: Vec<_> = (0..CLIENTS.len()).collect();
+            // Who goes first changes, so that a machine that slows down steadily favours nobody.
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            for client in order {
+                turns[client].push(self.turn(&self.clients[client])?);
+            }
+        }
+        Ok(Rounds { turns, cores: self.cores.note() })
     }
 
     /// One process from its start to its end. Its first calls do not count: they connect, and they fill the caches.
-    fn turn(&self, server: &Server, client: &Path) -> anyhow::Result<Turn> {
+    fn turn(&self, client: &Path) -> anyhow::Result<Turn> {
+        let Self { plan, cores, server, clients: _ } = self;
         let run = ClientRun {
             server: server.address(),
-            calls: self.plan.load_calls,
+            calls: plan.load_calls,
             in_flight: IN_FLIGHT,
-            warm_up: self.plan.load_warm_up,
+            warm_up: plan.load_warm_up,
             connections: None,
             latencies: true,
         };
         let before = server.processor_time();
-        let figures = self.cores.start(Side::Client, || run.run(client))?;
+        let figures = cores.start(Side::Client, || run.run(client))?;
         let spent = server.processor_time().zip(before).map(|(after, before)| after.saturating_sub(before));
         let calls = f64::from(run.calls + run.warm_up + run.in_flight);
         let server_busy = spent.map(|spent: Duration| spent.as_secs_f64() / calls * figures.rate);
@@ -94,43 +93,138 @@ impl Rig<'_> {
     }
 }
 
+#[derive(Debug)]
 struct Turn {
     figures: Figures,
     /// How much of the time the server was on a processor, from 0 to 1.
     server_busy: Option<f64>,
 }
 
-fn keep(turns: &mut Vec<Turn>, turn: Turn) -> f64 {
-    let rate = turn.figures.rate;
-    turns.push(turn);
-    rate
+/// The turns of each client, round by round.
+struct Rounds {
+    turns: Vec<Vec<Turn>>,
+    cores: String,
 }
 
-fn against(SideBySide { first, second, ratio }: &SideBySide, unit: &str) -> String {
-    format!(
-        "{} against {} {unit}; {} turns, {} to {}",
-        Short(first.median()),
-        Short(second.median()),
-        ratio.len(),
-        Short(ratio.least()),
-        Short(ratio.most()),
-    )
-}
-
-/// Who was the bottleneck: a rate is the client's own only while its core has nothing to wait for.
-fn busy(ours: &[Turn], theirs: &[Turn], their_name: &str) -> String {
-    let median = |shares: Vec<f64>| (!shares.is_empty()).then(|| Sample::from_iter(shares).median());
-    let client = |turns: &[Turn]| median(turns.iter().filter_map(|turn| turn.figures.busy).collect());
-    let server = median(ours.iter().chain(theirs).filter_map(|turn| turn.server_busy).collect());
-    let shares = [("this SDK", client(ours)), (their_name, client(theirs)), ("the server", server)];
-    let told = shares.iter().filter_map(|(who, share)| Some(format!("{who} {:.0} %", (*share)? * 100.0)));
-    let told = format!("busy: {}", told.collect::<Vec<_>>().join(", "));
-    let waits = |share: Option<f64>| share.is_some_and(|share| share < LEAST_BUSY);
-    if waits(shares[0].1) || waits(shares[1].1) {
-        return format!("{told}, SO THE CLIENT IS NOT THE BOTTLENECK");
+impl Rounds {
+    fn of(&self, client: &str) -> &[Turn] {
+        let place = CLIENTS.iter().position(|(name, _)| *name == client).expect("it is one of the clients");
+        &self.turns[place]
     }
-    told
+
+    /// Ours beside the client's.
+    fn beside(&self, client: &str, figure: fn(&Figures) -> f64) -> SideBySide {
+        let figures = |client| self.of(client).iter().map(|turn| figure(&turn.figures));
+        figures(OURS).zip(figures(client)).collect()
+    }
+
+    fn table(&self) -> Table {
+        let title = format!("charges of one core, in flight: {IN_FLIGHT} (min / median / max)");
+        let ratio = "this SDK ÷ it";
+        let mut table = Table::new(&title, &["client", "calls/s", ratio, "p99 in µs", ratio]);
+        for &(client, name) in CLIENTS {
+            let (rate, p99) = (self.beside(client, RATE), self.beside(client, P99));
+            if client == OURS {
+                table.ours(name, [(&rate.first).into(), Cell::Missing, (&p99.first).into(), Cell::Missing]);
+            } else {
+                table.peer(name, [&rate.second, &rate.ratio, &p99.second, &p99.ratio].map(Cell::from));
+            }
+        }
+        table
+    }
+
+    fn compare_rate(&self, peer: &str, goal: Goal, report: &mut Report) {
+        let ratio = self.beside(peer, RATE).ratio;
+        report.spread(&format!("charges/s, of {peer}'s"), &ratio, "", goal, &self.cores);
+    }
+
+    fn compare_p99(&self, peer: &str, goal: Goal, report: &mut Report) {
+        let ratio = self.beside(peer, P99).ratio;
+        report.spread(&format!("p99 of a charge, of {peer}'s"), &ratio, "", goal, &self.cores);
+    }
+
+    /// Who was the bottleneck: a rate is the client's own only while its core has nothing to wait for.
+    fn tell_who_waited(&self, report: &mut Report) {
+        for &(client, name) in CLIENTS {
+            let turns = self.of(client);
+            let median = |share: fn(&Turn) -> Option<f64>| {
+                let shares: Option<Vec<_>> = turns.iter().map(share).collect();
+                shares.map(|shares| Sample::from_iter(shares).median() * 100.0)
+            };
+            let figure = format!("core of {name}, busy");
+            let server = median(|turn| turn.server_busy)
+                .map_or_else(String::new, |busy| format!("the server's was busy for {busy:.0} %"));
+            match median(|turn| turn.figures.busy) {
+                Some(busy) if busy < LEAST_BUSY => {
+                    let note = format!("{server}: SO IT WAITED, AND ITS RATE IS NOT ITS OWN");
+                    report.figure(&figure, busy, "%", Goal::None, &note);
+                }
+                Some(busy) => report.figure(&figure, busy, "%", Goal::None, &server),
+                None => {
+                    report.not_measured(&figure, &format!("it has threads, or this is no Linux; {server}"));
+                }
+            }
+        }
+    }
 }
 
-/// Below this a client has waited for its server, or for others who use its core.
-const LEAST_BUSY: f64 = 0.95;
+const RATE: fn(&Figures) -> f64 = |figures| figures.rate;
+const P99: fn(&Figures) -> f64 = |figures| figures.p99;
+
+/// In percent. Below this a client has waited for its server, or for others who use its core.
+const LEAST_BUSY: f64 = 95.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(rate: f64, p99: f64, busy: f64) -> Turn {
+        let figures = Figures {
+            rate,
+            busy: Some(busy),
+            p99,
+            before: None,
+            waiting: None,
+            peak_together: None,
+            peak_warm: None,
+            peak: None,
+        };
+        Turn { figures, server_busy: Some(0.5) }
+    }
+
+    /// Ours is slower than hyper in the second round, when the machine is at its fastest.
+    fn rounds() -> Rounds {
+        let of = |client: &str| match client {
+            OURS => vec![turn(100.0, 5.0, 0.99), turn(190.0, 3.0, 0.99), turn(110.0, 5.0, 0.99)],
+            "raw" => vec![turn(300.0, 1.0, 0.5), turn(300.0, 1.0, 0.5), turn(300.0, 1.0, 0.5)],
+            _ => vec![turn(80.0, 5.0, 0.99), turn(200.0, 1.0, 0.99), turn(100.0, 5.0, 0.99)],
+        };
+        Rounds { turns: CLIENTS.iter().map(|(client, _)| of(client)).collect(), cores: String::new() }
+    }
+
+    #[test]
+    fn a_ratio_is_of_one_round() {
+        let ratio = rounds().beside("hyper", RATE).ratio;
+        let is = |value: f64, expected: f64| (value - expected).abs() < 1e-9;
+        assert!(is(ratio.least(), 0.95) && is(ratio.median(), 1.1) && is(ratio.most(), 1.25));
+    }
+
+    #[test]
+    fn a_goal_is_missed_by_the_median() {
+        let mut report = Report::default();
+        report.begin("throughput", "");
+        rounds().compare_rate("hyper", Goal::AtLeast(1.0), &mut report);
+        rounds().compare_p99("hyper", Goal::AtMost(1.1), &mut report);
+        rounds().compare_rate("reqwest", Goal::AtLeast(1.5), &mut report);
+        rounds().tell_who_waited(&mut report);
+        assert_eq!(report.close(), 1);
+    }
+
+    #[test]
+    fn the_table_has_a_cell_for_each_column() {
+        let mut report = Report::default();
+        report.begin("throughput", "");
+        // It panics otherwise.
+        report.table(rounds().table());
+    }
+}

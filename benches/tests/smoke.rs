@@ -21,6 +21,8 @@ fn every_benchmark_runs_to_its_end_with_tiny_counts() {
         "FakeTransport",
         "first byte of TLS",
         "resume a TLS session",
+        "charges of one core",
+        "calls among many",
     ] {
         assert!(text.contains(figure), "no {figure:?} in\n{text}");
     }
