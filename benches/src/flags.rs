@@ -18,6 +18,11 @@ xflags::xflags! {
             /// Keep the figures as data, and their tables as pictures, in `benches/results`.
             optional --save
         }
+        /// Count the instructions of our own calls, and fail if they are 3 % more than is committed.
+        cmd instructions {
+            /// Commit to what is counted.
+            optional --save
+        }
         /// Serve fixed bytes for every request: what the sandbox is compared with.
         cmd serve-bare {}
         /// Answer every request with the same bytes, as cheaply as can be: what clients are measured against.

@@ -2,7 +2,8 @@
 //!
 //! A file for each question ([`sandbox`], [`call`], [`handle`], [`batch`]), and what they share: a [`load`] generator that is much cheaper
 //! than what it measures, [`server`] processes, and a [`report`]. Two things are compared within one run, in turns,
-//! because a figure of another day or another machine says nothing about this one.
+//! because a figure of another day or another machine says nothing about this one. Only
+//! [`instructions`] are judged by what they were before.
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to the person who ran it")]
 
@@ -20,6 +21,7 @@ mod growth;
 mod handle;
 mod https_server;
 mod in_process;
+mod instructions;
 mod load;
 mod open_files;
 mod plan;
@@ -58,6 +60,7 @@ type Measure = fn(&Plan, &mut Report) -> anyhow::Result<()>;
 fn main() -> ExitCode {
     let done = match Bench::from_env_or_exit().subcommand {
         BenchCmd::Run(run) => measure(&run),
+        BenchCmd::Instructions(asked) => instructions::run(asked.save),
         BenchCmd::ServeBare(_) => bare_server::run().map(|()| ExitCode::SUCCESS),
         BenchCmd::ServeFixed(_) => fixed_server::run().map(|()| ExitCode::SUCCESS),
         BenchCmd::ChargePlain(asked) => batch::charge_plainly(&asked).map(|()| ExitCode::SUCCESS),

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::statistics::Sample;
 
 use machine::Machine;
+pub(crate) use machine::rustc;
 pub(crate) use table::{Cell, Table};
 
 /// What was measured, each figure beside its goal.

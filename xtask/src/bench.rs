@@ -1,18 +1,37 @@
 //! `cargo xtask bench [NAME]`: how fast and how large things are, in a release build.
 
+use std::path::PathBuf;
+
+use anyhow::ensure;
 use xshell::Shell;
 
 use crate::flags::Bench;
-use crate::workspace::{cargo, shell};
+use crate::workspace::{Workspace, cargo, shell};
 
 /// Builds what is measured and what measures it, and lets the latter speak.
 pub(crate) fn run(asked: &Bench) -> anyhow::Result<()> {
     let shell = shell()?;
+    if asked.instructions {
+        let others = asked.name.is_some() || asked.report_only || asked.rows.is_some();
+        ensure!(!others, "--instructions is judged alone: `cargo xtask bench call` compares with peers");
+        execute(&shell, &INSTRUCTIONS_BUILD.split(' ').collect::<Vec<_>>())?;
+        let count = shell.cmd(counter(&Workspace::load()?)).arg("instructions");
+        return Ok(count.args(asked.save.then_some("--save")).quiet().run()?);
+    }
     for arguments in calls(asked) {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         execute(&shell, &arguments)?;
     }
     Ok(())
+}
+
+/// The call of cargo that makes [`counter`], with the features that the tests of the whole workspace have built it with:
+/// nothing is compiled twice. It counts by another program, which it builds in a release, and need not be fast itself.
+pub(crate) const INSTRUCTIONS_BUILD: &str = "test --quiet --locked --workspace --test smoke --no-run";
+
+/// The program that counts instructions.
+pub(crate) fn counter(workspace: &Workspace) -> PathBuf {
+    workspace.root.join(&workspace.target).join("debug/payments-benches")
 }
 
 fn execute(shell: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
@@ -27,6 +46,7 @@ fn calls(asked: &Bench) -> [Vec<String>; 2] {
     let mut measure = words("run --release --locked --quiet --package payments-benches -- run");
     measure.extend(asked.name.clone());
     measure.extend(asked.report_only.then(|| "--report-only".to_owned()));
+    measure.extend(asked.save.then(|| "--save".to_owned()));
     measure.extend(asked.rows.into_iter().flat_map(|rows| ["--rows".to_owned(), rows.to_string()]));
     [words("build --release --locked --package payments-cli"), measure]
 }
@@ -35,21 +55,34 @@ fn calls(asked: &Bench) -> [Vec<String>; 2] {
 mod tests {
     use super::*;
 
+    const EVERYTHING: Bench =
+        Bench { name: None, report_only: false, rows: None, save: false, instructions: false };
+
     #[test]
     fn what_is_measured_is_optimised_and_locked() {
-        let everything = Bench { name: None, report_only: false, rows: None };
-        for call in calls(&everything) {
+        for call in calls(&EVERYTHING) {
             assert!(call.join(" ").contains(" --release --locked "), "{call:?}");
         }
     }
 
     #[test]
     fn what_was_asked_is_handed_on() {
-        let everything = Bench { name: None, report_only: false, rows: None };
-        let [_, measure] = calls(&everything);
+        let [_, measure] = calls(&EVERYTHING);
         assert!(measure.join(" ").ends_with("-- run"), "{measure:?}");
-        let one = Bench { name: Some("sandbox".to_owned()), report_only: true, rows: Some(9) };
+        let one = Bench {
+            name: Some("sandbox".to_owned()),
+            report_only: true,
+            rows: Some(9),
+            save: true,
+            ..EVERYTHING
+        };
         let [_, measure] = calls(&one);
-        assert!(measure.join(" ").ends_with("-- run sandbox --report-only --rows 9"), "{measure:?}");
+        assert!(measure.join(" ").ends_with("-- run sandbox --report-only --save --rows 9"), "{measure:?}");
+    }
+
+    #[test]
+    fn the_gate_judges_nothing_else() {
+        let mixed = Bench { name: Some("sandbox".to_owned()), instructions: true, ..EVERYTHING };
+        assert!(run(&mixed).unwrap_err().to_string().contains("judged alone"));
     }
 }

@@ -26,6 +26,11 @@ xflags::xflags! {
             optional --report-only
             /// Rows of the long billing run of `batch`; 100000 unless told otherwise.
             optional --rows rows: u32
+            /// Keep the figures as data, and their tables as pictures, in `benches/results`.
+            optional --save
+            /// Only count the instructions of a call of ours, and fail if they are 3 % more than is committed; with
+            /// `--save`, commit to what is counted. Needs valgrind.
+            optional --instructions
         }
         /// Search for inputs that break what must hold for any bytes; needs a C++ compiler.
         cmd fuzz {
