@@ -11,7 +11,8 @@ fn main() {
     bench_harness::run_cold(async |server, root| {
         let key = ApiKey::new(API_KEY).expect("visible ASCII");
         let endpoint = Endpoint::new(&format!("https://{server}/api/v1/public"), key).expect("an address");
-        let transport = HyperTransport::builder().only_root_certificates_pem(root).build().expect("a certificate");
+        let transport =
+            HyperTransport::builder().only_root_certificates_pem(root).build().expect("a certificate");
         let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
         let charged = client.process_card(&payment).await.expect("the server says yes");
         charged.into_data().transaction_id.as_str().to_owned()

@@ -1,5 +1,10 @@
 //! The first example of the README, word for word: what a user who begins has to build.
 
+#![allow(
+    clippy::semicolon_if_nothing_returned,
+    reason = "it is the first example of the README, word for word"
+)]
+
 use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
 use payments_core::{ApiKey, Client, Endpoint, Outcome};
 use payments_hyper::{HyperTransport, TokioTimer};
@@ -21,12 +26,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ip_address: "203.0.113.7",
     };
     let amount = Amount::from_cents(10_50);
-    let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer).build()?;
+    let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer)
+        .build()?;
 
     match client.process_card(&sale).await {
         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
         Err(error) => match error.outcome() {
-            Outcome::NotProcessed => println!("nothing was charged, mend the cause and send it again: {error:#}"),
+            Outcome::NotProcessed => {
+                println!("nothing was charged, mend the cause and send it again: {error:#}")
+            }
             Outcome::Rejected => println!("the answer is no: {error:#}"),
             Outcome::Unknown => println!("it may be charged, do NOT send it again: {error:#}"),
         },

@@ -57,7 +57,7 @@ fn payment(charge: &Charge) -> CardTransaction {
         .state(&charge.shipping_state)
         .postal_code(&charge.shipping_postal_code);
     CardTransaction::builder(
-        Amount::from_cents(1249_50),
+        Amount::from_cents(124_950),
         TransactionType::Sale,
         ConvenienceFee::Inactive,
         Card { number: &charge.card_number, cvv: &charge.cvv, expiry: &charge.expiry_date },

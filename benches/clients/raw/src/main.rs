@@ -17,7 +17,8 @@ impl Caller for Raw {
     async fn callers(server: SocketAddr, count: usize) -> Vec<Self> {
         let body = serde_json::to_string(&Charge::example()).expect("it is JSON");
         let length = body.len();
-        let head = format!("HTTP/1.1\r\nhost: {server}\r\nauthorization: {API_KEY}\r\naccept: application/json\r\n");
+        let head =
+            format!("HTTP/1.1\r\nhost: {server}\r\nauthorization: {API_KEY}\r\naccept: application/json\r\n");
         let charge = format!(
             "POST /api/v1/public/transaction {head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
         );
