@@ -13,19 +13,21 @@ use crate::plan::Plan;
 use crate::report::{Goal, Report};
 
 pub(super) fn measure(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
-    let server = HttpsServer::start()?;
-    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(look_up(&server, 1 + plan.starts))?;
-    let handshakes = server.handshakes();
-    ensure!(
-        handshakes.len() == 1 + usize::try_from(plan.starts)?,
-        "each look-up has a connection of its own"
-    );
-    let resumed = handshakes.iter().filter(|kind| **kind == HandshakeKind::Resumed).count();
-    let share = f64::from(u32::try_from(resumed)?) / f64::from(plan.starts);
+    let share = share(plan.starts)?;
     let note = format!("{} later connections of one client", plan.starts);
     report.figure("connections that resume a TLS session", share, "of all", Goal::AtLeast(1.0), &note);
     Ok(())
+}
+
+/// How many of so many connections after the first resume a session.
+fn share(later: u32) -> anyhow::Result<f64> {
+    let server = HttpsServer::start()?;
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(look_up(&server, 1 + later))?;
+    let handshakes = server.handshakes();
+    ensure!(handshakes.len() == 1 + usize::try_from(later)?, "each look-up has a connection of its own");
+    let resumed = handshakes.iter().filter(|kind| **kind == HandshakeKind::Resumed).count();
+    Ok(f64::from(u32::try_from(resumed)?) / f64::from(later))
 }
 
 /// Makes look-ups one after the other, each on a connection of its own.
@@ -42,4 +44,13 @@ async fn look_up(server: &HttpsServer, count: u32) -> anyhow::Result<()> {
         client.transaction(&id).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_later_connection_of_a_client_resumes_a_session() {
+        let share = super::share(5).unwrap();
+        assert!(share > 0.99, "{share} of them");
+    }
 }
