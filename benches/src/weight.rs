@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use crate::clients;
 use crate::plan::Plan;
-use crate::report::{Goal, Report, Short};
-use crate::statistics::{Sample, SideBySide};
+use crate::report::{Goal, Report, Table};
+use crate::statistics::SideBySide;
 use clean_build::CleanBuild;
 
 pub(crate) fn measure(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
@@ -21,59 +21,71 @@ pub(crate) fn measure(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
         return Ok(());
     }
     // First, because cargo fetches the sources to tell of them.
-    trees(report)?;
-    hello_charge(plan, report)?;
-    let core = (0..plan.builds)
-        .map(|_| Ok(CleanBuild::of(&ours(), "payments-core")?.time()))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    let core: Sample = core.into_iter().map(|time| time.as_secs_f64()).collect();
-    report.spread("payments-core: clean build", &core, "s", Goal::AtMost(8.0), "release, two jobs");
-    Ok(())
+    let crates = trees(report)?;
+    hello_charge(plan, crates, report)?;
+    core(plan, report)
 }
 
-const HELLO: &str = "bench-hello-payments";
-const HELLO_PEER: &str = "bench-hello-hyper-util";
-
-fn hello_charge(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
-    let workspace = clients::workspace();
-    let (mut our_size, mut peer_size) = (0.0, 0.0);
-    let SideBySide { first, second, ratio } = SideBySide::measure(
-        plan.builds,
-        || {
-            let build = CleanBuild::of(&workspace, HELLO)?;
-            our_size = build.program_mb(HELLO)?;
-            Ok(build.time().as_secs_f64())
-        },
-        || {
-            let build = CleanBuild::of(&workspace, HELLO_PEER)?;
-            peer_size = build.program_mb(HELLO_PEER)?;
-            Ok(build.time().as_secs_f64())
-        },
-    )?;
-    let note = format!(
-        "{} against {} s, release, two jobs; {} turns, from {} to {}",
-        Short(first.median()),
-        Short(second.median()),
-        plan.builds,
-        Short(ratio.least()),
-        Short(ratio.most()),
-    );
-    report.figure("hello-charge: clean build", ratio.median(), "of hyper-rustls", Goal::AtMost(1.15), &note);
-    let note = format!("{} against {} MB", Short(our_size), Short(peer_size));
-    let ratio = our_size / peer_size;
-    report.figure("hello-charge: stripped program", ratio, "of hyper-rustls", Goal::AtMost(1.15), &note);
-    Ok(())
-}
-
-fn trees(report: &mut Report) -> anyhow::Result<()> {
-    let note = format!("{} with hyper-rustls alone", tree::crates(&clients::workspace(), HELLO_PEER)?);
-    let hello = tree::crates(&clients::workspace(), HELLO)?;
-    report.figure("hello-charge: tree", f64::from(hello), "crates", Goal::None, &note);
+/// Tells of ours, and gives the numbers of crates in [`HELLO`] and [`PEER`].
+fn trees(report: &mut Report) -> anyhow::Result<(f64, f64)> {
     for (package, budget) in BUDGETS {
         let count = tree::crates(&ours(), package)?;
-        report.figure(&format!("{package}: tree"), f64::from(count), "crates", Goal::AtMost(budget), "");
+        report.figure(&format!("{package}: tree"), count, "crates", Goal::AtMost(budget), "");
     }
+    Ok((tree::crates(&clients::workspace(), HELLO)?, tree::crates(&clients::workspace(), PEER)?))
+}
+
+fn hello_charge(
+    plan: &Plan,
+    (our_crates, peer_crates): (f64, f64),
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let Builds { seconds, our_mb, peer_mb } = Builds::measure(plan)?;
+    let SideBySide { first, second, ratio } = &seconds;
+    let columns = ["hello-charge", "clean build, s", "stripped, MB", "crates"];
+    let mut table = Table::new("The first program of a user, in release", &columns);
+    table.peer("hyper-util, hyper-rustls, serde", [second.into(), peer_mb.into(), peer_crates.into()]);
+    table.ours("this SDK", [first.into(), our_mb.into(), our_crates.into()]);
+    report.table(table);
+    let note = format!("{} turns, two jobs", plan.builds);
+    report.spread("hello-charge: clean build", ratio, "of hyper-rustls", Goal::AtMost(1.15), &note);
+    let ratio = our_mb / peer_mb;
+    report.figure("hello-charge: stripped program", ratio, "of hyper-rustls", Goal::AtMost(1.15), "");
     Ok(())
+}
+
+fn core(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
+    let build = |_| Ok(CleanBuild::of(&ours(), "payments-core")?.seconds());
+    let seconds = (0..plan.builds).map(build).collect::<anyhow::Result<Vec<_>>>()?;
+    let seconds = seconds.into_iter().collect();
+    report.spread("payments-core: clean build", &seconds, "s", Goal::AtMost(8.0), "release, two jobs");
+    Ok(())
+}
+
+/// The README's first example, and what stands beside it.
+const HELLO: &str = "bench-hello-payments";
+const PEER: &str = "bench-hello-hyper-util";
+
+struct Builds {
+    /// Ours first.
+    seconds: SideBySide,
+    our_mb: f64,
+    peer_mb: f64,
+}
+
+impl Builds {
+    fn measure(plan: &Plan) -> anyhow::Result<Self> {
+        let workspace = clients::workspace();
+        let (mut our_mb, mut peer_mb) = (f64::NAN, f64::NAN);
+        let build = |package: &str, size: &mut f64| {
+            let build = CleanBuild::of(&workspace, package)?;
+            *size = build.program_mb(package)?;
+            Ok(build.seconds())
+        };
+        let seconds =
+            SideBySide::measure(plan.builds, || build(HELLO, &mut our_mb), || build(PEER, &mut peer_mb))?;
+        Ok(Self { seconds, our_mb, peer_mb })
+    }
 }
 
 /// What `cargo xtask tidy` holds too.

@@ -35,8 +35,9 @@ impl CleanBuild {
         Ok(Self { target, time })
     }
 
-    pub(super) fn time(&self) -> Duration {
-        self.time
+    /// How long it took.
+    pub(super) fn seconds(&self) -> f64 {
+        self.time.as_secs_f64()
     }
 
     /// The size of a program that was built, in millions of bytes.

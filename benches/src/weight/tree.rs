@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 
 /// How many crates a user's program has in it by this package, the package itself included.
-pub(super) fn crates(workspace: &Path, package: &str) -> anyhow::Result<u32> {
+pub(super) fn crates(workspace: &Path, package: &str) -> anyhow::Result<f64> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--package", package])
         .arg("--manifest-path")
@@ -14,7 +14,7 @@ pub(super) fn crates(workspace: &Path, package: &str) -> anyhow::Result<u32> {
         .context("cargo cannot be run")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "cargo cannot tell the tree of {package}: {said}");
-    Ok(count(&String::from_utf8(output.stdout)?)?)
+    Ok(f64::from(count(&String::from_utf8(output.stdout)?)?))
 }
 
 /// Counts a crate once, however many ways lead to it, and two versions of it as two.
