@@ -79,6 +79,8 @@ pub(crate) struct Figures {
     pub(crate) rate: f64,
     /// How much of that time it was on a processor, from 0 to 1, where it has one thread and the system tells.
     pub(crate) busy: Option<f64>,
+    /// How long it was on a processor for each call, in microseconds, where that is known.
+    pub(crate) on_core: Option<f64>,
     /// In microseconds.
     pub(crate) p99: f64,
     /// Resident once the callers are there and none has called.
@@ -98,10 +100,12 @@ impl Figures {
         let line: Value = serde_json::from_str(text)?;
         let known = |name: &str| line[name].as_f64();
         let number = |name: &str| known(name).with_context(|| format!("no {name}"));
-        let seconds = number("seconds")?;
+        let (calls, seconds) = (number("calls")?, number("seconds")?);
+        let busy = known("busy_seconds");
         Ok(Self {
-            rate: number("calls")? / seconds,
-            busy: known("busy_seconds").map(|busy| busy / seconds),
+            rate: calls / seconds,
+            busy: busy.map(|busy| busy / seconds),
+            on_core: busy.map(|busy| busy * 1e6 / calls),
             p99: number("p99_ns")? / 1e3,
             before: known("before_kib"),
             waiting: known("waiting_kib"),
@@ -122,6 +126,7 @@ mod tests {
         let figures = Figures::read(line).unwrap();
         let is = |value: f64, expected: f64| (value - expected).abs() < 1e-9;
         assert!(is(figures.rate, 2_000.0) && is(figures.p99, 2.5) && is(figures.busy.unwrap(), 0.8));
+        assert!(is(figures.on_core.unwrap(), 400.0));
         assert!(is(figures.before.unwrap(), 7.0) && figures.peak.is_none());
     }
 

@@ -35,6 +35,10 @@ impl Cores {
         affinity::on(core, start)
     }
 
+    pub(crate) fn are_apart(&self) -> bool {
+        self.0.is_some()
+    }
+
     pub(crate) fn note(&self) -> String {
         match self {
             Self(Some(Pair { server, client })) => {

@@ -3,6 +3,10 @@
 //!
 //! `GET /hold` and `GET /release` are for whoever measures: what is asked between the two is answered at the second, so that as
 //! many calls as there are callers are under way at once, however fast a machine is.
+//!
+//! On one machine it is the writing side that wakes a reader which sleeps, and that takes longer than the rest of a write. A
+//! client that writes its requests in bursts does so less often than one that writes each as soon as it can, which between
+//! machines makes no difference. A server that stays awake costs all clients the same.
 
 use std::io::Write as _;
 use std::net::Ipv4Addr;
@@ -14,12 +18,23 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpSocket;
 use tokio::runtime;
 use tokio::sync::Notify;
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::{LocalSet, spawn_local, yield_now};
 
-/// Serves until the process is killed, on one thread.
-pub(crate) fn run() -> anyhow::Result<()> {
+/// Serves until the process is killed, on one thread. One that stays awake needs a processor of its own.
+pub(crate) fn run(stays_awake: bool) -> anyhow::Result<()> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    LocalSet::new().block_on(&runtime, serve())
+    let set = LocalSet::new();
+    if stays_awake {
+        set.spawn_local(stay_awake());
+    }
+    set.block_on(&runtime, serve())
+}
+
+/// A runtime that always has something to do looks for what has arrived, and never waits for it.
+async fn stay_awake() {
+    loop {
+        yield_now().await;
+    }
 }
 
 async fn serve() -> anyhow::Result<()> {

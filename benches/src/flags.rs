@@ -26,7 +26,10 @@ xflags::xflags! {
         /// Serve fixed bytes for every request: what the sandbox is compared with.
         cmd serve-bare {}
         /// Answer every request with the same bytes, as cheaply as can be: what clients are measured against.
-        cmd serve-fixed {}
+        cmd serve-fixed {
+            /// Never sleep, so that no client has to wake it.
+            optional --awake
+        }
         /// Charge a token again and again without a journal: what a billing run is compared with.
         cmd charge-plain {
             required base_url: String

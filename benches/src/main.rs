@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         BenchCmd::Run(run) => measure(&run),
         BenchCmd::Instructions(asked) => instructions::run(asked.save),
         BenchCmd::ServeBare(_) => bare_server::run().map(|()| ExitCode::SUCCESS),
-        BenchCmd::ServeFixed(_) => fixed_server::run().map(|()| ExitCode::SUCCESS),
+        BenchCmd::ServeFixed(asked) => fixed_server::run(asked.awake).map(|()| ExitCode::SUCCESS),
         BenchCmd::ChargePlain(asked) => batch::charge_plainly(&asked).map(|()| ExitCode::SUCCESS),
         BenchCmd::StartTls(_) => cold::start_tls().map(|()| ExitCode::SUCCESS),
         BenchCmd::TestLoop(asked) => in_process::run_loop(asked.tests).map(|()| ExitCode::SUCCESS),
