@@ -23,6 +23,8 @@ xflags::xflags! {
             /// Commit to what is counted.
             optional --save
         }
+        /// Draw the pictures in `benches/results` anew, from the data beside them.
+        cmd draw {}
         /// Serve fixed bytes for every request: what the sandbox is compared with.
         cmd serve-bare {}
         /// Answer every request with the same bytes, as cheaply as can be: what clients are measured against.

@@ -61,6 +61,7 @@ fn main() -> ExitCode {
     let done = match Bench::from_env_or_exit().subcommand {
         BenchCmd::Run(run) => measure(&run),
         BenchCmd::Instructions(asked) => instructions::run(asked.save),
+        BenchCmd::Draw(_) => report::draw_saved().map(|()| ExitCode::SUCCESS),
         BenchCmd::ServeBare(_) => bare_server::run().map(|()| ExitCode::SUCCESS),
         BenchCmd::ServeFixed(asked) => fixed_server::run(asked.awake).map(|()| ExitCode::SUCCESS),
         BenchCmd::ChargePlain(asked) => batch::charge_plainly(&asked).map(|()| ExitCode::SUCCESS),

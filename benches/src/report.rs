@@ -14,6 +14,7 @@ use crate::statistics::Sample;
 
 use machine::Machine;
 pub(crate) use machine::rustc;
+pub(crate) use picture::draw_saved;
 pub(crate) use table::{Cell, Table};
 
 /// What was measured, each figure beside its goal.

@@ -16,6 +16,7 @@ fn every_benchmark_runs_to_its_end_with_tiny_counts() {
         "connections: 64 ",
         "memory per transaction",
         "among 100",
+        "a call, beside those of other clients",
         "in flight: 64",
         "most memory",
         "FakeTransport",

@@ -1,8 +1,12 @@
 //! The tables of a saved question as a picture for a document: plain SVG, readable on light and on dark, with fonts that every
 //! machine has.
 
+use std::path::PathBuf;
+
+use anyhow::Context as _;
 use serde_json::Value;
 
+use super::results;
 use super::table::Table;
 
 /// Draws what [`Section::json`](super::Section::json) gave; nothing if it has no table.
@@ -34,6 +38,28 @@ pub(super) fn draw(saved: &Value) -> Option<String> {
          role=\"img\">\n<style>\n{STYLE}</style>\n<rect class=\"ground\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n{}</svg>\n",
         picture.body
     ))
+}
+
+/// Draws every saved question anew, for a change of how it is drawn.
+pub(crate) fn draw_saved() -> anyhow::Result<()> {
+    for (path, picture) in drawn()? {
+        std::fs::write(&path, picture).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The pictures of what is saved, and where they belong.
+fn drawn() -> anyhow::Result<Vec<(PathBuf, String)>> {
+    let mut drawn = Vec::new();
+    for file in std::fs::read_dir(results())? {
+        let path = file?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let saved = std::fs::read_to_string(&path)?;
+            let saved = serde_json::from_str(&saved).with_context(|| path.display().to_string())?;
+            drawn.extend(draw(&saved).map(|picture| (path.with_extension("svg"), picture)));
+        }
+    }
+    Ok(drawn)
 }
 
 /// In pixels. A letter of a monospaced font is never wider than 0.62 of its height.
@@ -181,13 +207,10 @@ mod tests {
     /// Nobody edits the one without the other.
     #[test]
     fn the_committed_pictures_are_of_the_committed_results() {
-        for file in std::fs::read_dir(crate::report::results()).unwrap() {
-            let path = file.unwrap().path();
-            if path.extension().is_some_and(|extension| extension == "json") {
-                let saved: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-                let picture = std::fs::read_to_string(path.with_extension("svg")).ok();
-                assert_eq!(draw(&saved), picture, "{}", path.display());
-            }
+        for (path, picture) in drawn().unwrap() {
+            let committed = std::fs::read_to_string(&path).unwrap_or_default();
+            let path = path.display();
+            assert!(picture == committed, "{path}: `cargo run -p payments-benches -- draw` draws it anew");
         }
     }
 }

@@ -153,10 +153,11 @@ impl std::fmt::Display for Cell {
     }
 }
 
-/// Whole numbers in groups of three, so that five digits can be read.
+/// Large numbers in groups of three; what is counted has nothing behind its point.
 fn grouped(value: f64) -> String {
-    let plain = Short(value).to_string();
-    if plain.len() < 5 || plain.contains(['.', '-']) || !value.is_finite() {
+    let is_whole = value >= 10.0 && (value - value.round()).abs() < 0.01;
+    let plain = if is_whole { format!("{value:.0}") } else { Short(value).to_string() };
+    if plain.len() < 4 || plain.contains(['.', '-']) || !value.is_finite() {
         return plain;
     }
     let mut text = String::new();
@@ -204,8 +205,8 @@ pub(super) mod tests {
     #[test]
     fn long_numbers_are_grouped() {
         let shown: Vec<_> =
-            [9_999.0, 10_000.0, 123_456.7, 1_234_567.0, 99.94, 0.5, -12_345.0].map(grouped).into();
-        assert_eq!(shown, ["9999", "10 000", "123 457", "1 234 567", "99.9", "0.50", "-12345"]);
+            [999.0, 9_999.0, 123_456.7, 1_234_567.0, 99.94, 26.004, 1.0, -12_345.0].map(grouped).into();
+        assert_eq!(shown, ["999", "9 999", "123 457", "1 234 567", "99.9", "26", "1.00", "-12345"]);
     }
 
     #[test]
