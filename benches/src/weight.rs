@@ -102,8 +102,7 @@ fn ours() -> PathBuf {
 mod tests {
     #[test]
     fn hello_charge_is_the_first_example_of_the_readme() {
-        let program = include_str!("../clients/hello-payments/src/main.rs");
-        let (_, program) = program.split_once("\n\n").unwrap();
+        let program = include_str!("../clients/hello-payments/src/first_example.rs");
         let readme = include_str!("../../README.md");
         let (_, example) = readme.split_once("```rust,no_run\n").unwrap();
         assert_eq!(example.split_once("```\n").unwrap().0, program, "copy it into hello-payments");

@@ -1,0 +1,33 @@
+use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
+use payments_core::{ApiKey, Client, Endpoint, Outcome};
+use payments_hyper::{HyperTransport, TokioTimer};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let key = ApiKey::new(&std::env::var("PAYMENTS_API_KEY")?)?;
+    let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", key)?;
+    let client = Client::builder(endpoint, HyperTransport::builder().build()?, TokioTimer::new()).build();
+
+    let card = Card { number: "4242 4242 4242 4242", cvv: "123", expiry: "12/30" };
+    let payer = Payer {
+        customer_name: "Ada Lovelace",
+        email: "ada@example.com",
+        country_code: "+1",
+        phone_number: "415-555-0100",
+        country: "US",
+        postal_code: "94107",
+        ip_address: "203.0.113.7",
+    };
+    let amount = Amount::from_cents(10_50);
+    let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer).build()?;
+
+    match client.process_card(&sale).await {
+        Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
+        Err(error) => match error.outcome() {
+            Outcome::NotProcessed => println!("nothing was charged, mend the cause and send it again: {error:#}"),
+            Outcome::Rejected => println!("the answer is no: {error:#}"),
+            Outcome::Unknown => println!("it may be charged, do NOT send it again: {error:#}"),
+        },
+    }
+    Ok(())
+}
