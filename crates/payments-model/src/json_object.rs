@@ -127,7 +127,7 @@ const USUAL_COUNT: usize = 16;
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+    use serde_core::de::{Deserialize, Deserializer, MapAccess, Visitor};
     use serde_json::value::RawValue;
 
     use super::*;

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::ptr;
 
-use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
+use serde_core::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use crate::json::Json;

@@ -1,4 +1,4 @@
-use serde::ser::Serialize;
+use serde_core::ser::Serialize;
 
 use crate::json_writer::{ObjectWriter, encode_plain};
 

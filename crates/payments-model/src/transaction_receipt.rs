@@ -1,5 +1,5 @@
-use serde::de::{Deserialize, Deserializer, Error as _};
-use serde::ser::{Serialize, Serializer};
+use serde_core::de::{Deserialize, Deserializer, Error as _};
+use serde_core::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::json::Json;

@@ -7,7 +7,7 @@ use payments_model::{
     Expiry, OtherFields, RawJson, SecretBytes, Shipping, TokenTransaction, TransactionRecord,
     TransactionRequest, Void,
 };
-use serde::Serialize;
+use serde_core::Serialize;
 use serde_json::json;
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 
