@@ -194,7 +194,7 @@ fn json_lines_are_judged_by_the_same_rules() {
             "5 Key appears more than once",
             "6 Key is required where there is no ReferenceNo",
             "7 row must be a JSON object",
-            "8 row must be JSON; it stops being so at column 64",
+            "8 row must be JSON; it stops being so at column 65",
             "9 Key must not be empty",
             "10 Key is the same as in line 1",
         ]
@@ -263,7 +263,7 @@ fn what_is_no_text_is_told_and_never_shown() {
     assert_eq!(problems("rows.jsonl", b"{\"Key\":\"\xff\"}"), ["1 row must be UTF-8"]);
     assert_eq!(
         problems("rows.jsonl", b"{\"Key\":\"\0\"}"),
-        ["1 row must be JSON; it stops being so at column 8"]
+        ["1 row must be JSON; it stops being so at column 9"]
     );
     for beginning in [&b"\xff\xfeK\0"[..], b"\xfe\xff\0K"] {
         let error = dry_run("rows.csv", beginning).failed(2, "invalid");
