@@ -141,9 +141,9 @@ impl Client {
         let started = self.shared.timer.now();
         let total = self.settings.total_timeout;
         let left = || total.saturating_sub(self.elapsed(started));
-        let mut attempt = 1;
+        let (mut attempt, mut time_left) = (1, total);
         loop {
-            let error = match self.attempt(operation, attempt, left()).await {
+            let error = match self.attempt(operation, attempt, time_left).await {
                 Err(error) if !O::NAME.moves_money() => error,
                 result => return result,
             };
@@ -156,7 +156,8 @@ impl Client {
             self.shared.timer.sleep(pause).await;
             // The pause may have taken longer than it was to, as when the computer was asleep. There is no time left to ask
             // again, and what the last attempt said is worth more than a time-out.
-            if left().is_zero() {
+            time_left = left();
+            if time_left.is_zero() {
                 return Err(error);
             }
             attempt += 1;

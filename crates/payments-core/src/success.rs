@@ -1,3 +1,4 @@
+use std::fmt;
 use std::ops::Deref;
 
 use http::StatusCode;
@@ -9,57 +10,62 @@ use crate::metadata::Metadata;
 ///
 /// It dereferences to the operation's data, such as a
 /// [`TransactionRecord`](payments_model::TransactionRecord).
-#[derive(Clone, Debug)]
-pub struct Success<T> {
+#[derive(Clone)]
+pub struct Success<T>(Box<Answered<T>>);
+
+/// In a box, like what an error holds: it is large, and on its way to the caller it is handed over from one function to the
+/// next many times.
+#[derive(Clone)]
+struct Answered<T> {
     data: T,
     metadata: Metadata,
 }
 
 impl<T> Success<T> {
     pub(crate) fn new(data: T, metadata: Metadata) -> Self {
-        Self { data, metadata }
+        Self(Box::new(Answered { data, metadata }))
     }
 
     /// The answer's `data`.
     pub fn data(&self) -> &T {
-        &self.data
+        &self.0.data
     }
 
     /// The answer's `data`, without the rest of the answer.
     pub fn into_data(self) -> T {
-        self.data
+        self.0.data
     }
 
     /// The HTTP status, some 2xx.
     pub fn http_status(&self) -> StatusCode {
-        self.metadata.http_status
+        self.0.metadata.http_status
     }
 
     /// The body's `status_code` as it was written, 100 for a payment and 200 for a look-up.
     pub fn status_code(&self) -> Option<&str> {
-        self.metadata.status_code()
+        self.0.metadata.status_code()
     }
 
     /// The body's message, scrubbed. It is for people; no decision rests on it.
     pub fn message(&self) -> Option<&str> {
-        self.metadata.message()
+        self.0.metadata.message()
     }
 
     /// The answer's request id header, if it has one: what to quote to the service's support.
     pub fn request_id(&self) -> Option<&str> {
-        self.metadata.request_id()
+        self.0.metadata.request_id()
     }
 
     /// The answer's `Retry-After`, if it has one.
     pub fn retry_after(&self) -> Option<RetryAfter> {
-        self.metadata.retry_after
+        self.0.metadata.retry_after
     }
 
     /// The first 2 KiB of the answer's body, scrubbed of secrets as well as they can be recognised.
     ///
     /// It may still hold personal data, so it is not part of `Debug`.
     pub fn body_snippet(&self) -> String {
-        self.metadata.body_snippet()
+        self.0.metadata.body_snippet()
     }
 }
 
@@ -67,6 +73,13 @@ impl<T> Deref for Success<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.data
+        &self.0.data
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Success<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Answered { data, metadata } = &*self.0;
+        f.debug_struct("Success").field("data", data).field("metadata", metadata).finish()
     }
 }

@@ -10,6 +10,7 @@ use hyper::body::{Frame, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 
+use crate::relay::Relay;
 use crate::stream::{Reins, Stream};
 
 /// One HTTP/1.1 connection that carries one exchange at a time.
@@ -18,13 +19,17 @@ use crate::stream::{Reins, Stream};
 /// to outlive a dropped call, to lose with its runtime, or to be woken for each read.
 pub(crate) struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
-    /// `None` once the connection has ended.
-    driver: Option<Driver>,
-    reins: Reins,
+    driver: Driver,
     is_reused: bool,
 }
 
-type Driver = http1::Connection<TokioIo<Stream>, Full<Bytes>>;
+/// What moves the bytes of a connection.
+struct Driver {
+    /// `None` once the connection has ended.
+    connection: Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>,
+    reins: Reins,
+    relay: Relay,
+}
 
 /// A request on its way: it is taken once, and once more each time that it was put back.
 ///
@@ -61,12 +66,13 @@ pub(crate) enum Exchange {
 
 impl Connection {
     pub(crate) async fn start(stream: Stream, reins: Reins) -> hyper::Result<Self> {
-        let (sender, driver) = http1::Builder::new()
+        let (sender, connection) = http1::Builder::new()
             // A head that does not fit is an error. Not the "exact size" option, which would make this limit 2 KiB.
             .max_buf_size(LARGEST_HEAD)
             .handshake(TokioIo::new(stream))
             .await?;
-        Ok(Self { sender, driver: Some(driver), reins, is_reused: false })
+        let driver = Driver { connection: Some(connection), reins, relay: Relay::new() };
+        Ok(Self { sender, driver, is_reused: false })
     }
 
     pub(crate) fn is_reused(&self) -> bool {
@@ -77,12 +83,12 @@ impl Connection {
     pub(crate) async fn exchange(&mut self, request: &mut Outgoing) -> Exchange {
         // hyper reads an idle connection before it writes to it. With this set that read is a true one, so that a
         // connection which the server has already closed gives the request back.
-        self.reins.look_first(true);
+        self.driver.reins.look_first(true);
         let mut head = pin!(self.sender.try_send_request(request.take()));
-        let (driver, reins) = (&mut self.driver, &self.reins);
+        let driver = &mut self.driver;
         let head = poll_fn(|cx| {
-            drive(driver, reins, cx);
-            reins.look_first(false);
+            driver.drive(cx);
+            driver.reins.look_first(false);
             head.as_mut().poll(cx)
         })
         .await;
@@ -105,7 +111,7 @@ impl Connection {
             if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(cx) {
                 return Poll::Ready(frame);
             }
-            drive(&mut self.driver, &self.reins, cx);
+            self.driver.drive(cx);
             Pin::new(&mut *body).poll_frame(cx)
         })
         .await
@@ -115,11 +121,13 @@ impl Connection {
     ///
     /// To be called after the whole body was read: an unread rest makes the connection useless, and hyper says so.
     pub(crate) fn into_idle(mut self: Box<Self>) -> Option<Box<Self>> {
-        // With a waker that wakes nobody, because the one of the finished call would keep its task's memory alive for
-        // as long as the connection stays idle.
-        drive(&mut self.driver, &self.reins, &mut Context::from_waker(Waker::noop()));
         self.is_reused = true;
-        (self.driver.is_some() && self.sender.is_ready()).then_some(self)
+        if !self.sender.is_ready() {
+            // It has not been asked since the last piece of the body came.
+            self.driver.drive(&mut Context::from_waker(Waker::noop()));
+        }
+        self.driver.relay.to_nobody();
+        (self.driver.connection.is_some() && self.sender.is_ready()).then_some(self)
     }
 }
 
@@ -129,12 +137,15 @@ const LARGEST_HEAD: usize = 64 * 1024;
 /// A peer that always has more to say is interrupted after so many reads, of at most [`LARGEST_HEAD`] each.
 const READS_IN_A_ROW: u32 = 16;
 
-/// Moves bytes. A connection that ended is dropped at once, because that is when hyper hands a queued request back.
-fn drive(driver: &mut Option<Driver>, reins: &Reins, cx: &mut Context<'_>) {
-    reins.allow_reads(READS_IN_A_ROW);
-    let ended = driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(cx).is_ready());
-    if ended {
-        *driver = None;
+impl Driver {
+    /// Moves bytes. A connection that ended is dropped at once, because that is when hyper hands a queued request back.
+    fn drive(&mut self, task: &mut Context<'_>) {
+        self.reins.allow_reads(READS_IN_A_ROW);
+        let mut cx = self.relay.to(task);
+        let ended = self.connection.as_mut().is_some_and(|it| Pin::new(it).poll(&mut cx).is_ready());
+        if ended {
+            self.connection = None;
+        }
     }
 }
 

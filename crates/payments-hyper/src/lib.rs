@@ -120,6 +120,7 @@ mod link;
 mod multiplexed;
 mod origin;
 mod pool;
+mod relay;
 mod resolver;
 mod stream;
 mod timer;

@@ -32,8 +32,12 @@ impl Pool {
     }
 
     /// The connection to `origin` that was used last: the one least likely to have been closed meanwhile.
-    pub(crate) fn take(&self, origin: &Origin, runtime: runtime::Id) -> Option<Box<Connection>> {
-        let now = Instant::now();
+    pub(crate) fn take(
+        &self,
+        origin: &Origin,
+        runtime: runtime::Id,
+        now: Instant,
+    ) -> Option<Box<Connection>> {
         let mut idle = self.lock();
         let expired = self.expired(&mut idle, now);
         let newest = idle.iter().rposition(|idle| idle.runtime == runtime && idle.origin == *origin);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderValue, Response, Uri, Version};
+use http::{HeaderMap, HeaderValue, Request, Response, Uri, Version};
 use http_body::Body as _;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -115,10 +115,7 @@ impl Transport for HyperTransport {
             // Nothing leaves before here has ended: a failure is NotProcessed.
             let _permit = self.shared.permit(connect_by).await?;
             let (mut link, head) = loop {
-                let mut link = self.shared.link(origin, runtime, connect_by).await?;
-                if Instant::now() >= total_ends {
-                    return Err(TransportError::not_processed(TransportErrorKind::Timeout));
-                }
+                let mut link = self.shared.link(origin, runtime, connect_by, total_ends).await?;
 
                 // From here on the request may have been read: a failure is Unknown, unless hyper hands the request back.
                 let exchange = deadline::before(alarm.as_mut(), pin!(link.exchange(outgoing, origin))).await;
@@ -172,21 +169,28 @@ impl Shared {
         }
     }
 
-    /// A connection that is open, or else a new one by the connect deadline.
+    /// A connection that is open, or else a new one by the connect deadline; and either before the call's end.
     async fn link(
         &self,
         origin: &Origin,
         runtime: runtime::Id,
         connect_by: Instant,
+        total_ends: Instant,
     ) -> Result<Link, TransportError> {
+        let now = Instant::now();
+        let in_time = |now| {
+            let is_late = now >= total_ends;
+            if is_late { Err(TransportError::not_processed(TransportErrorKind::Timeout)) } else { Ok(()) }
+        };
+        in_time(now)?;
         #[cfg(feature = "http2")]
         if let Some(connection) = self.multiplexed.take(origin, runtime) {
             return Ok(Link::Multiplexed(connection));
         }
-        if let Some(connection) = self.pool.take(origin, runtime) {
+        if let Some(connection) = self.pool.take(origin, runtime, now) {
             return Ok(Link::Exclusive(connection));
         }
-        let time_left = connect_by.saturating_duration_since(Instant::now());
+        let time_left = connect_by.saturating_duration_since(now);
         // In a box, because it is large, and most calls find a connection that is open.
         let connecting = Box::pin(deadline::no_panic(self.connector.connect(origin, time_left)));
         let link = match tokio::time::timeout_at(connect_by, connecting).await {
@@ -203,6 +207,7 @@ impl Shared {
         if let Link::Multiplexed(connection) = &link {
             self.multiplexed.share(origin, runtime, connection);
         }
+        in_time(Instant::now())?;
         Ok(link)
     }
 
@@ -268,21 +273,18 @@ async fn read_body(
 
 /// The request as HTTP/1.1 wants it: the path alone as target, `Host`, and `Content-Length` as long as the body is.
 fn outgoing(request: TransportRequest, origin: &Origin) -> Outgoing {
-    let mut request = request.into_http();
-    let target = request.uri().path_and_query().cloned();
-    *request.uri_mut() = Uri::from(target.unwrap_or_else(|| PathAndQuery::from_static("/")));
-    *request.version_mut() = Version::HTTP_11;
-    let length = request.body().len();
-    let may_be_bodiless = length == 0 && request.method().is_safe();
-    let headers = request.headers_mut();
-    headers.insert(HOST, origin.host_header());
-    headers.remove(TRANSFER_ENCODING);
-    if may_be_bodiless {
-        headers.remove(CONTENT_LENGTH);
+    let (mut head, body) = request.into_http().into_parts();
+    let target = head.uri.into_parts().path_and_query;
+    head.uri = Uri::from(target.unwrap_or_else(|| PathAndQuery::from_static("/")));
+    head.version = Version::HTTP_11;
+    head.headers.insert(HOST, origin.host_header());
+    head.headers.remove(TRANSFER_ENCODING);
+    if body.is_empty() && head.method.is_safe() {
+        head.headers.remove(CONTENT_LENGTH);
     } else {
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
     }
-    Outgoing::new(request.map(Full::new))
+    Outgoing::new(Request::from_parts(head, Full::new(body)))
 }
 
 /// An answer whose end two readers can see in two places may be somebody else's, or an attack. hyper accepts some of

@@ -83,7 +83,9 @@ impl ObjectWriter<'_> {
         match address {
             IpAddr::V4(address) => {
                 for (index, part) in address.octets().into_iter().enumerate() {
-                    self.sink.put(if index == 0 { "" } else { "." });
+                    if index > 0 {
+                        self.sink.mark(b'.');
+                    }
                     self.sink.put(itoa::Buffer::new().format(part));
                 }
             }
