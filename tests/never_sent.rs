@@ -241,7 +241,7 @@ async fn d01_what_is_invalid_is_not_processed() {
 /// An id that a service gave.
 async fn given(id: &str) -> TransactionId {
     let data = format!(r#"{{"TransactionId":"{id}"}}"#);
-    let script = ScriptedTransport::new().answer(200, SuccessEnvelope::post_encoded("done", &data));
+    let script = ScriptedTransport::new().answer(200, SuccessEnvelope::post("done", &data));
     let client = Client::builder(FakeGateway::new().endpoint(), script, ManualClock::auto()).build();
     client.process_token(&token("tok_1", 1_00)).await.unwrap().transaction_id.clone()
 }

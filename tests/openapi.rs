@@ -195,19 +195,19 @@ fn every_success_that_the_openapi_document_shows_is_as_the_model_writes_it() {
 
     let example = document.answer("post", "/transaction", "200", "processed");
     let record: TransactionRecord = serde_json::from_str(&example["data"].to_string()).unwrap();
-    same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &record));
+    same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &record.to_json()));
     let example = document.answer("get", "/transaction/{id}", "200", "found");
-    same(example, SuccessEnvelope::get(SuccessEnvelope::TRANSACTION_FOUND, &record));
+    same(example, SuccessEnvelope::get(SuccessEnvelope::TRANSACTION_FOUND, &record.to_json()));
 
     let receipt = TransactionReceipt::new("txn_1".parse().unwrap());
     let example = document.answer("post", "/token-transaction", "200", "processed");
-    same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &receipt));
+    same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &receipt.to_json()));
     let example = document.answer("post", "/void", "200", "voided");
-    same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt));
+    same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt.to_json()));
 
     let example = document.answer("get", "/customer/{id}", "200", "found");
     let customer: CustomerRecord = serde_json::from_str(&example["data"].to_string()).unwrap();
-    same(example, SuccessEnvelope::get(SuccessEnvelope::CUSTOMER_FOUND, &customer));
+    same(example, SuccessEnvelope::get(SuccessEnvelope::CUSTOMER_FOUND, &customer.to_json()));
 }
 
 #[test]

@@ -20,11 +20,11 @@ fn bodies(call: Call, body: AnswerBody, status: u16) -> Vec<Vec<u8>> {
                 .to_vec(),
         ],
         AnswerBody::Success if call.operation().moves_money() => {
-            vec![SuccessEnvelope::post_encoded("done", r#"{"TransactionId":"txn_9"}"#)]
+            vec![SuccessEnvelope::post("done", r#"{"TransactionId":"txn_9"}"#)]
         }
         AnswerBody::Success => {
             let data = r#"{"TransactionId":"txn_9","CustomerId":"cus_1"}"#;
-            vec![SuccessEnvelope::get_encoded("found", data)]
+            vec![SuccessEnvelope::get("found", data)]
         }
         _ => ["", "<html>busy</html>", r#"{"status":"failed","#, r#"{"message":"Forbidden"}"#, "[]"]
             .map(|text| text.as_bytes().to_vec())

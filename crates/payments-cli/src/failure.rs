@@ -336,8 +336,8 @@ mod tests {
                         (refused.clone(), refused)
                     }
                     AnswerBody::Success => {
-                        let found = SuccessEnvelope::get_encoded("found", data);
-                        (SuccessEnvelope::post_encoded("done", data), found)
+                        let found = SuccessEnvelope::get("found", data);
+                        (SuccessEnvelope::post("done", data), found)
                     }
                     _ => (b"<html>".to_vec(), b"<html>".to_vec()),
                 };

@@ -9,12 +9,12 @@ use crate::DeclineShape;
 
 /// HTTP 200 in the envelope of the POST operations, around data that is JSON already.
 pub(crate) fn post(message: &str, data: &str) -> Response<Bytes> {
-    json(StatusCode::OK, SuccessEnvelope::post_encoded(message, data))
+    json(StatusCode::OK, SuccessEnvelope::post(message, data))
 }
 
 /// HTTP 200 in the envelope of the GET operations, around data that is JSON already.
 pub(crate) fn get(message: &str, data: &str) -> Response<Bytes> {
-    json(StatusCode::OK, SuccessEnvelope::get_encoded(message, data))
+    json(StatusCode::OK, SuccessEnvelope::get(message, data))
 }
 
 /// The error body, whose `status_code` is the HTTP status.

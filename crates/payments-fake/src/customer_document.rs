@@ -63,10 +63,6 @@ fn texts(record: &mut CustomerRecord) -> [&mut Field<String>; 7] {
 
 const TEXT: &str = "must be a text";
 
-pub(crate) fn write(customer: &CustomerRecord) -> String {
-    serde_json::to_string(customer).expect("a record is JSON")
-}
-
 /// A customer that was kept. A test may have made it odder than [`read`] allows.
 pub(crate) fn kept(json: &str) -> Option<CustomerRecord> {
     serde_json::from_str(json).ok()

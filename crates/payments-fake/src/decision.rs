@@ -10,7 +10,6 @@ use payments_model::{
     RawJson, SuccessEnvelope, TokenId, TokenTransaction, TransactionId, TransactionReceipt,
     TransactionRecord, TransactionRequest, TransactionType, TransactionTypeCode, Void,
 };
-use serde::Serialize;
 
 use crate::choices::{Choices, UnlistedCards, VoidAnswer};
 use crate::randomness::Randomness;
@@ -248,12 +247,12 @@ impl Clerk<'_> {
         verdict: Verdict,
     ) -> Response<Bytes> {
         let data = if entry.operation == OperationName::TokenTransaction {
-            to_json(&TransactionReceipt::new(entry.transaction_id().clone()))
+            TransactionReceipt::new(entry.transaction_id().clone()).to_json()
         } else if let (Ok(()), Some(name), Some(token)) = (verdict, &self.choices.token_field, new_token) {
             let mut shown = entry.record.clone();
-            let id = to_json(token.token_id.as_str());
+            let id = serde_json::to_string(token.token_id.as_str()).expect("a text is JSON");
             shown.other.insert(name.as_ref(), RawJson::parse(&id).expect("a text is JSON"));
-            to_json(&shown)
+            shown.to_json()
         } else {
             document.record()
         };
@@ -285,7 +284,7 @@ impl Clerk<'_> {
         });
         let answered_id =
             entry.as_ref().map_or_else(|| void.transaction_id(), |entry| entry.transaction_id());
-        let receipt = to_json(&TransactionReceipt::new(answered_id.clone()));
+        let receipt = TransactionReceipt::new(answered_id.clone()).to_json();
         let answer = answer::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt);
         let transaction_id = void.transaction_id().clone();
         Ruling { answer, effect: Some(Effect::Void { transaction_id, status, reason: void_reason, entry }) }
@@ -302,9 +301,9 @@ impl Clerk<'_> {
     fn get_customer(&self, id: &str) -> Response<Bytes> {
         let customer = CustomerId::new(id).ok().and_then(|id| self.store.customer(&id));
         match customer {
-            Some(customer) => answer::get(SuccessEnvelope::CUSTOMER_FOUND, &to_json(customer)),
+            Some(customer) => answer::get(SuccessEnvelope::CUSTOMER_FOUND, &customer.to_json()),
             None if id == test_values::CUSTOMER => {
-                answer::get(SuccessEnvelope::CUSTOMER_FOUND, &to_json(&seeded_customer::record()))
+                answer::get(SuccessEnvelope::CUSTOMER_FOUND, &seeded_customer::record().to_json())
             }
             None => answer::error(StatusCode::NOT_FOUND, ErrorEnvelope::CUSTOMER_NOT_FOUND),
         }
@@ -361,10 +360,6 @@ struct Payment {
 struct ChargeableToken {
     verdict: Verdict,
     card: MaskedCard,
-}
-
-fn to_json(data: &(impl Serialize + ?Sized)) -> String {
-    serde_json::to_string(data).expect("a record, a receipt and a text are JSON")
 }
 
 const VALID_ID: &str = "letters, digits and a low line are a valid id";

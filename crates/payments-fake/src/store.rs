@@ -94,10 +94,7 @@ impl Store {
     }
 
     pub(crate) fn put_customer(&mut self, id: CustomerId, customer: CustomerRecord) {
-        self.note(|| Change::Customer {
-            id: id.clone(),
-            document: customer_document::write(&customer).into(),
-        });
+        self.note(|| Change::Customer { id: id.clone(), document: customer.to_json().into() });
         self.customers.insert(id, customer);
     }
 

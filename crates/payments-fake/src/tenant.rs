@@ -59,7 +59,7 @@ impl Tenant {
     /// Everything that is wrong with it.
     pub fn add_customer_json(&self, json: &str) -> Result<String, DocumentError> {
         let (id, customer) = customer_document::read(json).map_err(DocumentError::new)?;
-        let kept = customer_document::write(&customer);
+        let kept = customer.to_json();
         self.change(|store| store.put_customer(id, customer));
         Ok(kept)
     }
@@ -86,7 +86,7 @@ impl Tenant {
         self.with(|store| {
             let seeded = seeded_customer::record();
             let seeded = seeded_customer::is_missing(store).then_some(&seeded);
-            let customers = seeded.into_iter().chain(store.customers()).map(customer_document::write);
+            let customers = seeded.into_iter().chain(store.customers()).map(CustomerRecord::to_json);
             format!(
                 r#"{{"transactions":[{}],"tokens":[{}],"customers":[{}]}}"#,
                 join(store.documents().map(|document| document.text().as_ref())),

@@ -1,14 +1,11 @@
 use std::fmt;
 
-use serde_core::de::{Deserialize, Deserializer, Error as _};
-use serde_core::ser::{Serialize, Serializer};
-use serde_json::value::RawValue;
-
 use crate::echoes::Echoes;
 use crate::json::Json;
 use crate::json_object::Member;
+use crate::json_writer::write_object;
 use crate::record_fields::{
-    Personal, RecordMembers, RecordSink, RecordWriter, Scrubbed, read_code, read_customer_id, read_text,
+    Personal, RecordMembers, RecordSink, Scrubbed, read_code, read_customer_id, read_text,
 };
 use crate::{CustomerId, Field, OtherFields};
 
@@ -17,8 +14,8 @@ use crate::{CustomerId, Field, OtherFields};
 /// Every field is optional when read, the identifier included: who asked for it knows it. Absent, `null` and
 /// empty stay distinct. It is the same leniency as of a [`TransactionRecord`](crate::TransactionRecord).
 ///
-/// Reading needs `serde_json`'s own deserializer and writing its serializer; what was written reads back
-/// equal. `Debug` shows identifiers and nothing personal.
+/// With the feature `serde` it is read by `serde_json`'s own deserializer and written by its serializer; what was written
+/// reads back equal. `Debug` shows identifiers and nothing personal.
 #[non_exhaustive]
 #[derive(Clone, PartialEq, Eq)]
 pub struct CustomerRecord {
@@ -113,18 +110,17 @@ impl CustomerRecord {
             other: members.other,
         }
     }
-}
 
-impl Default for CustomerRecord {
-    fn default() -> Self {
-        Self::new()
+    /// The record as JSON, with the interface's names in the order of its table.
+    pub fn to_json(&self) -> String {
+        let mut json = String::new();
+        write_object(&mut json, |out| {
+            let Ok(()) = self.write(out);
+        });
+        json
     }
-}
 
-impl Serialize for CustomerRecord {
-    /// Writes the interface's names in the order of its table. For `serde_json` alone: amounts are written
-    /// digit by digit through its raw values.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn write<W: RecordSink>(&self, out: &mut W) -> Result<(), W::Error> {
         let Self {
             customer_id,
             customer_name,
@@ -138,7 +134,6 @@ impl Serialize for CustomerRecord {
             state_id,
             other,
         } = self;
-        let mut out = RecordWriter::new(serializer)?;
         out.field("CustomerId", customer_id)?;
         out.field("CustomerName", customer_name)?;
         out.field("Email", email)?;
@@ -153,14 +148,9 @@ impl Serialize for CustomerRecord {
     }
 }
 
-impl<'de> Deserialize<'de> for CustomerRecord {
-    /// Reads what `serde_json` reads, and only that; not inside `flatten` or untagged enums.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let members = Json::from(&*raw).members();
-        members
-            .map(|members| Self::read(&members))
-            .map_err(|_| D::Error::custom("a customer record is a JSON object"))
+impl Default for CustomerRecord {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -5,10 +5,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
 use crate::json_object::{Member, Object, ObjectError};
 use crate::json_scanner::{NotJson, Scanner};
+use crate::json_string::unescape;
 
 /// One JSON value as it was written, without white space around it.
 #[derive(Clone, Copy)]
@@ -50,8 +49,7 @@ impl<'a> Json<'a> {
         if self.is_plain_string {
             return self.text.get(1..self.text.len() - 1).map(Cow::Borrowed);
         }
-        let is_string = self.text.starts_with('"');
-        is_string.then(|| serde_json::from_str(self.text).ok()).flatten().map(Cow::Owned)
+        unescape(self.text).map(Cow::Owned)
     }
 
     /// The digits of a number.
@@ -85,13 +83,6 @@ impl<'a> Json<'a> {
             "false" => Some(false),
             _ => None,
         }
-    }
-}
-
-impl<'a> From<&'a RawValue> for Json<'a> {
-    fn from(raw: &'a RawValue) -> Self {
-        let text = raw.get();
-        Self { text, is_plain_string: text.starts_with('"') && !text.contains('\\') }
     }
 }
 

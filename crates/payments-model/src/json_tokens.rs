@@ -2,6 +2,7 @@
 
 use zeroize::Zeroizing;
 
+use crate::json_string::unescape;
 use crate::redact::{REDACTED, is_secret_name};
 
 /// All texts (without names) and numbers in a JSON value. A text is what its string stands for, because nobody
@@ -21,7 +22,7 @@ fn leaf_text(token: &str) -> Zeroizing<String> {
     let Some(written) = token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
         return Zeroizing::new(token.to_owned());
     };
-    let unescaped = written.contains('\\').then(|| serde_json::from_str(token).ok()).flatten();
+    let unescaped = written.contains('\\').then(|| unescape(token)).flatten();
     Zeroizing::new(unescaped.unwrap_or_else(|| written.to_owned()))
 }
 
@@ -104,8 +105,7 @@ fn depth_change(token: &str) -> i64 {
 
 fn is_secret_member(quoted: &str) -> bool {
     if quoted.contains('\\') {
-        let unescaped: Option<String> = serde_json::from_str(quoted).ok();
-        return unescaped.is_some_and(|name| is_secret_name(&name));
+        return unescape(quoted).is_some_and(|name| is_secret_name(&name));
     }
     is_secret_name(quoted)
 }

@@ -69,6 +69,7 @@
 //! converts no currencies and has no list of countries, states or status codes, because the interface shows
 //! none.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(clippy::float_arithmetic)]
 
 mod ach_transaction;
@@ -98,6 +99,7 @@ mod ids;
 mod json;
 mod json_object;
 mod json_scanner;
+mod json_string;
 mod json_tokens;
 mod json_writer;
 mod masked_card;
@@ -127,6 +129,8 @@ mod unknown_fields;
 mod validation_error;
 mod violation;
 mod void;
+#[cfg(feature = "serde")]
+mod with_serde;
 
 pub use ach_transaction::{AchTransaction, AchTransactionBuilder};
 pub use amount::{Amount, AmountError};

@@ -1,7 +1,5 @@
 use std::fmt;
 
-use serde_json::value::RawValue;
-
 use crate::json::Json;
 use crate::json_tokens::redact_nested;
 use crate::redact::REDACTED;
@@ -11,48 +9,44 @@ use crate::redact::REDACTED;
 /// Nothing in it was checked beyond being JSON: it may be of any size and hold anything, so its `Debug` shows
 /// only its length and the text has to be asked for by name.
 #[derive(Clone)]
-pub struct RawJson(Box<RawValue>);
+pub struct RawJson(Box<str>);
 
 impl RawJson {
     /// Keeps `text` if it is one JSON value, `None` otherwise.
     pub fn parse(text: &str) -> Option<Self> {
-        serde_json::from_str::<&RawValue>(text).ok().map(|raw| Self(raw.to_owned()))
+        Json::read(text).ok().map(Self::from)
     }
 
     /// The JSON text, which may be whatever the service sent. Do not log it.
     pub fn text(&self) -> &str {
-        self.0.get()
+        &self.0
     }
 
     /// Keeps a text that is JSON by construction; should it ever not be, a marker takes its place.
-    pub(crate) fn from_json_text(text: String) -> Self {
-        RawValue::from_string(text).map_or_else(|_| Self(RawValue::NULL.to_owned()), Self)
+    pub(crate) fn from_json_text(text: &str) -> Self {
+        Self::parse(text).unwrap_or_else(|| Self("null".into()))
     }
 
     /// The value without what stands under names of card or account data in it.
     pub(crate) fn redact_nested(self) -> Self {
-        redact_nested(self.text()).map_or(self, Self::from_json_text)
+        redact_nested(self.text()).map_or(self, |redacted| Self::from_json_text(&redacted))
     }
 
     pub(crate) fn redacted() -> Self {
-        Self::from_json_text(format!("\"{REDACTED}\""))
-    }
-
-    pub(crate) fn as_raw(&self) -> &RawValue {
-        &self.0
+        Self::from_json_text(&format!("\"{REDACTED}\""))
     }
 }
 
 impl From<Json<'_>> for RawJson {
     fn from(json: Json<'_>) -> Self {
-        Self::from_json_text(json.as_str().to_owned())
+        Self(json.as_str().into())
     }
 }
 
 impl fmt::Debug for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(raw) = self;
-        write!(f, "RawJson({} bytes)", raw.get().len())
+        let Self(text) = self;
+        write!(f, "RawJson({} bytes)", text.len())
     }
 }
 

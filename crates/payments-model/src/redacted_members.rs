@@ -1,8 +1,7 @@
 use std::borrow::Cow;
 
 use crate::json_object::Object;
-use crate::redact::REDACTED;
-use crate::{MaskedCard, RawJson, printable_field_name, scrub};
+use crate::{MaskedCard, RawJson, json_writer, printable_field_name, scrub};
 
 /// The members of a request's JSON document in their order, as they may be shown and logged; `None` if the document is
 /// no JSON object.
@@ -50,7 +49,7 @@ pub fn redacted_members(document: &[u8]) -> Option<Vec<(String, RawJson)>> {
 }
 
 fn quoted(text: &str) -> RawJson {
-    RawJson::from_json_text(serde_json::to_string(text).unwrap_or_else(|_| format!("\"{REDACTED}\"")))
+    RawJson::from_json_text(json_writer::quoted(text).as_str())
 }
 
 const CARD_NUMBER: &str = "CardNumber";

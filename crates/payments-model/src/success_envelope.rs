@@ -1,5 +1,3 @@
-use serde_core::ser::Serialize;
-
 use crate::json_writer::{ObjectWriter, encode_plain};
 
 /// The body of a successful answer, for those who play the service.
@@ -20,27 +18,17 @@ impl SuccessEnvelope {
     /// The interface's message for a customer look-up.
     pub const CUSTOMER_FOUND: &'static str = "Customer Details found successfully";
 
-    /// The answer to a POST. Data that cannot be written as JSON becomes `null`; a record always can.
-    pub fn post(message: &str, data: &impl Serialize) -> Vec<u8> {
-        Self::post_encoded(message, &to_json(data))
-    }
-
-    /// The same with data that is JSON already, a record that is kept encoded for example. It is copied as it is and not
-    /// looked at.
-    pub fn post_encoded(message: &str, data: &str) -> Vec<u8> {
+    /// The answer to a POST, with data that is JSON, such as [`TransactionRecord::to_json`](crate::TransactionRecord::to_json)
+    /// gives it. It is copied as it is and not looked at.
+    pub fn post(message: &str, data: &str) -> Vec<u8> {
         encode_plain(|out| {
             out.text("status", "success");
             write_rest(out, "100", message, data);
         })
     }
 
-    /// The answer to a GET. Data that cannot be written as JSON becomes `null`; a record always can.
-    pub fn get(message: &str, data: &impl Serialize) -> Vec<u8> {
-        Self::get_encoded(message, &to_json(data))
-    }
-
-    /// The same with data that is JSON already; see [`post_encoded`](Self::post_encoded).
-    pub fn get_encoded(message: &str, data: &str) -> Vec<u8> {
+    /// The answer to a GET, with data as for [`post`](Self::post).
+    pub fn get(message: &str, data: &str) -> Vec<u8> {
         encode_plain(|out| write_rest(out, "200", message, data))
     }
 }
@@ -49,8 +37,4 @@ fn write_rest(out: &mut ObjectWriter<'_>, status_code: &str, message: &str, data
     out.json("status_code", status_code);
     out.text("message", message);
     out.json("data", data);
-}
-
-fn to_json(data: &impl Serialize) -> String {
-    serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned())
 }

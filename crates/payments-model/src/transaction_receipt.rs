@@ -1,10 +1,6 @@
-use serde_core::de::{Deserialize, Deserializer, Error as _};
-use serde_core::ser::{Serialize, Serializer};
-use serde_json::value::RawValue;
-
-use crate::json::Json;
 use crate::json_object::Member;
-use crate::record_fields::{RecordMembers, RecordSink, RecordWriter};
+use crate::json_writer::write_object;
+use crate::record_fields::{RecordMembers, RecordSink};
 use crate::{OtherFields, TransactionId};
 
 /// The answer to a token payment and to a void: the identifier of a transaction and, as the interface has it,
@@ -31,27 +27,20 @@ impl TransactionReceipt {
         let mut members = RecordMembers::new(members, &NAMES);
         Some(Self { transaction_id: members.transaction_id("TransactionId")?, other: members.other })
     }
-}
 
-impl Serialize for TransactionReceipt {
-    /// Writes the interface's name and the other fields. For `serde_json` alone.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    /// The receipt as JSON, with the interface's name first.
+    pub fn to_json(&self) -> String {
+        let mut json = String::new();
+        write_object(&mut json, |out| {
+            let Ok(()) = self.write(out);
+        });
+        json
+    }
+
+    pub(crate) fn write<W: RecordSink>(&self, out: &mut W) -> Result<(), W::Error> {
         let Self { transaction_id, other } = self;
-        let mut out = RecordWriter::new(serializer)?;
         out.text("TransactionId", transaction_id.as_str())?;
         out.finish(&NAMES, other)
-    }
-}
-
-impl<'de> Deserialize<'de> for TransactionReceipt {
-    /// Reads what `serde_json` reads, and only that; not inside `flatten` or untagged enums.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Json::from(&*raw)
-            .members()
-            .ok()
-            .and_then(|members| Self::read(&members))
-            .ok_or_else(|| D::Error::custom("a transaction receipt is a JSON object with one TransactionId"))
     }
 }
 

@@ -1,15 +1,11 @@
 use std::fmt;
 
-use serde_core::de::{Deserialize, Deserializer, Error as _};
-use serde_core::ser::{Serialize, Serializer};
-use serde_json::value::RawValue;
-
 use crate::echoes::Echoes;
 use crate::json::Json;
 use crate::json_object::Member;
 use crate::json_writer::write_object;
 use crate::record_fields::{
-    Personal, RecordMembers, RecordSink, RecordWriter, Scrubbed, read_amount, read_code, read_text, read_type,
+    Personal, RecordMembers, RecordSink, Scrubbed, read_amount, read_code, read_text, read_type,
 };
 use crate::{Amount, Field, MaskedCard, OtherFields, TransactionId, TransactionTypeCode};
 
@@ -19,8 +15,8 @@ use crate::{Amount, Field, MaskedCard, OtherFields, TransactionId, TransactionTy
 /// an error over an odd field. Numbers carried as texts and texts carried as numbers are understood where the
 /// field is an identifier, a code or an amount. Absent, `null` and empty stay distinct.
 ///
-/// Reading needs `serde_json`'s own deserializer and writing its serializer; what was written reads back
-/// equal. `Debug` shows identifiers, amounts, codes and the masked card, and nothing personal.
+/// With the feature `serde` it is read by `serde_json`'s own deserializer and written by its serializer; what was written
+/// reads back equal. `Debug` shows identifiers, amounts, codes and the masked card, and nothing personal.
 #[non_exhaustive]
 #[derive(Clone, PartialEq, Eq)]
 pub struct TransactionRecord {
@@ -106,7 +102,7 @@ impl TransactionRecord {
         })
     }
 
-    /// The record as JSON, as [`serde_json`] would write it but in a third of the time.
+    /// The record as JSON, with the interface's names in the order of its table.
     pub fn to_json(&self) -> String {
         let mut json = String::with_capacity(USUAL_LENGTH);
         write_object(&mut json, |out| {
@@ -158,7 +154,7 @@ impl TransactionRecord {
         other.redact(&mut echoes);
     }
 
-    fn write<W: RecordSink>(&self, mut out: W) -> Result<W::Ok, W::Error> {
+    pub(crate) fn write<W: RecordSink>(&self, out: &mut W) -> Result<(), W::Error> {
         let Self {
             transaction_id,
             base_amount,
@@ -193,26 +189,6 @@ impl TransactionRecord {
         out.field("TransactionType", transaction_type)?;
         out.field("Status", status)?;
         out.finish(&NAMES, other)
-    }
-}
-
-impl Serialize for TransactionRecord {
-    /// Writes the interface's names in the order of its table. For `serde_json` alone: amounts are written
-    /// digit by digit through its raw values.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.write(RecordWriter::new(serializer)?)
-    }
-}
-
-impl<'de> Deserialize<'de> for TransactionRecord {
-    /// Reads what `serde_json` reads, and only that; not inside `flatten` or untagged enums.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Json::from(&*raw)
-            .members()
-            .ok()
-            .and_then(|members| Self::read(&members))
-            .ok_or_else(|| D::Error::custom("a transaction record is a JSON object with one TransactionId"))
     }
 }
 
@@ -278,28 +254,3 @@ pub(crate) static NAMES: [&str; 15] = [
     "TransactionType",
     "Status",
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::RawJson;
-
-    #[test]
-    fn a_record_is_the_same_json_by_either_way() {
-        let mut record = TransactionRecord::new("txn_1".parse().unwrap());
-        assert_eq!(record.to_json(), serde_json::to_string(&record).unwrap());
-        record.base_amount = Field::Value(Amount::from_cents(10_50));
-        record.amount = Field::Unreadable(RawJson::parse(r#"["1"]"#).unwrap());
-        record.card_number = Field::Value(MaskedCard::new("4242424242424242"));
-        record.billing_customer_name = Field::Value("Zoë \"O\" \\ \n\u{0}\u{7f}".to_owned());
-        record.billing_state = Field::Null;
-        record.billing_country = Field::Value(-826);
-        record.transaction_type = Field::Value(TransactionTypeCode::AUTH);
-        record.status = Field::Value(String::new());
-        record.other.insert("Status", RawJson::parse("7").unwrap());
-        record.other.insert("a \"name\"", RawJson::parse("{ }").unwrap());
-        let json = record.to_json();
-        assert_eq!(json, serde_json::to_string(&record).unwrap());
-        assert!(json.ends_with(r#""TransactionType":2,"Status":"","a \"name\"":{ }}"#), "{json}");
-    }
-}

@@ -247,14 +247,14 @@ fn d08_an_identifier_is_salvaged_from_anything_if_it_is_complete() {
 #[test]
 fn the_envelopes_have_the_interfaces_two_shapes_and_words() {
     let receipt = TransactionReceipt::new("t".parse().unwrap());
-    let post = SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt);
+    let post = SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt.to_json());
     assert_eq!(
         str::from_utf8(&post).unwrap(),
         r#"{"status":"success","status_code":100,"message":"Transaction Voided Successfully","data":{"TransactionId":"t"}}"#
     );
     let get = SuccessEnvelope::get(
         SuccessEnvelope::TRANSACTION_FOUND,
-        &TransactionRecord::new("t".parse().unwrap()),
+        &TransactionRecord::new("t".parse().unwrap()).to_json(),
     );
     assert_eq!(
         str::from_utf8(&get).unwrap(),
@@ -364,9 +364,9 @@ fn valid_answer() -> impl Strategy<Value = Vec<u8>> {
             record.status = status.into();
             record.other.insert(text.clone(), RawJson::parse("[1,{}]").unwrap());
             match shape {
-                0 => SuccessEnvelope::post(&text, &record),
-                1 => SuccessEnvelope::post(&text, &TransactionReceipt::new(record.transaction_id)),
-                2 => SuccessEnvelope::get(&text, &record),
+                0 => SuccessEnvelope::post(&text, &record.to_json()),
+                1 => SuccessEnvelope::post(&text, &TransactionReceipt::new(record.transaction_id).to_json()),
+                2 => SuccessEnvelope::get(&text, &record.to_json()),
                 3 => ErrorEnvelope::new(404, text).encode(),
                 4 => {
                     let error = json!({ "message": text });
@@ -374,7 +374,7 @@ fn valid_answer() -> impl Strategy<Value = Vec<u8>> {
                         json!({ "status": "declined", "status_code": "200", "error": error, "data": record });
                     body.to_string().into_bytes()
                 }
-                _ => [b"\xef\xbb\xbf".to_vec(), SuccessEnvelope::post(&text, &record)].concat(),
+                _ => [b"\xef\xbb\xbf".to_vec(), SuccessEnvelope::post(&text, &record.to_json())].concat(),
             }
         },
     )
