@@ -415,6 +415,17 @@ fn d08_d10_an_answer_that_broke_off_is_not_believed_even_if_it_looks_whole() {
 }
 
 #[test]
+fn d64_the_request_id_is_that_of_the_first_known_header() {
+    let names = ["x-request-id", "request-id", "x-correlation-id"];
+    for first in 0..names.len() {
+        let answer = http::Response::builder().status(500).header("date", "now");
+        let answer = names[first..].iter().rev().fold(answer, |answer, name| answer.header(*name, *name));
+        let error = sale().read(&endpoint(), answer.body(Bytes::new()).unwrap()).unwrap_err();
+        assert_eq!(error.request_id(), Some(names[first]));
+    }
+}
+
+#[test]
 fn d64_a_request_id_is_short_printable_and_no_secret() {
     let request_id = |value: &str| {
         let answer =

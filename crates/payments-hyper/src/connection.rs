@@ -1,6 +1,6 @@
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -122,10 +122,6 @@ impl Connection {
     /// To be called after the whole body was read: an unread rest makes the connection useless, and hyper says so.
     pub(crate) fn into_idle(mut self: Box<Self>) -> Option<Box<Self>> {
         self.is_reused = true;
-        if !self.sender.is_ready() {
-            // It has not been asked since the last piece of the body came.
-            self.driver.drive(&mut Context::from_waker(Waker::noop()));
-        }
         self.driver.relay.to_nobody();
         (self.driver.connection.is_some() && self.sender.is_ready()).then_some(self)
     }
@@ -153,6 +149,7 @@ impl Driver {
 mod tests {
     use std::iter;
     use std::net::TcpListener;
+    use std::task::Waker;
 
     use tokio::net::TcpStream;
 

@@ -4,7 +4,10 @@
 
 mod support;
 
-use std::sync::{Barrier, Mutex, mpsc};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use payments_core::{Delivery, TransportErrorKind};
@@ -40,6 +43,41 @@ async fn the_connection_that_was_used_last_is_used_first() {
     may_answer();
     assert_eq!(older.await.unwrap().unwrap().body(), "0");
     assert_eq!(send(&transport, post(server.url())).await.unwrap().body(), "0");
+}
+
+/// A task, as far as others can wake it.
+struct Task(Waker);
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        self.0.wake_by_ref();
+    }
+}
+
+#[tokio::test]
+async fn an_idle_connection_keeps_no_task_alive() {
+    let server = Server::start(|connection| {
+        let name = connection.index().to_string();
+        while connection.read_request() {
+            connection.peer().answer(&name);
+        }
+    });
+    let transport = transport();
+    let tasks = [(); 2].map(async |()| {
+        let mut call = pin!(send(&transport, post(server.url())));
+        let mut task = None;
+        let answer = poll_fn(|cx| {
+            let task = task.get_or_insert_with(|| Arc::new(Task(cx.waker().clone())));
+            call.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(task))))
+        })
+        .await;
+        (answer.unwrap().body().to_vec(), task.unwrap())
+    });
+    for finished in tasks {
+        let (answered_by, task) = finished.await;
+        assert_eq!(answered_by, b"0", "the connection is kept");
+        assert_eq!(Arc::strong_count(&task), 1, "and its last task is not");
+    }
 }
 
 type Script = Box<dyn Fn(&mut Conversation) + Send + Sync>;

@@ -307,6 +307,21 @@ pub(crate) mod tests {
         }
     }
 
+    #[test]
+    fn every_character_in_every_place_is_judged_as_serde_json_judges_it() {
+        const WHOLE: &str = r#" {"a" : [ -1.5e+2 , "\u00e4b" , true , { } ] } "#;
+        for character in ('\0'..='\u{ff}').chain(['\u{2028}', '\u{3000}', '\u{feff}']) {
+            for at in 0..=WHOLE.len() {
+                assert_judged_alike(&format!("{}{character}{}", &WHOLE[..at], &WHOLE[at..]));
+                assert_judged_alike(&format!(
+                    "{}{character}{}",
+                    &WHOLE[..at],
+                    WHOLE.get(at + 1..).unwrap_or("")
+                ));
+            }
+        }
+    }
+
     pub(crate) fn any_json() -> impl Strategy<Value = String> {
         let leaf = prop_oneof![
             Just("null".to_owned()),

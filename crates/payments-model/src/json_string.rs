@@ -1,6 +1,7 @@
 //! What a JSON string stands for.
 
-/// The text of a string as it is written in JSON, quotation marks included; `None` where it stands for no Unicode (`"\ud800"`).
+/// The text of a string that is known to be JSON, quotation marks included; `None` where it stands for no Unicode
+/// (`"\ud800"`), or where the value is no string.
 ///
 /// Room is reserved once, so that no copy is left behind where the text is a secret.
 pub(crate) fn unescape(quoted: &str) -> Option<String> {
@@ -44,8 +45,7 @@ fn unescape_unicode(escape: &str) -> Option<(char, usize)> {
 
 fn utf16_unit(escape: &str) -> Option<u16> {
     let digits = escape.strip_prefix("\\u")?.get(..4)?;
-    let is_hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_hexadecimal.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
+    u16::from_str_radix(digits, 16).ok()
 }
 
 #[cfg(test)]
@@ -78,6 +78,12 @@ mod tests {
                 assert_read_alike(&format!("\"\\u{first}\\u{second}\\u{first}\\u{second}z\""));
             }
         }
+    }
+
+    #[test]
+    fn s5_room_is_reserved_once() {
+        let quoted = format!("\"{}\"", r"x\u00e9\n".repeat(99));
+        assert_eq!(unescape(&quoted).unwrap().capacity(), quoted.len() - 2);
     }
 
     #[test]

@@ -188,6 +188,17 @@ fn d08_data_is_missing_an_object_or_something_else() {
 }
 
 #[test]
+fn d07_a_name_in_data_that_is_no_unicode_costs_the_data_and_nothing_else() {
+    let body =
+        br#"{"status":"failed","message":"no","data":{"TransactionId":"t","\ud800":1},"status_code":7}"#;
+    let answer = answer(body);
+    assert_eq!((answer.status(), answer.status_code()), (Status::Failure, Code::Number(7)));
+    assert_eq!(answer.message().as_deref(), Some("no"));
+    assert!(matches!(answer.data(), Data::Object(_)));
+    assert_eq!((answer.transaction_id(), answer.transaction_record()), (None, None));
+}
+
+#[test]
 fn d63_the_words_are_msg_then_message_then_error_message_then_error() {
     for (body, expected) in [
         (r#"{"error":"d","message":"b","msg":"a"}"#, Some("a")),

@@ -268,6 +268,14 @@ fn d62_echoes_are_taken_out_of_every_field_and_nothing_else_is() {
     let mut expected = json;
     expected["BillingAddress"] = "[redacted]".into();
     assert_eq!(serde_json::to_value(&record).unwrap(), expected);
+    for (secret, echo) in
+        [("123456789012", "123456789012"), ("12345678901234567890", "no. 1234 5678 9012 3456 7890")]
+    {
+        let json = json!({ "TransactionId": "t", "BillingCity": echo });
+        let mut record: TransactionRecord = serde_json::from_value(json).unwrap();
+        record.redact_echoes(&[secret]);
+        assert!(record.billing_city.value().is_none(), "{echo}");
+    }
     let customer = json!({ "CustomerId": "cus_1", "City": ["sk_live_51H"], "Address": "12345678901234 sk_live_51H", "StateId": 5 });
     let mut customer: CustomerRecord = serde_json::from_str(&customer.to_string()).unwrap();
     customer.redact_echoes(&["sk_live_51H"]);
