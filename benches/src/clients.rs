@@ -1,9 +1,10 @@
 //! The clients that are compared: programs in a workspace of their own, whose dependencies are in nobody else's tree.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
+use serde_json::Value;
 
 /// This SDK among them.
 pub(crate) const OURS: &str = "payments";
@@ -29,31 +30,26 @@ pub(crate) fn build_for_the_gate(name: &str) -> anyhow::Result<PathBuf> {
 }
 
 fn build_in(profile: &str, name: &str) -> anyhow::Result<PathBuf> {
-    let target = target_folder()?;
     let package = format!("bench-{name}");
     let manifest = workspace().join("Cargo.toml");
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args([
-            "build",
-            "--profile",
-            profile,
-            "--locked",
-            "--quiet",
-            "--package",
-            &package,
-            "--manifest-path",
-        ])
+    let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--locked", "--quiet", "--message-format=json-render-diagnostics"])
+        .args(["--profile", profile, "--package", &package, "--manifest-path"])
         .arg(&manifest)
-        .env("CARGO_TARGET_DIR", &target)
-        .status()
+        .env("CARGO_TARGET_DIR", target_folder()?)
+        .stderr(Stdio::inherit())
+        .output()
         .context("cargo cannot be run")?;
     ensure!(
-        status.success(),
+        built.status.success(),
         "the client {name} cannot be built; if it is the lock file that is out of date, because a product has other \
          dependencies now, `cargo update --workspace --manifest-path {}` mends it",
         manifest.display()
     );
-    Ok(target.join(profile).join(format!("{package}{}", std::env::consts::EXE_SUFFIX)))
+    // Where it is depends on whether cargo was told to build for a target, and an old one may be where it would be otherwise.
+    let messages = str::from_utf8(&built.stdout)?.lines().map(serde_json::from_str::<Value>);
+    let mut programs = messages.filter_map(|message| message.ok()?["executable"].as_str().map(PathBuf::from));
+    programs.next_back().with_context(|| format!("cargo names no program of {package}"))
 }
 
 /// The workspace of the clients.

@@ -178,7 +178,7 @@ impl Client {
 
         let watch = observer.as_deref().map(|observer| Watch::start(observer, &**timer, O::NAME, attempt));
         let sending = transport.send(request);
-        let sent = if transport.keeps_deadlines() {
+        let sent = if transport.keeps_deadlines(&**timer) {
             Some(sending.await)
         } else {
             race(sending, timer.sleep(deadlines.total() + BACKSTOP)).await

@@ -30,10 +30,13 @@ impl<'a> Secrets<'a> {
     /// A copy for later, which is set to zero on drop.
     pub(crate) fn keep(&self) -> KeptSecrets {
         let (_key, of_the_request) = self.all.split_last().expect("the key is always there");
-        KeptSecrets {
-            of_the_request: Zeroizing::new(of_the_request.join(SEPARATOR)),
-            endpoint: self.endpoint.clone(),
+        let length = of_the_request.iter().map(|secret| secret.len() + 1).sum();
+        let mut kept = Zeroizing::new(Vec::with_capacity(length));
+        for secret in of_the_request {
+            kept.extend_from_slice(secret.as_bytes());
+            kept.push(SEPARATOR);
         }
+        KeptSecrets { of_the_request: kept, endpoint: self.endpoint.clone() }
     }
 }
 
@@ -43,7 +46,8 @@ const SHORTEST_TOLD_BY_ITSELF: usize = 8;
 /// Secrets that wait until somebody looks at a text.
 #[derive(Clone)]
 pub(crate) struct KeptSecrets {
-    of_the_request: Zeroizing<String>,
+    /// Each with a [`SEPARATOR`] behind it.
+    of_the_request: Zeroizing<Vec<u8>>,
     /// Has the key.
     endpoint: Endpoint,
 }
@@ -51,7 +55,8 @@ pub(crate) struct KeptSecrets {
 impl KeptSecrets {
     /// The text without secrets, cut to this length.
     pub(crate) fn clean(&self, text: &str, max_bytes: usize) -> String {
-        let of_the_request = self.of_the_request.split(SEPARATOR).filter(|secret| !secret.is_empty());
+        let of_the_request = self.of_the_request.split(|byte| *byte == SEPARATOR);
+        let of_the_request = of_the_request.filter_map(|secret| str::from_utf8(secret).ok());
         let secrets: Vec<&str> = of_the_request.chain([self.endpoint.api_key().expose()]).collect();
         // In this order, because half a secret at a cut looks like none.
         let mut text = scrub(text, &secrets);
@@ -74,5 +79,5 @@ impl KeptSecrets {
     }
 }
 
-/// Stands in no key, no card and, but for a request that nobody would send, in no account.
-const SEPARATOR: &str = "\0";
+/// Stands in no text, whatever somebody takes for an account.
+const SEPARATOR: u8 = 0xff;

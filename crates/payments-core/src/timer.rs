@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// The client's clock: real time from a runtime, or time that a test moves by hand.
 ///
 /// `payments-hyper` has `TokioTimer`, `payments-fake` has `ManualClock`.
-pub trait Timer: Send + Sync + 'static {
+pub trait Timer: Any + Send + Sync {
     /// The current instant.
     fn now(&self) -> Instant;
 

@@ -2,7 +2,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::{TransportError, TransportRequest, TransportResponse};
+use crate::{Timer, TransportError, TransportRequest, TransportResponse};
 
 /// An HTTP stack: one attempt, at most one transmission.
 ///
@@ -39,9 +39,14 @@ pub trait Transport: Send + Sync + 'static {
         request: TransportRequest,
     ) -> impl Future<Output = Result<TransportResponse, TransportError>> + Send;
 
-    /// Whether [`send`](Self::send) ends with the request's total deadline whatever happens, so that the client need not
-    /// arm a timer of its own as well. Say so only of a transport that was put to the conformance kit.
-    fn keeps_deadlines(&self) -> bool {
+    /// Whether [`send`](Self::send) ends with the request's total deadline wherever a sleep of this timer, which is the
+    /// client's, would end, so that the client need not arm it as well.
+    ///
+    /// Say so only of a transport that was put to the conformance kit, and of a timer that ends by the same clock: a runtime
+    /// that nobody drives ends neither its own timers nor a `send` that waits for them, and another timer would still end
+    /// the call. What timer it is can be asked of it as `dyn Any`.
+    fn keeps_deadlines(&self, timer: &dyn Timer) -> bool {
+        let _ = timer;
         false
     }
 }
@@ -54,8 +59,8 @@ impl<T: Transport> Transport for Arc<T> {
         T::send(self, request)
     }
 
-    fn keeps_deadlines(&self) -> bool {
-        T::keeps_deadlines(self)
+    fn keeps_deadlines(&self, timer: &dyn Timer) -> bool {
+        T::keeps_deadlines(self, timer)
     }
 }
 
@@ -65,7 +70,7 @@ type SendFuture<'a> = Pin<Box<dyn Future<Output = Result<TransportResponse, Tran
 trait ErasedTransport: Send + Sync {
     fn send_boxed(&self, request: TransportRequest) -> SendFuture<'_>;
 
-    fn keeps_deadlines(&self) -> bool;
+    fn keeps_deadlines(&self, timer: &dyn Timer) -> bool;
 }
 
 impl<T: Transport> ErasedTransport for T {
@@ -73,8 +78,8 @@ impl<T: Transport> ErasedTransport for T {
         Box::pin(self.send(request))
     }
 
-    fn keeps_deadlines(&self) -> bool {
-        Transport::keeps_deadlines(self)
+    fn keeps_deadlines(&self, timer: &dyn Timer) -> bool {
+        Transport::keeps_deadlines(self, timer)
     }
 }
 
@@ -90,7 +95,7 @@ impl BoxedTransport {
         self.0.send_boxed(request)
     }
 
-    pub(crate) fn keeps_deadlines(&self) -> bool {
-        self.0.keeps_deadlines()
+    pub(crate) fn keeps_deadlines(&self, timer: &dyn Timer) -> bool {
+        self.0.keeps_deadlines(timer)
     }
 }

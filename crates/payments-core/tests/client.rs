@@ -299,7 +299,7 @@ impl Transport for Saying {
         self.0.send(request).await
     }
 
-    fn keeps_deadlines(&self) -> bool {
+    fn keeps_deadlines(&self, _: &dyn Timer) -> bool {
         self.1
     }
 }
@@ -328,7 +328,7 @@ fn d23_only_a_transport_that_says_that_it_keeps_its_deadlines_goes_without_a_tim
         block_on(Client::builder(endpoint(), transport(), timer.clone()).build().process_token(&payment()))
             .unwrap_err();
         assert_eq!(timer.1.load(Ordering::Relaxed), sleeps, "keeps: {keeps}");
-        assert_eq!(Arc::new(transport()).keeps_deadlines(), keeps, "shared, it says the same");
+        assert_eq!(Arc::new(transport()).keeps_deadlines(&timer), keeps, "shared, it says the same");
     }
 }
 

@@ -6,7 +6,8 @@ use std::error::Error as _;
 
 use bytes::Bytes;
 use payments_core::model::{
-    Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType, Void,
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType,
+    Void,
 };
 use payments_core::{
     ApiKey, Endpoint, Error, GetTransaction, Operation, Outcome, TransportError, TransportErrorKind,
@@ -345,6 +346,38 @@ fn d62_an_answer_that_echoes_the_request_shows_none_of_it() {
             assert!(!text.contains(secret), "{secret} in {text}");
         }
         assert!(text.contains("4242"), "the last four digits stay: {text}");
+    }
+}
+
+#[test]
+fn d62_a_secret_with_any_character_in_it_is_one_secret() {
+    let account = |number: &str| {
+        let payer = Payer {
+            customer_name: "A. Payer",
+            email: "payer@example.com",
+            country_code: "+1",
+            phone_number: "555-0100",
+            country: "US",
+            postal_code: "94105",
+            ip_address: "203.0.113.7",
+        };
+        AchTransaction::builder(
+            Amount::from_cents(1_00),
+            TransactionType::Sale,
+            ConvenienceFee::Inactive,
+            payer,
+        )
+        .account_field("Number", number)
+        .build()
+        .unwrap()
+    };
+    for between in ['\0', '\u{1}', '\n', '|'] {
+        let number: String = ('1'..='9').flat_map(|digit| [digit, between]).collect();
+        let body = r#"{"status":"failed","status_code":400,"msg":"no 123456789 here"}"#;
+        let answer = http::Response::builder().status(400).body(Bytes::from_static(body.as_bytes())).unwrap();
+        let error = account(&number).read(&endpoint(), answer).unwrap_err();
+        let text = format!("{error} {error:?} {} {:?}", error.body_snippet().unwrap(), error.reason());
+        assert!(!text.contains("123456789") && text.contains("no [redacted] here"), "{between:?}: {text}");
     }
 }
 

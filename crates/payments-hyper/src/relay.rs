@@ -1,3 +1,4 @@
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Wake, Waker};
 
@@ -21,20 +22,26 @@ impl Relay {
 
     /// The context to poll the connection with, which from now on wakes the task of this one.
     pub(crate) fn to(&self, task: &Context<'_>) -> Context<'_> {
-        let mut waiting = self.waiting.lock();
-        if !waiting.as_ref().is_some_and(|waiting| waiting.will_wake(task.waker())) {
-            *waiting = Some(task.waker().clone());
+        let is_known = self.waiting.lock().as_ref().is_some_and(|waiting| waiting.will_wake(task.waker()));
+        if !is_known {
+            self.waiting.replace(Some(task.waker().clone()));
         }
         Context::from_waker(&self.waker)
     }
 
     /// Wakes nobody from now on.
     pub(crate) fn to_nobody(&self) {
-        *self.waiting.lock() = None;
+        self.waiting.replace(None);
     }
 }
 
 impl Waiting {
+    fn replace(&self, waiting: Option<Waker>) {
+        let previous = mem::replace(&mut *self.lock(), waiting);
+        // Not with the lock held: it may be the last of its task, and who knows whom that wakes when it goes.
+        drop(previous);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<Waker>> {
         // Nothing can panic half-way through a change.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -47,7 +54,7 @@ impl Wake for Waiting {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // A copy, because what a task does when it is woken is nothing to wait for with a lock held.
+        // A copy, for the same reason.
         let waiting = self.lock().clone();
         if let Some(waiting) = waiting {
             waiting.wake();
@@ -68,6 +75,28 @@ mod tests {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// A task that wakes somebody when it goes.
+    struct WakesWhenDropped(Waker);
+
+    impl Wake for WakesWhenDropped {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for WakesWhenDropped {
+        fn drop(&mut self) {
+            self.0.wake_by_ref();
+        }
+    }
+
+    #[test]
+    fn a_task_that_wakes_its_connection_when_it_goes_does_not_wait_for_itself() {
+        let relay = Relay::new();
+        let to_last_task = || Waker::from(Arc::new(WakesWhenDropped(relay.waker.clone())));
+        relay.to(&Context::from_waker(&to_last_task()));
+        relay.to(&Context::from_waker(&to_last_task()));
+        relay.to_nobody();
     }
 
     #[test]

@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
@@ -11,7 +12,9 @@ use http::{HeaderMap, HeaderValue, Request, Response, Uri, Version};
 use http_body::Body as _;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+use payments_core::{
+    Timer, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+};
 use tokio::runtime::{self, Handle};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
@@ -26,6 +29,7 @@ use crate::link::Link;
 use crate::multiplexed::MultiplexedPool;
 use crate::origin::{LastOrigin, Origin};
 use crate::pool::Pool;
+use crate::timer::TokioTimer;
 
 /// HTTP/1.1 over TCP and TLS, by hyper, rustls and tokio.
 ///
@@ -83,8 +87,10 @@ impl fmt::Debug for HyperTransport {
 }
 
 impl Transport for HyperTransport {
-    fn keeps_deadlines(&self) -> bool {
-        true
+    /// Of the runtime's own timer, which ends where this does. Another one may end where nobody drives the runtime.
+    fn keeps_deadlines(&self, timer: &dyn Timer) -> bool {
+        let timer: &dyn Any = timer;
+        timer.is::<TokioTimer>()
     }
 
     fn send(
@@ -146,7 +152,7 @@ impl Transport for HyperTransport {
             }
             let (parts, mut body) = head.into_parts();
             let mut read = CappedBody::new(cap);
-            let failure = read_body(&mut link, &mut body, &mut read, alarm).await.err();
+            let failure = read_body(&mut link, &mut body, &mut read, alarm, total_ends).await.err();
             let answer = TransportResponse::new(Response::from_parts(parts, read.into_bytes()));
             if let Some(failure) = failure {
                 return Err(failure.after(answer));
@@ -250,9 +256,15 @@ async fn read_body(
     body: &mut Incoming,
     read: &mut CappedBody,
     mut alarm: Pin<&mut Alarm>,
+    total_ends: Instant,
 ) -> Result<(), BodyFailure> {
-    while !body.is_end_stream() {
+    for frames in 1.. {
+        if body.is_end_stream() {
+            break;
+        }
         let frame = deadline::before(alarm.as_mut(), pin!(link.frame(body))).await;
+        // The alarm is asked where there is something to wait for, and one read may bring very many pieces.
+        let frame = frame.filter(|_| frames % FRAMES_BETWEEN_LOOKS != 0 || Instant::now() < total_ends);
         let kind = match frame {
             Some(Some(Ok(frame))) => match frame.into_data().map(|piece| read.push(piece)) {
                 // Trailers carry nothing that the interface knows.
@@ -270,6 +282,9 @@ async fn read_body(
     }
     Ok(())
 }
+
+/// So few that they take no time worth speaking of, and so many that looking at the clock takes none.
+const FRAMES_BETWEEN_LOOKS: u64 = 256;
 
 /// The request as HTTP/1.1 wants it: the path alone as target, `Host`, and `Content-Length` as long as the body is.
 fn outgoing(request: TransportRequest, origin: &Origin) -> Outgoing {

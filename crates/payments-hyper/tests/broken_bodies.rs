@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use payments_core::{Delivery, TransportErrorKind};
 use payments_hyper::HyperTransport;
-use support::{Conversation, Server, post, send, send_failing};
+use support::{Conversation, Server, gate, post, send, send_failing};
 
 /// A deadline that is waited for. Long enough for an answer's head to arrive on a busy machine.
 const SHORT: Duration = Duration::from_secs(1);
@@ -130,6 +130,36 @@ async fn d65_an_endless_chunked_body_is_read_to_the_cap() {
     .await;
     assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::BodyTooLarge));
     assert_eq!(partial, [b'a'; 10_000]);
+}
+
+#[tokio::test]
+async fn d23_pieces_that_have_already_arrived_do_not_outlast_the_deadline() {
+    const PIECES: usize = 5_000;
+    let (arrived, wait_until_arrived) = gate();
+    let (may_write, wait_until_may_write) = gate();
+    let (written, wait_until_written) = gate();
+    let server = Server::start(move |connection| {
+        connection.read_request();
+        arrived();
+        wait_until_may_write();
+        connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        connection.write("1\r\na\r\n".repeat(PIECES));
+        written();
+        connection.hold();
+    });
+    let call = tokio::spawn({
+        let plan = post(server.url()).cap(PIECES).total(AMPLE);
+        async move { send_failing(&HyperTransport::builder().build().unwrap(), plan).await }
+    });
+    tokio::task::spawn_blocking(wait_until_arrived).await.unwrap();
+    // The runtime stands still until all of it is there, and wakes up when the deadline is over.
+    may_write();
+    wait_until_written();
+    tokio::time::pause();
+    tokio::time::advance(AMPLE + SHORT).await;
+    let (delivery, kind, error) = call.await.unwrap();
+    assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::Timeout));
+    assert!(error.partial().unwrap().body().len() < 1_000, "the pieces were read on and on");
 }
 
 #[tokio::test]

@@ -267,7 +267,8 @@ async fn s5_nothing_that_h2_traces_is_a_secret() {
         canaries.account()
     );
     let traced = Traced::default();
-    let guard = tracing::subscriber::set_default(traced.clone());
+    // For every thread: which events have a listener is kept for the whole process, and other tests of it have none.
+    tracing::subscriber::set_global_default(traced.clone()).unwrap();
     let fates: [fn(&mut Frames<'_>, u32); 4] = [
         |frames, stream| _ = frames.answer(stream, b"{}"),
         |frames, stream| frames.reset(stream, REFUSED_STREAM),
@@ -282,7 +283,6 @@ async fn s5_nothing_that_h2_traces_is_a_secret() {
         });
         drop(send(&transport, post(server.https_url()).body(body.clone())).await);
     }
-    drop(guard);
     let traced = traced.0.lock().unwrap().clone();
     assert!(traced.contains("Headers") && traced.contains("Data"), "h2 traces frames: {traced}");
     assert!(!traced.contains(support::KEY), "the key is traced: {traced}");

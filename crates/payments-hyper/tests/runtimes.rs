@@ -6,10 +6,15 @@ mod support;
 
 use std::future::Future;
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
-use payments_core::{Delivery, Transport, TransportErrorKind};
-use payments_hyper::HyperTransport;
+use payments_core::{
+    ApiKey, Client, Delivery, Endpoint, Outcome, Sleep, Timer, Transport, TransportErrorKind,
+};
+use payments_hyper::{HyperTransport, TokioTimer};
 use static_assertions::assert_impl_all;
 use support::{Server, post, send_failing};
 
@@ -40,4 +45,55 @@ fn a_runtime_without_a_driver_is_not_processed() {
         assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Other));
     }
     assert_eq!(server.received().len(), 0);
+}
+
+/// Threads that sleep, wherever the task runs that waits for them.
+struct ThreadTimer;
+
+impl Timer for ThreadTimer {
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        let (ended, ends) = tokio::sync::oneshot::channel();
+        thread::spawn(move || {
+            thread::sleep(duration);
+            ended.send(())
+        });
+        Box::pin(async { ends.await.unwrap() })
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[test]
+fn d23_a_timer_that_needs_no_runtime_ends_a_call_in_one_that_nobody_drives() {
+    let transport = HyperTransport::builder().build().unwrap();
+    assert!(transport.keeps_deadlines(&TokioTimer::new()) && !transport.keeps_deadlines(&ThreadTimer));
+
+    let server = Server::start(|connection| _ = connection.hold());
+    let endpoint = Endpoint::new(&server.url(), ApiKey::new("key").unwrap()).unwrap();
+    let client = Client::builder(endpoint, transport, ThreadTimer)
+        .total_timeout(Duration::from_millis(100))
+        .lookup_retries(0)
+        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let _entered = runtime.enter();
+    let id = "txn_1".parse().unwrap();
+    let mut call = pin!(client.transaction(&id));
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let error = loop {
+        match call.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(result) => break result.unwrap_err(),
+            Poll::Pending => thread::park_timeout(Duration::from_secs(30)),
+        }
+    };
+    assert!(error.is_timeout() && error.outcome() == Outcome::NotProcessed, "{error}");
 }
