@@ -1,13 +1,7 @@
 //! What one call costs each client: its instructions, and what it asks of the allocator.
 //!
-//! Every client makes the same calls over one warm connection to a server that answers with fixed bytes. Where the instructions
-//! of ours are:
-//!
-//! ```text
-//! target/release/payments-benches serve-fixed &
-//! valgrind --tool=callgrind target/clients/release/bench-payments 127.0.0.1:PORT charge 700 1
-//! callgrind_annotate --inclusive=yes callgrind.out.*
-//! ```
+//! Every client makes the same calls over one warm connection to a server that answers with fixed bytes. How to see where the
+//! instructions of ours are is told by the gate of the [`instructions`](crate::instructions) when it fails.
 
 use std::path::Path;
 

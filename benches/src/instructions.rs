@@ -160,13 +160,15 @@ impl Judgement {
 }
 
 fn advice(program: &Path) -> String {
+    let this = std::env::current_exe().unwrap_or_else(|_| "payments-benches".into());
     format!(
         "a call takes over 3 % more than is committed. Where the instructions are:\n  \
-         target/debug/payments-benches serve-fixed &      # prints its address\n  \
+         {} serve-fixed      # until it is ended; its first line has the port\n  \
          valgrind --tool=callgrind --callgrind-out-file=callgrind.out {} 127.0.0.1:PORT charge 700 1\n  \
          callgrind_annotate --inclusive=yes callgrind.out\n\
          If the growth is worth what it buys, say so in the same commit as the new figure, which\n  \
          cargo xtask bench --instructions --save\nwrites to {COMMITTED}.",
+        this.display(),
         program.display()
     )
 }

@@ -1,9 +1,8 @@
 //! How fast and how large things are, each figure beside its goal; called as `cargo xtask bench [NAME]`.
 //!
-//! A file for each question ([`sandbox`], [`call`], [`handle`], [`batch`]), and what they share: a [`load`] generator that is much cheaper
-//! than what it measures, [`server`] processes, and a [`report`]. Two things are compared within one run, in turns,
-//! because a figure of another day or another machine says nothing about this one. Only
-//! [`instructions`] are judged by what they were before.
+//! A file for each question, and what they share: a [`load`] generator that is much cheaper than what it measures, [`server`]
+//! processes, and a [`report`]. What is compared is measured within one run, because a figure of another day or another machine
+//! says nothing about this one. Only [`instructions`] are judged by what they were before.
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to the person who ran it")]
 

@@ -60,9 +60,7 @@ impl Goal {
             Self::None => true,
         }
     }
-}
 
-impl Goal {
     fn json(self) -> Value {
         match self {
             Self::AtLeast(goal) => json!({ "at_least": goal }),

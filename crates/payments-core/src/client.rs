@@ -207,7 +207,7 @@ impl Client {
 }
 
 /// The transport enforces the deadline and knows how far the request got; the client's own limit comes this much later,
-/// for a transport that ignores deadlines.
+/// for a transport that does not say that it keeps them.
 const BACKSTOP: Duration = Duration::from_millis(20);
 
 impl fmt::Debug for Client {

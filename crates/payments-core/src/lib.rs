@@ -28,6 +28,15 @@
 #![doc = include_str!("../examples/blocking.rs")]
 //! ```
 //!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `serde` | records are read and written by `serde_json`; `to_json` of each record needs it not |
+//! | `tracing` | an [`Observer`] that reports every call to `tracing` |
+//!
+//! None is on by default. `payments-fake`, as a dev-dependency, turns `serde` on for tests: a program names it for itself.
+//!
 //! # What it does not do
 //!
 //! It stores nothing, so it cannot know of a charge that an earlier process made. It computes no fee, maps no country

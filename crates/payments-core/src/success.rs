@@ -9,7 +9,8 @@ use crate::metadata::Metadata;
 /// What the service did, and the answer that says so.
 ///
 /// It dereferences to the operation's data, such as a
-/// [`TransactionRecord`](payments_model::TransactionRecord).
+/// [`TransactionRecord`](payments_model::TransactionRecord): `success.to_json()` writes the record. For `serde_json` take
+/// [`data`](Self::data).
 #[derive(Clone)]
 pub struct Success<T>(Box<Answered<T>>);
 

@@ -42,7 +42,8 @@ pub trait Transport: Send + Sync + 'static {
     /// Whether [`send`](Self::send) ends with the request's total deadline wherever a sleep of this timer, which is the
     /// client's, would end, so that the client need not arm it as well.
     ///
-    /// Say so only of a transport that was put to the conformance kit, and of a timer that ends by the same clock: a runtime
+    /// Where it is not true, a call may never end. Say so only of a transport that was put to the conformance kit, and of a
+    /// timer that ends by the same clock: a runtime
     /// that nobody drives ends neither its own timers nor a `send` that waits for them, and another timer would still end
     /// the call. What timer it is can be asked of it as `dyn Any`.
     fn keeps_deadlines(&self, timer: &dyn Timer) -> bool {

@@ -1,15 +1,16 @@
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Response;
 use http_body::Body as _;
 use http_body_util::Full;
 use hyper::body::{Frame, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 
+use crate::outgoing::Outgoing;
 use crate::relay::Relay;
 use crate::stream::{Reins, Stream};
 
@@ -29,25 +30,6 @@ struct Driver {
     connection: Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>,
     reins: Reins,
     relay: Relay,
-}
-
-/// A request on its way: it is taken once, and once more each time that it was put back.
-///
-/// It stays in one place, because a copy of it in each future that it passes through would double what a waiting call holds.
-pub(crate) struct Outgoing(Option<Request<Full<Bytes>>>);
-
-impl Outgoing {
-    pub(crate) fn new(request: Request<Full<Bytes>>) -> Self {
-        Self(Some(request))
-    }
-
-    pub(crate) fn take(&mut self) -> Request<Full<Bytes>> {
-        self.0.take().expect("it is tried again only when it was put back")
-    }
-
-    pub(crate) fn put_back(&mut self, request: Request<Full<Bytes>>) {
-        self.0 = Some(request);
-    }
 }
 
 /// How the first half of an exchange, up to the answer's head, went.
@@ -89,7 +71,7 @@ impl Connection {
         let head = poll_fn(|cx| {
             driver.drive(cx);
             driver.reins.look_first(false);
-            head.as_mut().poll(cx)
+            head.as_mut().poll(&mut not_woken())
         })
         .await;
         match head {
@@ -108,11 +90,12 @@ impl Connection {
     pub(crate) async fn frame(&mut self, body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
         poll_fn(|cx| {
             // The first look tells hyper that somebody wants the body, the second takes what that brought.
-            if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(cx) {
+            self.driver.relay.to_nobody();
+            if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(&mut not_woken()) {
                 return Poll::Ready(frame);
             }
             self.driver.drive(cx);
-            Pin::new(&mut *body).poll_frame(cx)
+            Pin::new(&mut *body).poll_frame(&mut not_woken())
         })
         .await
     }
@@ -125,6 +108,11 @@ impl Connection {
         self.driver.relay.to_nobody();
         (self.driver.connection.is_some() && self.sender.is_ready()).then_some(self)
     }
+}
+
+/// For what a drive alone can bring. Whoever drives takes it right afterwards, and woken by it would only look again in vain.
+fn not_woken() -> Context<'static> {
+    Context::from_waker(Waker::noop())
 }
 
 /// Chosen by this SDK: the status line and headers of an answer may take 64 KiB.
@@ -149,11 +137,13 @@ impl Driver {
 mod tests {
     use std::iter;
     use std::net::TcpListener;
-    use std::task::Waker;
 
+    use http::Request;
+    use payments_core::{Deadlines, OperationName, TransportRequest};
     use tokio::net::TcpStream;
 
     use super::*;
+    use crate::origin::Origin;
     use crate::stream::Socket;
 
     #[tokio::test]
@@ -164,7 +154,12 @@ mod tests {
         let stream = Stream::Plain(Socket::new(tcp, reins.clone()));
         let mut connection = Connection::start(stream, reins.clone()).await.unwrap();
 
-        let mut request = Outgoing::new(Request::new(Full::default()));
+        let request = Request::get("http://pay.example/").body(Bytes::new()).unwrap();
+        let origin = Origin::of(request.uri()).unwrap();
+        let cap = TransportRequest::DEFAULT_RESPONSE_CAP;
+        let request =
+            TransportRequest::new(request, OperationName::GetTransaction, Deadlines::default(), cap);
+        let mut request = Outgoing::new(request, &origin);
         let exchange = pin!(connection.exchange(&mut request));
         assert!(exchange.poll(&mut Context::from_waker(Waker::noop())).is_pending());
         let left = iter::repeat_with(|| reins.take_read()).take(1000).take_while(|allowed| *allowed);

@@ -119,6 +119,7 @@ mod link;
 #[cfg(feature = "http2")]
 mod multiplexed;
 mod origin;
+mod outgoing;
 mod pool;
 mod relay;
 mod resolver;

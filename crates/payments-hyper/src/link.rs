@@ -1,10 +1,11 @@
 use bytes::Bytes;
 use hyper::body::{Frame, Incoming};
 
-use crate::connection::{Connection, Exchange, Outgoing};
+use crate::connection::{Connection, Exchange};
 #[cfg(feature = "http2")]
 use crate::multiplexed::Multiplexed;
 use crate::origin::Origin;
+use crate::outgoing::Outgoing;
 
 /// What carries a request: a connection of its own, or its part of a shared one.
 pub(crate) enum Link {

@@ -16,8 +16,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::runtime;
 use tokio::time::Instant;
 
-use crate::connection::{Exchange, Outgoing};
+use crate::connection::Exchange;
 use crate::origin::Origin;
+use crate::outgoing::Outgoing;
 use crate::stream::Stream;
 
 /// A handle to an HTTP/2 connection, which carries the requests of many calls at once.

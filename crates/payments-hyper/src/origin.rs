@@ -100,7 +100,7 @@ impl Eq for Origin {}
 pub(crate) struct LastOrigin(Mutex<Option<Origin>>);
 
 impl LastOrigin {
-    pub(crate) fn or_of(&self, uri: &Uri) -> Result<Origin, NoOrigin> {
+    pub(crate) fn for_uri(&self, uri: &Uri) -> Result<Origin, NoOrigin> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(origin) = last.as_ref().filter(|last| last.is_of(uri)) {
             return Ok(origin.clone());
@@ -174,11 +174,11 @@ mod tests {
             "https://pay.example/x",
         ] {
             let uri = Uri::from_static(uri);
-            let (found, read) = (last.or_of(&uri).unwrap(), Origin::of(&uri).unwrap());
+            let (found, read) = (last.for_uri(&uri).unwrap(), Origin::of(&uri).unwrap());
             assert!(found == read && found.host_header() == read.host_header(), "{uri}");
         }
-        assert!(last.or_of(&Uri::from_static("https://user:secret@pay.example/x")).is_err());
-        assert!(last.or_of(&Uri::from_static("https://pay.example:99999/x")).is_err());
+        assert!(last.for_uri(&Uri::from_static("https://user:secret@pay.example/x")).is_err());
+        assert!(last.for_uri(&Uri::from_static("https://pay.example:99999/x")).is_err());
     }
 
     #[test]

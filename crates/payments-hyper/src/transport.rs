@@ -6,11 +6,9 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
-use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderValue, Request, Response, Uri, Version};
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, Response};
 use http_body::Body as _;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use payments_core::{
     Timer, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
@@ -21,13 +19,14 @@ use tokio::time::Instant;
 
 use crate::body::CappedBody;
 use crate::builder::HyperTransportBuilder;
-use crate::connection::{Exchange, Outgoing};
+use crate::connection::Exchange;
 use crate::connector::Connector;
 use crate::deadline::{self, Alarm};
 use crate::link::Link;
 #[cfg(feature = "http2")]
 use crate::multiplexed::MultiplexedPool;
 use crate::origin::{LastOrigin, Origin};
+use crate::outgoing::Outgoing;
 use crate::pool::Pool;
 use crate::timer::TokioTimer;
 
@@ -101,8 +100,8 @@ impl Transport for HyperTransport {
         let cap = request.response_cap();
         // Here and not below, because a future keeps room for what it was given, also when it has long made something else
         // of it.
-        let prepared = self.shared.last_origin.or_of(request.uri());
-        let mut prepared = prepared.map(|origin| (outgoing(request, &origin), origin));
+        let prepared = self.shared.last_origin.for_uri(request.uri());
+        let mut prepared = prepared.map(|origin| (Outgoing::new(request, &origin), origin));
         async move {
             let started = Instant::now();
             let connect_by = deadline::after(started, deadlines.connect());
@@ -286,30 +285,18 @@ async fn read_body(
 /// So few that they take no time worth speaking of, and so many that looking at the clock takes none.
 const FRAMES_BETWEEN_LOOKS: u64 = 256;
 
-/// The request as HTTP/1.1 wants it: the path alone as target, `Host`, and `Content-Length` as long as the body is.
-fn outgoing(request: TransportRequest, origin: &Origin) -> Outgoing {
-    let (mut head, body) = request.into_http().into_parts();
-    let target = head.uri.into_parts().path_and_query;
-    head.uri = Uri::from(target.unwrap_or_else(|| PathAndQuery::from_static("/")));
-    head.version = Version::HTTP_11;
-    head.headers.insert(HOST, origin.host_header());
-    head.headers.remove(TRANSFER_ENCODING);
-    if body.is_empty() && head.method.is_safe() {
-        head.headers.remove(CONTENT_LENGTH);
-    } else {
-        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-    }
-    Outgoing::new(Request::from_parts(head, Full::new(body)))
-}
-
 /// An answer whose end two readers can see in two places may be somebody else's, or an attack. hyper accepts some of
 /// these and refuses others; here they are refused alike, and its status is not believed either.
 fn has_ambiguous_length(headers: &HeaderMap) -> bool {
-    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
-    let Some(first) = lengths.next() else {
-        return false;
-    };
-    lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
+    let (mut lengths, mut is_coded) = (0, false);
+    for (name, value) in headers {
+        if name == CONTENT_LENGTH {
+            lengths += value.as_bytes().split(|byte| *byte == b',').count();
+        } else if name == TRANSFER_ENCODING {
+            is_coded = true;
+        }
+    }
+    lengths > 1 || (lengths == 1 && is_coded)
 }
 
 fn not_processed(

@@ -39,11 +39,6 @@ impl<'a> Answer<'a> {
         let mut is_ambiguous = false;
         let mut object = Object::open(body)?.expecting(&["status", "status_code", "message", "data"]);
         while let Some(name) = object.next_name()? {
-            let (value, members) = if name == "data" {
-                object.next_value_with_members(&transaction_record::NAMES)?
-            } else {
-                (object.next_value()?, None)
-            };
             let member = match &*name {
                 "status" => &mut answer.status,
                 "status_code" => &mut answer.status_code,
@@ -51,12 +46,17 @@ impl<'a> Answer<'a> {
                 "msg" => &mut answer.msg,
                 "error" => &mut answer.error,
                 "data" => {
+                    let (data, members) = object.next_value_with_members(&transaction_record::NAMES)?;
                     answer.data_members = members;
-                    &mut answer.data
+                    is_ambiguous |= answer.data.replace(data).is_some();
+                    continue;
                 }
-                _ => continue,
+                _ => {
+                    object.next_value()?;
+                    continue;
+                }
             };
-            is_ambiguous |= member.replace(value).is_some();
+            is_ambiguous |= member.replace(object.next_value()?).is_some();
         }
         object.end()?;
         Ok((!is_ambiguous).then_some(answer))

@@ -111,7 +111,8 @@ impl CustomerRecord {
         }
     }
 
-    /// The record as JSON, with the interface's names in the order of its table.
+    /// The record as JSON, with the interface's names in the order of its table, and with the personal data that `Debug`
+    /// hides. To read it back takes the feature `serde`.
     pub fn to_json(&self) -> String {
         let mut json = String::new();
         write_object(&mut json, |out| {

@@ -1,7 +1,6 @@
 //! Reading JSON without ever making a number of a number: every value stays the text that it was.
 //!
-//! `serde_json::Value` and `f64` would be shorter and wrong. They lose digits, and what they yield changes
-//! when another crate of the build turns on `arbitrary_precision` or `float_roundtrip`.
+//! A `Value` and an `f64` would be shorter and wrong: they lose digits.
 
 use std::borrow::Cow;
 

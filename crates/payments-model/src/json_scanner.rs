@@ -1,8 +1,8 @@
 //! Checking JSON and taking it apart in one pass, and nothing else: no number and no text is made of anything.
 //!
-//! `serde_json` can do the first or, into types of one's own, both. For an answer, whose members are wanted as they are
-//! written, it would go over the text twice and take three times as long, which is a sixth of a whole payment. It stays
-//! the judge: the tests put every text that they can think of to both.
+//! An answer's members are wanted as they are written. For that `serde_json` would go over the text twice and take three times
+//! as long, and the difference was a sixth of a whole payment. It stays the judge: the tests put the same texts to both, every
+//! short one and many long ones.
 
 use crate::json::Json;
 

@@ -53,14 +53,18 @@
 //! # Money
 //!
 //! An [`Amount`] is an exact decimal. No binary fraction is anywhere in this crate, nothing is rounded, and
-//! what is read does not depend on the features that other crates of the build turn on in `serde_json`.
+//! what is read depends on no other crate's features.
 //!
 //! # Secrets
 //!
 //! Card number, security code, expiry and account fields are set to zero on drop, have no `Display` and no
 //! serialization, and `Debug` shows at most a brand and the last four digits. Zeroing is best effort: what
-//! the caller holds, what the JSON reader unescapes and what a transport copies is out of reach. No error
+//! the caller holds and what a transport copies is out of reach. No error
 //! text of this crate holds input. [`scrub`] cleans the texts of others.
+//!
+//! # Features
+//!
+//! `serde`: records are read and written by `serde_json` too. It is off by default; `to_json` of each record needs it not.
 //!
 //! # What it does not do
 //!

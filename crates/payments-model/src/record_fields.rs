@@ -15,9 +15,8 @@ use crate::{
 /// The members of one record: those that the interface names, and the others.
 pub(crate) struct RecordMembers<'a, const N: usize> {
     names: &'static [&'static str; N],
-    /// The name that is expected next: nearly every record has its fields in the order of the interface's table, in which
-    /// they are asked for as well.
-    expected: usize,
+    /// How many of them were asked for: all are, in their order, so that none has to be looked for.
+    asked: usize,
     first: [Option<Json<'a>>; N],
     repeats: Vec<(usize, Json<'a>)>,
     pub(crate) other: OtherFields,
@@ -26,30 +25,25 @@ pub(crate) struct RecordMembers<'a, const N: usize> {
 impl<'a, const N: usize> RecordMembers<'a, N> {
     pub(crate) fn new(members: &[Member<'a>], names: &'static [&'static str; N]) -> Self {
         let mut this =
-            Self { names, expected: 0, first: [None; N], repeats: Vec::new(), other: OtherFields::default() };
+            Self { names, asked: 0, first: [None; N], repeats: Vec::new(), other: OtherFields::default() };
+        let mut expected = 0;
         for (name, value) in members {
-            match this.index(name) {
+            match index(names, expected, name) {
                 None => this.other.insert(&**name, RawJson::from(*value)),
-                Some(index) if this.first[index].is_none() => this.first[index] = Some(*value),
+                Some(index) if this.first[index].is_none() => {
+                    this.first[index] = Some(*value);
+                    expected = index + 1;
+                }
                 Some(index) => this.repeats.push((index, *value)),
             }
         }
-        this.expected = 0;
         this
-    }
-
-    fn index(&mut self, name: &str) -> Option<usize> {
-        let is_same = |expected: &str| ptr::eq(expected, name) || expected == name;
-        let is_expected = self.names.get(self.expected).is_some_and(|expected| is_same(expected));
-        let index =
-            if is_expected { self.expected } else { self.names.iter().position(|known| *known == name)? };
-        self.expected = index + 1;
-        Some(index)
     }
 
     /// The field if it is there once and `read` understands it.
     pub(crate) fn field<T>(&mut self, name: &str, read: impl FnOnce(Json<'a>) -> Option<T>) -> Field<T> {
-        let Some((index, json)) = self.first(name) else {
+        let (index, json) = self.next(name);
+        let Some(json) = json else {
             return Field::Absent;
         };
         if let Some(all) = self.all_if_repeated(index) {
@@ -71,14 +65,17 @@ impl<'a, const N: usize> RecordMembers<'a, N> {
 
     /// The transaction's identifier: a text that is not empty or a whole number, there exactly once.
     pub(crate) fn transaction_id(&mut self, name: &str) -> Option<TransactionId> {
-        let (index, json) = self.first(name)?;
+        let (index, json) = self.next(name);
         let is_there_once = self.all_if_repeated(index).is_none();
-        is_there_once.then(|| json.text_or_integer().and_then(TransactionId::from_answer)).flatten()
+        is_there_once.then(|| json?.text_or_integer().and_then(TransactionId::from_answer)).flatten()
     }
 
-    fn first(&mut self, name: &str) -> Option<(usize, Json<'a>)> {
-        let index = self.index(name)?;
-        self.first[index].map(|first| (index, first))
+    /// The next field of the table, which is the one of this name, and where it is in there.
+    fn next(&mut self, name: &str) -> (usize, Option<Json<'a>>) {
+        let index = self.asked;
+        debug_assert_eq!(self.names[index], name, "fields are asked for in the order of the table");
+        self.asked += 1;
+        (index, self.first[index])
     }
 
     /// An array of all that the record has under a name that it has more than once.
@@ -96,6 +93,12 @@ impl<'a, const N: usize> RecordMembers<'a, N> {
         array.push(']');
         Some(RawJson::from_json_text(&array))
     }
+}
+
+/// Where this name is in the table. Nearly every record has its fields in the table's order.
+fn index(names: &[&str], expected: usize, name: &str) -> Option<usize> {
+    let is_expected = names.get(expected).is_some_and(|known| ptr::eq(*known, name) || *known == name);
+    if is_expected { Some(expected) } else { names.iter().position(|known| *known == name) }
 }
 
 pub(crate) fn read_amount(json: Json<'_>) -> Option<Amount> {

@@ -28,7 +28,7 @@ impl TransactionReceipt {
         Some(Self { transaction_id: members.transaction_id("TransactionId")?, other: members.other })
     }
 
-    /// The receipt as JSON, with the interface's name first.
+    /// The receipt as JSON, with the interface's name first. To read it back takes the feature `serde`.
     pub fn to_json(&self) -> String {
         let mut json = String::new();
         write_object(&mut json, |out| {

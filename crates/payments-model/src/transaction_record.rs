@@ -102,7 +102,8 @@ impl TransactionRecord {
         })
     }
 
-    /// The record as JSON, with the interface's names in the order of its table.
+    /// The record as JSON, with the interface's names in the order of its table, and with the personal data that `Debug`
+    /// hides. To read it back takes the feature `serde`.
     pub fn to_json(&self) -> String {
         let mut json = String::with_capacity(USUAL_LENGTH);
         write_object(&mut json, |out| {

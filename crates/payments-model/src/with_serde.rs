@@ -1,7 +1,7 @@
 //! Records to and from `serde_json`, for programs that keep them in documents of their own.
 //!
-//! For `serde_json` alone: amounts and whatever has no type here go through its raw values, because any other way a number would
-//! lose digits.
+//! For `serde_json` alone: amounts and whatever has no type here go through its raw values, because in any other way a
+//! number would lose digits.
 
 use serde_core::de::{Deserialize, Deserializer, Error as _};
 use serde_core::ser::{Error as _, Serialize, SerializeMap, Serializer};
