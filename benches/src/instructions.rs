@@ -1,7 +1,7 @@
 //! The gate: whether a call through this SDK takes more instructions than is committed.
 //!
 //! Only our own client is counted, in the cheapest build whose calls are those of a release build, so that every change can
-//! wait for it. What a call costs beside its peers is another question: [`call`].
+//! wait for it. What a call costs beside its peers is another question: [`call`](crate::call).
 
 use std::fmt;
 use std::path::{Path, PathBuf};

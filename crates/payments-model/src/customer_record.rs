@@ -3,9 +3,8 @@ use std::fmt;
 use crate::echoes::Echoes;
 use crate::json::Json;
 use crate::json_object::Member;
-use crate::json_writer::write_object;
 use crate::record_fields::{
-    Personal, RecordMembers, RecordSink, Scrubbed, read_code, read_customer_id, read_text,
+    Personal, RecordMembers, RecordSink, Scrubbed, read_code, read_customer_id, read_text, to_json,
 };
 use crate::{CustomerId, Field, OtherFields};
 
@@ -114,11 +113,7 @@ impl CustomerRecord {
     /// The record as JSON, with the interface's names in the order of its table, and with the personal data that `Debug`
     /// hides. To read it back takes the feature `serde`.
     pub fn to_json(&self) -> String {
-        let mut json = String::new();
-        write_object(&mut json, |out| {
-            let Ok(()) = self.write(out);
-        });
-        json
+        to_json(0, |out| self.write(out))
     }
 
     pub(crate) fn write<W: RecordSink>(&self, out: &mut W) -> Result<(), W::Error> {

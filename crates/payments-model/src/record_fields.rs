@@ -6,7 +6,7 @@ use std::ptr;
 
 use crate::json::Json;
 use crate::json_object::Member;
-use crate::json_writer::ObjectWriter;
+use crate::json_writer::{ObjectWriter, write_object};
 use crate::redact::{REDACTED, Redacted};
 use crate::{
     Amount, CustomerId, Field, MaskedCard, OtherFields, RawJson, TransactionId, TransactionTypeCode, scrub,
@@ -139,6 +139,18 @@ pub(crate) trait RecordSink {
             .filter(|(name, _)| !names.contains(name))
             .try_for_each(|(name, value)| self.raw(name, value))
     }
+}
+
+/// The JSON of what `write` puts out, with room for so much of it from the beginning.
+pub(crate) fn to_json(
+    room: usize,
+    write: impl Fn(&mut ObjectWriter<'_>) -> Result<(), Infallible>,
+) -> String {
+    let mut json = String::with_capacity(room);
+    write_object(&mut json, |out| {
+        let Ok(()) = write(out);
+    });
+    json
 }
 
 impl RecordSink for ObjectWriter<'_> {

@@ -1,6 +1,5 @@
 use crate::json_object::Member;
-use crate::json_writer::write_object;
-use crate::record_fields::{RecordMembers, RecordSink};
+use crate::record_fields::{RecordMembers, RecordSink, to_json};
 use crate::{OtherFields, TransactionId};
 
 /// The answer to a token payment and to a void: the identifier of a transaction and, as the interface has it,
@@ -30,11 +29,7 @@ impl TransactionReceipt {
 
     /// The receipt as JSON, with the interface's name first. To read it back takes the feature `serde`.
     pub fn to_json(&self) -> String {
-        let mut json = String::new();
-        write_object(&mut json, |out| {
-            let Ok(()) = self.write(out);
-        });
-        json
+        to_json(0, |out| self.write(out))
     }
 
     pub(crate) fn write<W: RecordSink>(&self, out: &mut W) -> Result<(), W::Error> {

@@ -3,9 +3,8 @@ use std::fmt;
 use crate::echoes::Echoes;
 use crate::json::Json;
 use crate::json_object::Member;
-use crate::json_writer::write_object;
 use crate::record_fields::{
-    Personal, RecordMembers, RecordSink, Scrubbed, read_amount, read_code, read_text, read_type,
+    Personal, RecordMembers, RecordSink, Scrubbed, read_amount, read_code, read_text, read_type, to_json,
 };
 use crate::{Amount, Field, MaskedCard, OtherFields, TransactionId, TransactionTypeCode};
 
@@ -105,11 +104,7 @@ impl TransactionRecord {
     /// The record as JSON, with the interface's names in the order of its table, and with the personal data that `Debug`
     /// hides. To read it back takes the feature `serde`.
     pub fn to_json(&self) -> String {
-        let mut json = String::with_capacity(USUAL_LENGTH);
-        write_object(&mut json, |out| {
-            let Ok(()) = self.write(out);
-        });
-        json
+        to_json(USUAL_LENGTH, |out| self.write(out))
     }
 
     /// Replaces every field that holds one of these secrets, the secrets of the request that it answers.
