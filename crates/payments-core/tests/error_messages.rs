@@ -19,9 +19,8 @@ fn endpoint() -> Endpoint {
     Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new(KEY).unwrap()).unwrap()
 }
 
-fn sale() -> CardTransaction {
-    let card = Card { number: "4242424242424242", cvv: "917", expiry: "11/31" };
-    let payer = Payer {
+fn payer() -> Payer<'static> {
+    Payer {
         customer_name: "Ada Lovelace",
         email: "ada@example.com",
         country_code: "+1",
@@ -29,13 +28,17 @@ fn sale() -> CardTransaction {
         country: "US",
         postal_code: "94107",
         ip_address: "203.0.113.7",
-    };
+    }
+}
+
+fn sale() -> CardTransaction {
+    let card = Card { number: "4242424242424242", cvv: "917", expiry: "11/31" };
     CardTransaction::builder(
         Amount::from_cents(10_50),
         TransactionType::Sale,
         ConvenienceFee::Inactive,
         card,
-        payer,
+        payer(),
     )
     .build()
     .unwrap()
@@ -352,20 +355,11 @@ fn d62_an_answer_that_echoes_the_request_shows_none_of_it() {
 #[test]
 fn d62_a_secret_with_any_character_in_it_is_one_secret() {
     let account = |number: &str| {
-        let payer = Payer {
-            customer_name: "A. Payer",
-            email: "payer@example.com",
-            country_code: "+1",
-            phone_number: "555-0100",
-            country: "US",
-            postal_code: "94105",
-            ip_address: "203.0.113.7",
-        };
         AchTransaction::builder(
             Amount::from_cents(1_00),
             TransactionType::Sale,
             ConvenienceFee::Inactive,
-            payer,
+            payer(),
         )
         .account_field("Number", number)
         .build()
