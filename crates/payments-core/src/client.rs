@@ -8,20 +8,21 @@ use payments_model::{
 };
 
 use crate::client_builder::{ClientBuilder, Settings};
+use crate::operation::OperationError as _;
 use crate::operation::{GetCustomer, GetTransaction, Operation, VoidReceipt};
 use crate::race::race;
 use crate::secrets::Secrets;
 use crate::transport::BoxedTransport;
 use crate::watch::Watch;
 use crate::{
-    Deadlines, Endpoint, Error, Jitter, Observer, Success, Timer, Transport, TransportError,
+    Deadlines, Endpoint, Error, Jitter, LookupError, Observer, Success, Timer, Transport, TransportError,
     TransportErrorKind, TransportRequest,
 };
 
 /// The service, ready to be called.
 ///
-/// Cloning is cheap and shares the transport. Every method sends its request at most once, look-ups aside, and every
-/// error says in [`Error::outcome`] whether the money can have moved.
+/// Cloning is cheap and shares the transport. A payment or void is sent at most once, and its [`Error::outcome`] says
+/// whether the money can have moved. A lookup fails with [`LookupError`], which says nothing about money.
 ///
 /// # Dropping a call
 ///
@@ -100,8 +101,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Never [`Outcome::Unknown`](crate::Outcome::Unknown): a look-up moves nothing.
-    pub async fn transaction(&self, id: &TransactionId) -> Result<Success<TransactionRecord>, Error> {
+    /// [`LookupError`]. It says nothing about an earlier charge: do not send one again because of it.
+    pub async fn transaction(&self, id: &TransactionId) -> Result<Success<TransactionRecord>, LookupError> {
         self.call(&GetTransaction::new(id.clone())).await
     }
 
@@ -109,8 +110,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Never [`Outcome::Unknown`](crate::Outcome::Unknown): a look-up moves nothing.
-    pub async fn customer(&self, id: &CustomerId) -> Result<Success<CustomerRecord>, Error> {
+    /// [`LookupError`]. It says nothing about an earlier charge: do not send one again because of it.
+    pub async fn customer(&self, id: &CustomerId) -> Result<Success<CustomerRecord>, LookupError> {
         self.call(&GetCustomer::new(id.clone())).await
     }
 
@@ -137,17 +138,18 @@ impl Client {
     }
 
     /// One call: a payment is one attempt, a look-up may be several under one total deadline.
-    async fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, Error> {
+    async fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, O::Error> {
         let started = self.shared.timer.now();
         let total = self.settings.total_timeout;
         let left = || total.saturating_sub(self.elapsed(started));
         let (mut attempt, mut time_left) = (1, total);
         loop {
             let error = match self.attempt(operation, attempt, time_left).await {
-                Err(error) if !O::NAME.moves_money() => error,
-                result => return result,
+                Err(error) => error,
+                success => return success,
             };
-            let Some(pause) = self.settings.retry.pause(attempt, &error, &*self.shared.jitter) else {
+            let retry = |error: &LookupError| self.settings.retry.pause(attempt, error, &*self.shared.jitter);
+            let Some(pause) = error.as_lookup().and_then(retry) else {
                 return Err(error);
             };
             if pause >= left() {
@@ -170,7 +172,7 @@ impl Client {
         operation: &O,
         attempt: u32,
         total: Duration,
-    ) -> Result<Success<O::Data>, Error> {
+    ) -> Result<Success<O::Data>, O::Error> {
         let Shared { endpoint, transport, timer, jitter: _, observer } = &*self.shared;
         let deadlines = Deadlines::new(self.settings.connect_timeout, total);
         let request = operation.request(endpoint)?;

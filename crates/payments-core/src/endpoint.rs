@@ -91,14 +91,14 @@ impl Endpoint {
     }
 
     /// The address of one record; `segment` was checked to be a safe path segment.
-    pub(crate) fn record(&self, collection: &str, segment: &str) -> Result<Uri, Error> {
+    pub(crate) fn record(&self, collection: &str, segment: &str) -> Result<Uri, ConfigurationError> {
         let mut parts = self.inner.transaction.clone().into_parts();
         let path = [self.inner.path_prefix(), "/", collection, "/", segment].concat();
         parts.path_and_query = Some(
             PathAndQuery::from_maybe_shared(Bytes::from(path))
                 .map_err(|_| ConfigurationError::BaseUrlSyntax)?,
         );
-        Ok(Uri::from_parts(parts).map_err(|_| ConfigurationError::BaseUrlSyntax)?)
+        Uri::from_parts(parts).map_err(|_| ConfigurationError::BaseUrlSyntax)
     }
 }
 

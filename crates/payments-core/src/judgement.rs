@@ -1,21 +1,19 @@
-//! The heart of the SDK: one exhaustive function from what an answer says to what it means for the money.
+//! The heart of the SDK: one exhaustive function from what a response says to what it means for the money.
 
 use http::StatusCode;
 use payments_model::{Body, Code, Status};
 
-/// What an answer means.
+/// What a response means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judgement {
     /// The service says that it did what was asked.
     Processed,
     /// The service's own error body says no.
     RejectedByService,
-    /// Something answered no, and not in the service's words: a proxy, a gateway, a firewall.
+    /// Something said no, and not in the service's words: a proxy, a gateway, a firewall.
     RejectedByIntermediary,
-    /// A payment may have been made.
-    Unknown,
-    /// A look-up found out nothing; nothing was moved.
-    NotProcessed,
+    /// Neither yes nor no. A payment may have been made.
+    Unclear,
 }
 
 /// As much of an answer's body as the judgement may rest on. Message text is no part of it.
@@ -43,13 +41,16 @@ impl Claim {
     }
 }
 
-/// The outcome of an answered `POST`. It moves money, so what is not certain is [`Judgement::Unknown`].
+/// What a response to a `POST` means. It moves money, so what is not certain is [`Judgement::Unclear`].
 ///
-/// The body can demote an HTTP 2xx; it can never promote anything else.
+/// The body can demote an HTTP 2xx; it can never promote anything else. `names_a_transaction` says whether a transaction can
+/// be read out of a response to a refused request: then something was made of the request.
 #[expect(clippy::match_same_arms, reason = "an arm for each row of the table")]
-pub(crate) fn judge_payment(http: StatusCode, claim: Claim) -> Judgement {
+pub(crate) fn judge_payment(http: StatusCode, claim: Claim, names_a_transaction: bool) -> Judgement {
     match (HttpClass::of(http), claim) {
-        (HttpClass::Success, Claim::Said { status: Status::Failure, .. }) => Judgement::RejectedByService,
+        (HttpClass::Success, Claim::Said { status: Status::Failure, code, .. }) if is_beside_a_no(code) => {
+            Judgement::RejectedByService
+        }
         (
             HttpClass::Success,
             Claim::Said {
@@ -58,26 +59,42 @@ pub(crate) fn judge_payment(http: StatusCode, claim: Claim) -> Judgement {
                 has_data: true,
             },
         ) => Judgement::Processed,
-        (HttpClass::Success, Claim::Said { .. } | Claim::Unreadable) => Judgement::Unknown,
+        (HttpClass::Success, Claim::Said { .. } | Claim::Unreadable) => Judgement::Unclear,
 
         (
             HttpClass::Refusal | HttpClass::OtherRefusal,
-            Claim::Said { status: Status::Success, .. }
-            | Claim::Said { code: Code::Number(PAYMENT_PROCESSED), .. },
-        ) => Judgement::Unknown,
+            Claim::Said { status: Status::Success | Status::Other, .. },
+        ) => Judgement::Unclear,
+        (HttpClass::Refusal | HttpClass::OtherRefusal, Claim::Said { code, .. }) if !is_beside_a_no(code) => {
+            Judgement::Unclear
+        }
         (HttpClass::Refusal | HttpClass::OtherRefusal, Claim::Said { status: Status::Failure, .. }) => {
             Judgement::RejectedByService
         }
-        (HttpClass::Refusal, Claim::Said { .. } | Claim::Unreadable) => Judgement::RejectedByIntermediary,
-        (HttpClass::OtherRefusal, Claim::Said { .. } | Claim::Unreadable) => Judgement::Unknown,
+        (HttpClass::Refusal, Claim::Said { .. } | Claim::Unreadable) if !names_a_transaction => {
+            Judgement::RejectedByIntermediary
+        }
+        (HttpClass::Refusal | HttpClass::OtherRefusal, Claim::Said { .. } | Claim::Unreadable) => {
+            Judgement::Unclear
+        }
 
         (HttpClass::AmbiguousRefusal | HttpClass::Other, Claim::Said { .. } | Claim::Unreadable) => {
-            Judgement::Unknown
+            Judgement::Unclear
         }
     }
 }
 
-/// The outcome of an answered `GET`. It moves nothing, so it is never [`Judgement::Unknown`].
+/// Whether this `status_code` may stand beside a `status` that says no. Any other says something else as well: 100
+/// processed, 101 pending, 110 partial, 408 and the 5xx that a gateway had trouble of its own.
+fn is_beside_a_no(code: Code) -> bool {
+    match code {
+        Code::Absent | Code::Number(200) => true,
+        Code::Number(number) => (400..=499).contains(&number) && !matches!(number, 408 | 409 | 425),
+        Code::Unreadable => false,
+    }
+}
+
+/// What a response to a `GET` means. It moves nothing.
 #[expect(clippy::match_same_arms, reason = "an arm for each line of the table's last row")]
 pub(crate) fn judge_lookup(http: StatusCode, claim: Claim) -> Judgement {
     match (HttpClass::of(http), claim) {
@@ -90,7 +107,7 @@ pub(crate) fn judge_lookup(http: StatusCode, claim: Claim) -> Judgement {
                 has_data: true,
             },
         ) => Judgement::Processed,
-        (HttpClass::Success, Claim::Said { .. } | Claim::Unreadable) => Judgement::NotProcessed,
+        (HttpClass::Success, Claim::Said { .. } | Claim::Unreadable) => Judgement::Unclear,
         (
             HttpClass::Refusal | HttpClass::OtherRefusal | HttpClass::AmbiguousRefusal,
             Claim::Said { status: Status::Failure, .. },
@@ -99,7 +116,7 @@ pub(crate) fn judge_lookup(http: StatusCode, claim: Claim) -> Judgement {
             HttpClass::Refusal | HttpClass::OtherRefusal | HttpClass::AmbiguousRefusal,
             Claim::Said { .. } | Claim::Unreadable,
         ) => Judgement::RejectedByIntermediary,
-        (HttpClass::Other, Claim::Said { .. } | Claim::Unreadable) => Judgement::NotProcessed,
+        (HttpClass::Other, Claim::Said { .. } | Claim::Unreadable) => Judgement::Unclear,
     }
 }
 
@@ -117,7 +134,8 @@ enum HttpClass {
     Success,
     /// A 4xx by which even an intermediary says that it did not let the request through.
     Refusal,
-    /// Any other 4xx: a no if the service itself says it, and nothing otherwise.
+    /// Any other 4xx: a no if the service itself says it, and nothing otherwise. 403 is one of these, because firewalls
+    /// that inspect responses send it after the service has acted (the outbound rules of `ModSecurity` do).
     OtherRefusal,
     /// 408, 409 and 425: the request may be under way, or be a repetition of one that was.
     AmbiguousRefusal,
@@ -129,9 +147,7 @@ impl HttpClass {
     fn of(status: StatusCode) -> Self {
         match status.as_u16() {
             200..=203 | 205..=299 => Self::Success,
-            400 | 401 | 403 | 404 | 405 | 411 | 413 | 414 | 415 | 417 | 421 | 422 | 429 | 431 => {
-                Self::Refusal
-            }
+            400 | 401 | 404 | 405 | 411 | 413 | 414 | 415 | 417 | 421 | 422 | 429 | 431 => Self::Refusal,
             408 | 409 | 425 => Self::AmbiguousRefusal,
             400..=499 => Self::OtherRefusal,
             _ => Self::Other,
@@ -145,11 +161,12 @@ mod tests {
 
     /// Every status that HTTP can carry with every claim that a body can make.
     fn everything() -> impl Iterator<Item = (StatusCode, Claim)> {
-        let statuses = [Status::Absent, Status::Success, Status::Failure, Status::Other];
-        let codes = [Code::Absent, Code::Unreadable, Code::Number(100), Code::Number(101), Code::Number(200)];
+        let statuses = [Status::Absent, Status::Success, Status::Failure, Status::Other, Status::Unreadable];
+        let numbers = [0, 100, 101, 110, 200, 201, 399, 400, 404, 408, 409, 425, 499, 500, 502, 600];
+        let codes = [Code::Absent, Code::Unreadable].into_iter().chain(numbers.map(Code::Number));
         let mut claims = vec![Claim::Unreadable];
-        for status in statuses {
-            for code in codes {
+        for code in codes {
+            for status in statuses {
                 claims.extend([true, false].map(|has_data| Claim::Said { status, code, has_data }));
             }
         }
@@ -159,9 +176,16 @@ mod tests {
         })
     }
 
+    /// The same, with and without a transaction in the body.
+    fn every_payment() -> impl Iterator<Item = (StatusCode, Claim, Judgement)> {
+        everything().flat_map(|(http, claim)| {
+            [false, true].map(|names| (http, claim, judge_payment(http, claim, names)))
+        })
+    }
+
     #[test]
-    fn d05_a_payment_is_processed_only_if_http_and_body_both_say_so() {
-        for (http, claim) in everything() {
+    fn a_payment_is_processed_only_if_http_and_body_both_say_so_d05() {
+        for (http, claim, judgement) in every_payment() {
             let said = matches!(
                 claim,
                 Claim::Said {
@@ -171,7 +195,7 @@ mod tests {
                 }
             );
             assert_eq!(
-                judge_payment(http, claim) == Judgement::Processed,
+                judgement == Judgement::Processed,
                 said && http.is_success() && http != StatusCode::NO_CONTENT,
                 "{http} {claim:?}"
             );
@@ -179,9 +203,9 @@ mod tests {
     }
 
     #[test]
-    fn d06_d09_a_payment_is_rejected_by_the_service_only_in_its_own_words() {
-        for (http, claim) in everything() {
-            if judge_payment(http, claim) == Judgement::RejectedByService {
+    fn a_payment_is_rejected_by_the_service_only_in_its_own_words_d06_d09() {
+        for (http, claim, judgement) in every_payment() {
+            if judgement == Judgement::RejectedByService {
                 assert!(matches!(claim, Claim::Said { status: Status::Failure, .. }), "{http} {claim:?}");
                 assert!(http.is_success() || http.is_client_error(), "{http} {claim:?}");
             }
@@ -189,40 +213,66 @@ mod tests {
     }
 
     #[test]
-    fn d08_d12_whatever_comes_with_a_204_is_no_answer() {
-        for (http, claim) in everything().filter(|(http, _)| *http == StatusCode::NO_CONTENT) {
-            assert_eq!(judge_payment(http, claim), Judgement::Unknown, "{claim:?}");
-            assert_eq!(judge_lookup(http, claim), Judgement::NotProcessed, "{claim:?}");
-        }
-    }
-
-    #[test]
-    fn d11_no_body_promotes_an_ambiguous_status() {
-        for (http, claim) in everything() {
-            let ambiguous = matches!(http.as_u16(), 100..=199 | 300..=399 | 408 | 409 | 425 | 500..);
-            if ambiguous {
-                assert_eq!(judge_payment(http, claim), Judgement::Unknown, "{http} {claim:?}");
+    fn a_code_that_is_no_refusal_leaves_a_payment_unclear_d06_d09() {
+        for (http, claim, judgement) in every_payment() {
+            let Claim::Said { status: _, code, .. } = claim else { continue };
+            let is_refusal = match code {
+                Code::Absent => true,
+                Code::Number(number) => [200, 400, 404, 499].contains(&number),
+                Code::Unreadable => false,
+            };
+            if !is_refusal && judgement != Judgement::Processed {
+                assert_eq!(judgement, Judgement::Unclear, "{http} {claim:?}");
             }
         }
     }
 
     #[test]
-    fn d10_d11_only_the_named_statuses_are_refusals_in_foreign_words() {
-        let named = [400, 401, 403, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
-        for http in 100..1000 {
-            let judgement =
-                judge_payment(StatusCode::from_u16(http).expect("three digits"), Claim::Unreadable);
-            let expected =
-                if named.contains(&http) { Judgement::RejectedByIntermediary } else { Judgement::Unknown };
-            assert_eq!(judgement, expected, "{http}");
+    fn another_status_text_leaves_a_payment_unclear_d06_d09() {
+        for (http, claim, judgement) in every_payment() {
+            if matches!(claim, Claim::Said { status: Status::Other, .. }) {
+                assert_eq!(judgement, Judgement::Unclear, "{http} {claim:?}");
+            }
         }
     }
 
     #[test]
-    fn d12_a_lookup_is_never_unknown_and_a_payment_never_left_unprocessed_by_an_answer() {
+    fn whatever_comes_with_a_204_is_no_response_d08_d12() {
+        for (http, claim, judgement) in every_payment().filter(|(http, ..)| *http == StatusCode::NO_CONTENT) {
+            assert_eq!(judgement, Judgement::Unclear, "{claim:?}");
+            assert_eq!(judge_lookup(http, claim), Judgement::Unclear, "{claim:?}");
+        }
+    }
+
+    #[test]
+    fn no_body_promotes_an_ambiguous_status_d11() {
+        for (http, claim, judgement) in every_payment() {
+            let ambiguous = matches!(http.as_u16(), 100..=199 | 300..=399 | 408 | 409 | 425 | 500..);
+            if ambiguous {
+                assert_eq!(judgement, Judgement::Unclear, "{http} {claim:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_named_statuses_are_refusals_in_foreign_words_d10_d11() {
+        let named = [400, 401, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
+        for http in 100..1000 {
+            let status = StatusCode::from_u16(http).expect("three digits");
+            let expected =
+                if named.contains(&http) { Judgement::RejectedByIntermediary } else { Judgement::Unclear };
+            assert_eq!(judge_payment(status, Claim::Unreadable, false), expected, "{http}");
+        }
+    }
+
+    #[test]
+    fn a_transaction_in_foreign_words_is_no_refusal_d10() {
         for (http, claim) in everything() {
-            assert_ne!(judge_lookup(http, claim), Judgement::Unknown, "{http} {claim:?}");
-            assert_ne!(judge_payment(http, claim), Judgement::NotProcessed, "{http} {claim:?}");
+            assert_ne!(
+                judge_payment(http, claim, true),
+                Judgement::RejectedByIntermediary,
+                "{http} {claim:?}"
+            );
         }
     }
 }

@@ -56,9 +56,9 @@ pub struct AttemptFinished<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttemptFailure {
-    /// Whether the money can have moved.
-    pub outcome: Outcome,
-    /// One word, as [`Error::kind`](crate::Error::kind) gives it.
+    /// Whether the money can have moved. `None` for a lookup, which says nothing about money.
+    pub outcome: Option<Outcome>,
+    /// One word, as [`Error::kind`](crate::Error::kind) and [`LookupError::kind`](crate::LookupError::kind) give it.
     pub kind: &'static str,
 }
 

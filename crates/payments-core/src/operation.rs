@@ -2,6 +2,8 @@
 
 mod get_customer;
 mod get_transaction;
+#[expect(private_interfaces, reason = "only this crate calls it, and its implementers are two")]
+mod operation_error;
 mod token_transaction;
 mod transaction;
 mod void;
@@ -9,17 +11,19 @@ mod void;
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method};
-use payments_model::{Body, TransactionId, salvage_transaction_id};
+use payments_model::Body;
 
 pub use get_customer::GetCustomer;
 pub use get_transaction::GetTransaction;
 pub use void::VoidReceipt;
 
-use crate::error::{AnswerKind, Found};
-use crate::judgement::{Claim, Judgement, judge_lookup, judge_payment};
+use crate::failure::{Cause, Failure, Response};
+use crate::judgement::{Claim, Judgement};
 use crate::metadata::Metadata;
 use crate::secrets::Secrets;
-use crate::{Delivery, Endpoint, Error, Outcome, Success, TransportError};
+use crate::{Endpoint, Success, TransportError};
+pub(crate) use operation_error::OperationError;
+use sealed::Describe;
 
 /// One operation of the service as a value: it can build its HTTP request and read its HTTP answer, and does no I/O.
 ///
@@ -46,7 +50,7 @@ use crate::{Delivery, Endpoint, Error, Outcome, Success, TransportError};
 /// assert!(error.is_not_found());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Operation: sealed::Describe {
+pub trait Operation: Describe {
     /// The HTTP request, complete but for `Host` and `Content-Length`, which belong to the HTTP stack.
     ///
     /// Send it once, follow no redirect, and do not let the stack repeat it. The body holds card data and is wiped
@@ -54,8 +58,8 @@ pub trait Operation: sealed::Describe {
     ///
     /// # Errors
     ///
-    /// A validation error, [`Outcome::NotProcessed`], if an id cannot stand in a path.
-    fn request(&self, endpoint: &Endpoint) -> Result<http::Request<Bytes>, Error> {
+    /// A validation error if an id cannot stand in a path. Nothing was sent.
+    fn request(&self, endpoint: &Endpoint) -> Result<http::Request<Bytes>, Self::Error> {
         let (method, body) = match self.body() {
             Some(body) => (Method::POST, Bytes::from_owner(body)),
             None => (Method::GET, Bytes::new()),
@@ -81,52 +85,58 @@ pub trait Operation: sealed::Describe {
         Ok(request)
     }
 
-    /// Reads the answer, whatever its status: the body must be whole, as received.
+    /// Reads the response, whatever its status: the body must be whole, as received.
     ///
     /// # Errors
     ///
-    /// Any answer that does not say, in the way the interface shows, that the operation succeeded. See the table in
+    /// Any response that does not say, in the way the interface shows, that the operation succeeded. See the table in
     /// the crate's documentation for the outcome of each.
-    fn read(&self, endpoint: &Endpoint, answer: http::Response<Bytes>) -> Result<Success<Self::Data>, Error> {
-        let body = if is_encoded(&answer) { Body::Unreadable } else { Body::read(answer.body()) };
+    fn read(
+        &self,
+        endpoint: &Endpoint,
+        response: http::Response<Bytes>,
+    ) -> Result<Success<Self::Data>, Self::Error> {
+        let body = if is_encoded(&response) { Body::Unreadable } else { Body::read(response.body()) };
         let data = match &body {
             Body::Object(said) => self.data(said),
             _ => None,
         };
-        let judgement = judge::<Self>(&answer, Claim::of(&body, data.is_some()));
+        let claim = Claim::of(&body, data.is_some());
+        let judgement = Self::Error::judge(response.status(), claim, response.body(), self.changes());
         let secrets = Secrets::new(self.secrets(), endpoint);
-        match (judgement, data) {
-            (Judgement::Processed, Some(mut data)) => {
-                Self::redact_echoes(&mut data, secrets.as_slice());
-                Ok(Success::new(data, Metadata::new(&answer, &body, &secrets)))
-            }
-            _ => Err(refusal(self, judgement, &answer, &body, &secrets)),
+        let metadata = Metadata::new(&response, &body, &secrets);
+        if let (Judgement::Processed, Some(mut data)) = (judgement, data) {
+            Self::redact_echoes(&mut data, secrets.as_slice());
+            return Ok(Success::new(data, metadata));
         }
+        let refused = Some(Response { judgement, metadata });
+        let failure = Failure { operation: Some(Self::NAME), cause: Cause::Response, response: refused };
+        Err(Self::Error::of(self, failure, &body, response.body(), &secrets))
     }
 
-    /// The error for a request that brought no whole answer: the transport's evidence, turned into an outcome.
-    fn not_answered(&self, endpoint: &Endpoint, error: TransportError) -> Error {
+    /// The error for a request that brought no whole response: the transport's evidence, turned into an outcome.
+    fn not_answered(&self, endpoint: &Endpoint, error: TransportError) -> Self::Error {
         let secrets = Secrets::new(self.secrets(), endpoint);
-        let outcome = match (error.delivery(), error.partial()) {
-            (Delivery::Answered(_), Some(partial)) => {
-                let partial = partial.as_http();
-                let judgement = judge::<Self>(partial, Claim::Unreadable);
-                return refusal(self, judgement, partial, &Body::Unreadable, &secrets).caused_by(error);
-            }
-            (Delivery::Unknown | Delivery::Answered(_), _) if Self::NAME.moves_money() => Outcome::Unknown,
-            (Delivery::NotProcessed | Delivery::Unknown | Delivery::Answered(_), _) => Outcome::NotProcessed,
-        };
-        Error::not_answered(Self::NAME, outcome, error).of_a_void(to_look_up(self, &secrets))
+        let partial = error.partial().map(|partial| partial.as_http().clone());
+        let response = partial.as_ref().map(|partial| {
+            let judgement =
+                Self::Error::judge(partial.status(), Claim::Unreadable, partial.body(), self.changes());
+            Response { judgement, metadata: Metadata::new(partial, &Body::Unreadable, &secrets) }
+        });
+        let bytes = partial.as_ref().map_or(&[][..], |partial| partial.body());
+        let failure = Failure { operation: Some(Self::NAME), cause: Cause::Transport(error), response };
+        Self::Error::of(self, failure, &Body::Unreadable, bytes, &secrets)
     }
 }
 
-impl<T: sealed::Describe> Operation for T {}
+impl<T: Describe> Operation for T {}
 
 pub(crate) mod sealed {
     use http::Uri;
     use payments_model::{Answer, SecretBytes, TransactionId};
 
-    use crate::{Endpoint, Error, OperationName};
+    use super::operation_error::OperationError;
+    use crate::{Endpoint, OperationName};
 
     /// What sets one operation apart from the others.
     #[expect(unnameable_types, reason = "that it cannot be named is what seals `Operation`")]
@@ -134,18 +144,21 @@ pub(crate) mod sealed {
         /// What a success holds.
         type Data;
 
+        /// What a failure is: [`Error`](crate::Error) for what moves money, [`LookupError`](crate::LookupError) for a lookup.
+        type Error: OperationError;
+
         /// The operation's name.
         const NAME: OperationName;
 
         /// Where it goes.
-        fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error>;
+        fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Self::Error>;
 
         /// The body to post, or nothing to get.
         fn body(&self) -> Option<SecretBytes> {
             None
         }
 
-        /// The request's own secrets, which no text kept of the answer may show.
+        /// The request's own secrets, which no text kept of the response may show.
         fn secrets(&self) -> Vec<&str> {
             Vec::new()
         }
@@ -155,7 +168,12 @@ pub(crate) mod sealed {
             None
         }
 
-        /// What a success must hold, if the answer holds it.
+        /// What a payment whose outcome is unknown can be found by in the service's records.
+        fn found_by(&self) -> &'static str {
+            "its transaction id"
+        }
+
+        /// What a success must hold, if the response holds it.
         fn data(&self, answer: &Answer<'_>) -> Option<Self::Data>;
 
         /// Takes these secrets out of it, with which the service may answer.
@@ -168,59 +186,8 @@ pub(crate) mod sealed {
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-fn judge<O: Operation + ?Sized>(answer: &http::Response<Bytes>, claim: Claim) -> Judgement {
-    if O::NAME.moves_money() {
-        judge_payment(answer.status(), claim)
-    } else {
-        judge_lookup(answer.status(), claim)
-    }
-}
-
 /// `identity` was asked for; what comes encoded all the same is not decoded, so that no decoder has to be trusted.
-fn is_encoded(answer: &http::Response<Bytes>) -> bool {
+fn is_encoded(response: &http::Response<Bytes>) -> bool {
     let identity = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
-    answer.headers().get_all(CONTENT_ENCODING).iter().any(|value| !value.is_empty() && !identity(value))
-}
-
-fn refusal<O: Operation + ?Sized>(
-    operation: &O,
-    judgement: Judgement,
-    answer: &http::Response<Bytes>,
-    body: &Body<'_>,
-    secrets: &Secrets<'_>,
-) -> Error {
-    let (outcome, kind) = match judgement {
-        Judgement::RejectedByService => (Outcome::Rejected, AnswerKind::RejectedByService),
-        Judgement::RejectedByIntermediary => (Outcome::Rejected, AnswerKind::RejectedByIntermediary),
-        Judgement::NotProcessed => (Outcome::NotProcessed, AnswerKind::Unclear),
-        Judgement::Unknown | Judgement::Processed => (Outcome::Unknown, AnswerKind::Unclear),
-    };
-    let mut found = match body {
-        Body::Object(said) if O::NAME.moves_money() => Found {
-            transaction_id: said.transaction_id(),
-            record_status: said.data_status(),
-            record: said.transaction_record(),
-        },
-        _ => Found::default(),
-    };
-    if let Some(record) = &mut found.record {
-        record.redact_echoes(secrets.as_slice());
-    }
-    if found.transaction_id.is_none() && O::NAME.moves_money() {
-        found.transaction_id = salvage_transaction_id(answer.body());
-    }
-    // No id, and no code, has a key or a card number in it; what has is an echo, and these are shown as they are.
-    found.transaction_id.take_if(|id| secrets.are_in(id.as_str()));
-    found.record.take_if(|record| secrets.are_in(record.transaction_id.as_str()));
-    found.record_status.take_if(|status| secrets.are_in(status));
-    Error::answered(O::NAME, outcome, kind, Metadata::new(answer, body, secrets), found)
-        .of_a_void(to_look_up(operation, secrets))
-}
-
-/// The transaction that tells whether the request was acted upon, unless its id is an echo of a secret.
-fn to_look_up<'a, O: Operation + ?Sized>(
-    operation: &'a O,
-    secrets: &Secrets<'_>,
-) -> Option<&'a TransactionId> {
-    operation.changes().filter(|id| !secrets.are_in(id.as_str()))
+    response.headers().get_all(CONTENT_ENCODING).iter().any(|value| !value.is_empty() && !identity(value))
 }

@@ -46,10 +46,12 @@ impl Observer for TracingObserver {
         }
         match event.failure {
             None => report!(info, "processed", None::<&str>, "attempt succeeded"),
-            Some(failure) if failure.outcome == Outcome::Unknown => {
+            Some(failure) if failure.outcome == Some(Outcome::Unknown) => {
                 report!(error, "unknown", Some(failure.kind), "outcome unknown: it may have been processed");
             }
-            Some(failure) => report!(warn, failure.outcome.as_str(), Some(failure.kind), "attempt failed"),
+            Some(failure) => {
+                report!(warn, failure.outcome.map(Outcome::as_str), Some(failure.kind), "attempt failed");
+            }
         }
     }
 

@@ -1,10 +1,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
+use payments_model::TransactionId;
+
 use crate::operation::Operation;
+use crate::operation::OperationError as _;
 use crate::{
-    AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, Error, Observer, OperationName,
-    Success, Timer,
+    AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, Observer, OperationName, Success,
+    Timer,
 };
 
 /// Tells the observer how an attempt ends; dropped before that, it tells of an abandoned one.
@@ -27,7 +30,7 @@ impl<'a> Watch<'a> {
         Self { observer: Some(observer), timer, operation, attempt, started: timer.now() }
     }
 
-    pub(crate) fn finish<O: Operation>(mut self, result: &Result<Success<O::Data>, Error>) {
+    pub(crate) fn finish<O: Operation>(mut self, result: &Result<Success<O::Data>, O::Error>) {
         let Some(observer) = self.observer.take() else {
             return;
         };
@@ -47,10 +50,10 @@ impl<'a> Watch<'a> {
                 operation,
                 attempt,
                 latency,
-                failure: Some(AttemptFailure { outcome: error.outcome(), kind: error.kind() }),
-                http_status: error.http_status(),
-                request_id: error.request_id(),
-                transaction_id: error.transaction_id().map(payments_model::TransactionId::as_str),
+                failure: Some(AttemptFailure { outcome: error.outcome(), kind: error.failure().kind() }),
+                http_status: error.failure().http_status(),
+                request_id: error.failure().request_id(),
+                transaction_id: error.transaction_id().map(TransactionId::as_str),
             },
         };
         unharmed(|| observer.attempt_finished(&event));

@@ -6,11 +6,12 @@ use std::error::Error as _;
 
 use bytes::Bytes;
 use payments_core::model::{
-    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType,
-    Void,
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
+    TransactionType, Void,
 };
 use payments_core::{
-    ApiKey, Endpoint, Error, GetTransaction, Operation, Outcome, TransportError, TransportErrorKind,
+    ApiKey, Endpoint, Error, GetTransaction, LookupError, Operation, OperationName, Outcome, TransportError,
+    TransportErrorKind,
 };
 
 const KEY: &str = "sk_canary_7Qz";
@@ -49,12 +50,7 @@ fn answer(status: u16, body: &'static str) -> Error {
     sale().read(&endpoint(), answer).unwrap_err()
 }
 
-fn look_up(status: u16, body: &'static str) -> Error {
-    let answer = http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
-    GetTransaction::new("t".parse().unwrap()).read(&endpoint(), answer).unwrap_err()
-}
-
-fn shows(error: &Error, message: &str) {
+fn shows(error: &impl std::error::Error, message: &str) {
     assert_eq!(error.to_string(), message);
 }
 
@@ -64,12 +60,42 @@ fn a_lost_answer() {
     shows(
         &error,
         "transaction: the connection was closed after the request may have been sent; \
-         it may have been processed: do not send it again, reconcile it with the service",
+         it may have been processed: do not send it again, reconcile it with the service by amount, \
+         last four digits of the card, payer's name and time",
     );
 }
 
 #[test]
-fn d20_a_lost_void_names_the_transaction_to_look_up() {
+fn what_a_payment_can_be_found_by_depends_on_the_operation_d46() {
+    let lost = || TransportError::unknown(TransportErrorKind::Closed);
+    let advice = |error: &Error| error.to_string().split("by ").skip(1).collect::<Vec<_>>().join("by ");
+    assert_eq!(
+        advice(&sale().not_answered(&endpoint(), lost())),
+        "amount, last four digits of the card, payer's name and time"
+    );
+    let ach = AchTransaction::builder(
+        Amount::from_cents(1_00),
+        TransactionType::Sale,
+        ConvenienceFee::Inactive,
+        payer(),
+    );
+    let ach = ach.account_field("Number", "000123456789").build().unwrap();
+    assert_eq!(
+        advice(&ach.not_answered(&endpoint(), lost())),
+        "amount, last four digits of the account, payer's name and time"
+    );
+    let token = || TokenTransaction::builder("tok_1", Amount::from_cents(1_00), ConvenienceFee::Inactive);
+    let with_reference = token().reference_no("invoice 17").build().unwrap();
+    assert_eq!(
+        advice(&with_reference.not_answered(&endpoint(), lost())),
+        "its reference, or by token, amount and time"
+    );
+    let without = token().build().unwrap();
+    assert_eq!(advice(&without.not_answered(&endpoint(), lost())), "token, amount and time");
+}
+
+#[test]
+fn d20_a_lost_void_names_the_transaction_to_lookup() {
     let void = Void::new("txn_1".parse().unwrap());
     let error = void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
     shows(
@@ -97,7 +123,7 @@ fn d20_a_lost_void_names_the_transaction_to_look_up() {
 }
 
 #[test]
-fn an_id_that_no_look_up_takes_is_none_to_look_up() {
+fn an_id_that_no_look_up_takes_is_none_to_lookup() {
     let void = Void::from_json(br#"{"TransactionId":"../customer/1"}"#);
     let error = match void {
         Ok(void) => void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed)),
@@ -143,17 +169,32 @@ fn a_refusal_of_the_service() {
 
 #[test]
 fn d10_a_refusal_of_a_proxy() {
-    let error = answer(403, "<html>");
+    let error = answer(429, "<html>");
     shows(
         &error,
-        "transaction: something in front of the service answered HTTP 403: Forbidden; \
+        "transaction: something in front of the service answered HTTP 429: Too Many Requests; \
          it was refused: correct the cause, then send a new request",
     );
     assert!(error.is_intermediary());
 }
 
 #[test]
-fn d07_d08_an_unclear_answer_names_the_transaction_to_look_up() {
+fn a_403_in_foreign_words_may_come_after_the_service_has_acted_d10() {
+    let error = answer(403, "<html>");
+    shows(
+        &error,
+        "transaction: something between here and the service answered, before or after the service acted, HTTP 403: \
+         Forbidden; it may have been processed: find the cause with `payments check`, and look for the payment before \
+         anything is sent again: reconcile it with the service by amount, last four digits of the card, payer's name \
+         and time",
+    );
+    assert_eq!((error.outcome(), error.is_intermediary()), (Outcome::Unknown, false));
+    let own = answer(403, r#"{"status":"failed","status_code":403,"msg":"not yours"}"#);
+    assert_eq!((own.outcome(), own.kind()), (Outcome::Rejected, "rejected"));
+}
+
+#[test]
+fn d07_d08_an_unclear_answer_names_the_transaction_to_lookup() {
     let error = answer(
         200,
         r#"{"status":"success","status_code":101,"message":"pending","data":{"TransactionId":"t9"}}"#,
@@ -199,7 +240,7 @@ fn d06_a_refusal_in_a_200_is_not_called_ok() {
             r#"{"status":"failed","status_code":200,"message":"declined"}"#,
             "HTTP 200 with an error body: declined",
         ),
-        (r#"{"status":"failed","status_code":101}"#, "HTTP 200 with status_code 101 and an error body"),
+        (r#"{"status":"failed","status_code":402}"#, "HTTP 200 with status_code 402 and an error body"),
     ] {
         let advice = "it was refused: correct the cause, then send a new request";
         shows(&answer(200, body), &format!("transaction: the service answered {what}; {advice}"));
@@ -220,7 +261,7 @@ fn d12_a_look_up_that_found_nothing_out_says_what_it_lacks() {
     ] {
         let advice = "a look-up moves nothing: it is safe to run it again";
         shows(
-            &look_up(status, body),
+            &lookup(status, body),
             &format!("get-transaction: the answer leaves it open, {what}; {advice}"),
         );
     }
@@ -231,12 +272,12 @@ fn d12_a_look_up_that_found_nothing_out_says_what_it_lacks() {
 fn d63_a_transaction_that_is_not_found_may_still_come() {
     let not_found = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
     shows(
-        &look_up(404, not_found),
+        &lookup(404, not_found),
         "get-transaction: the service answered HTTP 404: Transaction not found; \
          a look-up moves nothing: check the id; a payment of unknown outcome may still be made",
     );
     shows(
-        &look_up(404, "<html>"),
+        &lookup(404, "<html>"),
         "get-transaction: something in front of the service answered HTTP 404: Not Found; \
          a look-up moves nothing: correct the cause, then run it again",
     );
@@ -406,7 +447,6 @@ fn d01_an_id_that_cannot_stand_in_a_path_is_refused_before_anything_is_sent() {
         http::Response::builder().status(200).body(Bytes::from_static(processed.as_bytes())).unwrap();
     let receipt = sale().read(&endpoint(), answer).unwrap();
     let error = GetTransaction::new(receipt.transaction_id.clone()).request(&endpoint()).unwrap_err();
-    assert_eq!(error.outcome(), Outcome::NotProcessed);
     assert!(error.is_validation());
     assert_eq!(error.violations()[0].field(), "TransactionId");
 }
@@ -518,7 +558,7 @@ fn d62_an_id_or_a_code_that_is_a_secret_is_none() {
     assert!(!text.contains(KEY) && !text.contains("4242424242424242"), "{text}");
 }
 
-fn lookup(status: u16, body: &'static str) -> Error {
+fn lookup(status: u16, body: &'static str) -> LookupError {
     let answer = http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
     GetTransaction::new("t".parse().unwrap()).read(&endpoint(), answer).unwrap_err()
 }
@@ -537,7 +577,7 @@ fn broken_off(status: u16) -> Error {
 }
 
 /// A look-up of an id that a server gave and that cannot stand in a path.
-fn impossible_lookup() -> Error {
+fn impossible_lookup() -> LookupError {
     let processed = br#"{"status_code":100,"data":{"TransactionId":".."}}"#;
     let receipt = sale().read(&endpoint(), http::Response::new(Bytes::from_static(processed))).unwrap();
     GetTransaction::new(receipt.transaction_id.clone()).request(&endpoint()).unwrap_err()
@@ -545,18 +585,48 @@ fn impossible_lookup() -> Error {
 
 const FAILED: &str = r#"{"status":"failed","status_code":400,"msg":"no"}"#;
 
-/// The questions that are answered with yes.
-fn is(error: &Error) -> Vec<&'static str> {
-    let answers = [
-        ("validation", error.is_validation()),
-        ("configuration", error.is_configuration()),
-        ("unauthorized", error.is_unauthorized()),
-        ("not found", error.is_not_found()),
-        ("timeout", error.is_timeout()),
-        ("connect", error.is_connect()),
-        ("intermediary", error.is_intermediary()),
-    ];
-    answers.into_iter().filter(|(_, yes)| *yes).map(|(question, _)| question).collect()
+/// What every error says of itself: the questions that it answers with yes, its kind and its operation.
+struct Told {
+    text: String,
+    yes: Vec<&'static str>,
+    kind: &'static str,
+    operation: Option<OperationName>,
+    has_violations: bool,
+}
+
+macro_rules! told {
+    ($error:expr $(, $question:ident)*) => {{
+        let error = &$error;
+        let questions = [
+            ("validation", error.is_validation()),
+            ("configuration", error.is_configuration()),
+            ("unauthorized", error.is_unauthorized()),
+            ("not found", error.is_not_found()),
+            ("timeout", error.is_timeout()),
+            ("connect", error.is_connect()),
+            ("intermediary", error.is_intermediary()),
+            $((stringify!($question), error.$question()),)*
+        ];
+        Told {
+            text: error.to_string(),
+            yes: questions.into_iter().filter(|(_, yes)| *yes).map(|(question, _)| question).collect(),
+            kind: error.kind(),
+            operation: error.operation(),
+            has_violations: !error.violations().is_empty(),
+        }
+    }};
+}
+
+impl From<Error> for Told {
+    fn from(error: Error) -> Self {
+        told!(error)
+    }
+}
+
+impl From<LookupError> for Told {
+    fn from(error: LookupError) -> Self {
+        told!(error, is_rejected, is_unclear)
+    }
 }
 
 #[test]
@@ -566,78 +636,98 @@ fn every_question_is_answered_with_yes_for_those_errors_alone_that_it_is_about()
     let blank = TransactionId::new("").unwrap_err();
     let void = Void::new("t".parse().unwrap());
     let void_lost = void.not_answered(&endpoint(), TransportError::unknown(Kind::Closed));
-    let cases: [(Error, &[&str], &str, Option<&str>); 21] = [
-        (configuration, &["configuration"], "configuration", None),
-        (blank.into(), &["validation"], "validation", None),
-        (impossible_lookup(), &["validation"], "validation", Some("get-transaction")),
-        (unsent(Kind::Resolve), &["connect"], "resolve", Some("transaction")),
-        (unsent(Kind::Connect), &["connect"], "connect", Some("transaction")),
-        (unsent(Kind::Tls), &["connect"], "tls", Some("transaction")),
-        (unsent(Kind::Timeout), &["timeout"], "timeout", Some("transaction")),
-        (lost(Kind::Timeout), &["timeout"], "timeout", Some("transaction")),
-        (lost(Kind::Closed), &[], "closed", Some("transaction")),
-        (void_lost, &[], "closed", Some("void")),
-        (answer(400, FAILED), &[], "rejected", Some("transaction")),
-        (answer(401, FAILED), &["unauthorized"], "unauthorized", Some("transaction")),
-        (answer(404, FAILED), &["not found"], "not_found", Some("transaction")),
-        (answer(400, ""), &["intermediary"], "intermediary", Some("transaction")),
-        (answer(401, ""), &["unauthorized", "intermediary"], "intermediary", Some("transaction")),
-        (lookup(404, ""), &["not found", "intermediary"], "intermediary", Some("get-transaction")),
-        (answer(200, ""), &[], "unclear_answer", Some("transaction")),
-        (answer(500, FAILED), &[], "unclear_answer", Some("transaction")),
-        (lookup(500, FAILED), &[], "unclear_answer", Some("get-transaction")),
-        (broken_off(400), &["intermediary"], "body_truncated", Some("transaction")),
-        (broken_off(500), &[], "body_truncated", Some("transaction")),
+    let cases: [(Told, &[&str], &str, Option<&str>); 26] = [
+        (configuration.into(), &["configuration"], "configuration", None),
+        (Error::from(blank).into(), &["validation"], "validation", None),
+        (impossible_lookup().into(), &["validation"], "validation", Some("get-transaction")),
+        (unsent(Kind::Resolve).into(), &["connect"], "resolve", Some("transaction")),
+        (unsent(Kind::Connect).into(), &["connect"], "connect", Some("transaction")),
+        (unsent(Kind::Tls).into(), &["connect"], "tls", Some("transaction")),
+        (unsent(Kind::Timeout).into(), &["timeout"], "timeout", Some("transaction")),
+        (lost(Kind::Timeout).into(), &["timeout"], "timeout", Some("transaction")),
+        (lost(Kind::Closed).into(), &[], "closed", Some("transaction")),
+        (void_lost.into(), &[], "closed", Some("void")),
+        (answer(400, FAILED).into(), &[], "rejected", Some("transaction")),
+        (answer(401, FAILED).into(), &["unauthorized"], "unauthorized", Some("transaction")),
+        (answer(404, FAILED).into(), &["not found"], "not_found", Some("transaction")),
+        (answer(400, "").into(), &["intermediary"], "intermediary", Some("transaction")),
+        (answer(401, "").into(), &["unauthorized", "intermediary"], "intermediary", Some("transaction")),
+        (answer(200, "").into(), &[], "unclear_answer", Some("transaction")),
+        (answer(500, FAILED).into(), &[], "unclear_answer", Some("transaction")),
+        (broken_off(400).into(), &["intermediary"], "body_truncated", Some("transaction")),
+        (broken_off(500).into(), &[], "body_truncated", Some("transaction")),
+        (lookup(400, FAILED).into(), &["is_rejected"], "rejected", Some("get-transaction")),
+        (
+            lookup(401, FAILED).into(),
+            &["unauthorized", "is_rejected"],
+            "unauthorized",
+            Some("get-transaction"),
+        ),
+        (lookup(404, FAILED).into(), &["not found", "is_rejected"], "not_found", Some("get-transaction")),
+        (
+            lookup(404, "").into(),
+            &["not found", "intermediary", "is_rejected"],
+            "intermediary",
+            Some("get-transaction"),
+        ),
+        (lookup(500, FAILED).into(), &["is_unclear"], "unclear_answer", Some("get-transaction")),
+        (lost_lookup(Kind::Timeout).into(), &["timeout"], "timeout", Some("get-transaction")),
+        (lost_lookup(Kind::Connect).into(), &["connect"], "connect", Some("get-transaction")),
     ];
-    for (error, yes, kind, operation) in cases {
-        assert_eq!(is(&error), yes, "{error}");
-        assert_eq!(error.kind(), kind, "{error}");
-        assert_eq!(error.operation().map(payments_core::OperationName::as_str), operation, "{error}");
-        assert_eq!(error.violations().is_empty(), !error.is_validation(), "{error}");
+    for (told, yes, kind, operation) in cases {
+        let Told { text, yes: answered, kind: shown, operation: of, has_violations } = told;
+        assert_eq!(answered, yes, "{text}");
+        assert_eq!(shown, kind, "{text}");
+        assert_eq!(of.map(OperationName::as_str), operation, "{text}");
+        assert_eq!(has_violations, yes.contains(&"validation"), "{text}");
     }
+}
+
+fn lost_lookup(kind: TransportErrorKind) -> LookupError {
+    GetTransaction::new("t".parse().unwrap()).not_answered(&endpoint(), TransportError::unknown(kind))
 }
 
 #[test]
 fn every_error_ends_with_what_to_do() {
     use TransportErrorKind as Kind;
     let configuration = ApiKey::new("").unwrap_err();
-    let get = GetTransaction::new("t".parse().unwrap());
-    let lost_lookup = get.not_answered(&endpoint(), TransportError::unknown(Kind::Closed));
-    for (error, advice) in [
-        (configuration, "nothing was sent: correct the settings"),
-        (impossible_lookup(), "nothing was sent: correct the request"),
-        (unsent(Kind::Connect), "nothing was processed: it is safe to send it again"),
-        (lost_lookup, "a look-up moves nothing: it is safe to run it again"),
-        (lookup(500, ""), "a look-up moves nothing: it is safe to run it again"),
-        (lookup(401, FAILED), "a look-up moves nothing: correct the cause, then run it again"),
-        (lookup(404, ""), "a look-up moves nothing: correct the cause, then run it again"),
+    let cases: [(Told, &str); 10] = [
+        (configuration.into(), "nothing was sent: correct the settings"),
+        (impossible_lookup().into(), "nothing was sent: correct the request"),
+        (unsent(Kind::Connect).into(), "nothing was processed: it is safe to send it again"),
+        (lost_lookup(Kind::Closed).into(), "a look-up moves nothing: it is safe to run it again"),
+        (lookup(500, "").into(), "a look-up moves nothing: it is safe to run it again"),
+        (lookup(401, FAILED).into(), "a look-up moves nothing: correct the cause, then run it again"),
+        (lookup(404, "").into(), "a look-up moves nothing: correct the cause, then run it again"),
         (
-            lookup(404, FAILED),
+            lookup(404, FAILED).into(),
             "a look-up moves nothing: check the id; a payment of unknown outcome may still be made",
         ),
-        (answer(404, FAILED), "it was refused: correct the cause, then send a new request"),
+        (answer(404, FAILED).into(), "it was refused: correct the cause, then send a new request"),
         (
-            lost(Kind::Closed),
-            "it may have been processed: do not send it again, reconcile it with the service",
+            lost(Kind::Closed).into(),
+            "it may have been processed: do not send it again, reconcile it with the service by amount, last four digits \
+             of the card, payer's name and time",
         ),
-    ] {
-        assert!(error.to_string().ends_with(&format!("; {advice}")), "{error}");
+    ];
+    for (Told { text, .. }, advice) in cases {
+        assert!(text.ends_with(&format!("; {advice}")), "{text}");
     }
 }
 
 #[test]
 fn only_an_open_payment_is_told_what_a_success_would_have_had() {
-    for (error, what) in [
-        (answer(200, r#"{"status":"failed"}"#), "the service answered HTTP 200 with an error body"),
-        (lookup(200, "{}"), "the answer leaves it open, HTTP 200 without what was asked for"),
+    let cases: [(Told, &str); 4] = [
+        (answer(200, r#"{"status":"failed"}"#).into(), "the service answered HTTP 200 with an error body"),
+        (lookup(200, "{}").into(), "the answer leaves it open, HTTP 200 without what was asked for"),
         (
-            lookup(200, r#"{"status_code":200}"#),
+            lookup(200, r#"{"status_code":200}"#).into(),
             "the answer leaves it open, HTTP 200 without what was asked for",
         ),
-        (answer(503, "{}"), "the answer leaves it open, HTTP 503: Service Unavailable"),
-    ] {
-        let message = error.to_string();
-        let (_, message) = message.split_once(": ").unwrap();
+        (answer(503, "{}").into(), "the answer leaves it open, HTTP 503: Service Unavailable"),
+    ];
+    for (Told { text, .. }, what) in cases {
+        let (_, message) = text.split_once(": ").unwrap();
         assert_eq!(message.split("; ").next(), Some(what));
     }
 }

@@ -6,9 +6,10 @@ use std::fmt::Write;
 
 use bytes::Bytes;
 use http::StatusCode;
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
 use payments_core::{
-    ApiKey, Delivery, Endpoint, Error, GetTransaction, Operation, Outcome, TransportError, TransportErrorKind,
+    ApiKey, Delivery, Endpoint, GetTransaction, LookupError, Operation, Outcome, TransportError,
+    TransportErrorKind,
 };
 
 /// One row: what was seen, what it means, and cases that show it.
@@ -23,6 +24,10 @@ struct Row {
 enum Means {
     Ok,
     Failed(Outcome),
+    /// A `LookupError` that is a rejection, or one that is not.
+    LookupFailed {
+        is_rejected: bool,
+    },
 }
 
 enum Case {
@@ -84,7 +89,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 6,
-        evidence: "2xx whose `status` is `failed`, `failure`, `error`, `declined` or `rejected`",
+        evidence: "2xx whose `status` is `failed`, `failure`, `error`, `declined` or `rejected`, beside a `status_code` that is absent, 200, or 400 to 499 without 408, 409 and 425",
         means: REJECTED,
         cases: &[
             Answer(
@@ -92,9 +97,26 @@ const PAYMENT: &[Row] = &[
                 r#"{"status":"failed","status_code":200,"message":"m","data":{"TransactionId":"t"}}"#,
             ),
             Answer(200, r#"{"status":"Failure"}"#),
+            Answer(202, r#"{"status":"ERROR","status_code":402,"data":{"TransactionId":"t"}}"#),
+            Answer(200, r#"{"status":"declined","status_code":null}"#),
+            Answer(200, r#"{"status":"rejected","status_code":"499","data":null}"#),
+        ],
+    },
+    Row {
+        number: 6,
+        evidence: "2xx with such a `status` beside any other `status_code`: it says two things",
+        means: UNKNOWN,
+        cases: &[
             Answer(202, r#"{"status":"ERROR","status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"declined"}"#),
-            Answer(200, r#"{"status":"rejected","data":null}"#),
+            Answer(200, r#"{"status":"FAILED","status_code":"100"}"#),
+            Answer(200, r#"{"status":"declined","status_code":101}"#),
+            Answer(200, r#"{"status":"failed","status_code":110}"#),
+            Answer(200, r#"{"status":"failed","status_code":408}"#),
+            Answer(200, r#"{"status":"failed","status_code":409}"#),
+            Answer(200, r#"{"status":"failed","status_code":425}"#),
+            Answer(200, r#"{"status":"error","status_code":500}"#),
+            Answer(200, r#"{"status":"error","status_code":502,"message":"upstream timed out"}"#),
+            Answer(200, r#"{"status":"failed","status_code":"no number"}"#),
         ],
     },
     Row {
@@ -150,7 +172,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 9,
-        evidence: "4xx, other than row 11's, with the service's error body (`status` as in row 6)",
+        evidence: "4xx, other than row 11's, with the service's error body (`status` and `status_code` as in row 6)",
         means: REJECTED,
         cases: &[
             Answer(
@@ -159,28 +181,38 @@ const PAYMENT: &[Row] = &[
             ),
             Answer(401, r#"{"status":"failed","status_code":401,"msg":"Unauthorized: Invalid API Key"}"#),
             Answer(402, r#"{"status":"failed","status_code":402,"msg":"m"}"#),
+            Answer(403, r#"{"status":"failed","status_code":403,"msg":"m"}"#),
+            Answer(400, r#"{"status":"declined","data":{"TransactionId":"t"}}"#),
             Answer(451, r#"{"status":"error"}"#),
         ],
     },
     Row {
         number: 9,
-        evidence: "4xx whose body claims success (`status` `success` or `status_code` 100)",
+        evidence: "4xx whose body claims success (`status` `success` or `status_code` 100), or whose `status` is any other text (`pending`), or whose `status_code` row 6 does not accept",
         means: UNKNOWN,
         cases: &[
             Answer(400, r#"{"status":"success","status_code":400}"#),
             Answer(422, r#"{"status":"failed","status_code":100}"#),
             Answer(401, r#"{"status_code":"100"}"#),
             Answer(404, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#),
+            Answer(400, r#"{"status":"pending","status_code":400}"#),
+            Answer(422, r#"{"status":"failed over"}"#),
+            Answer(400, r#"{"status":"failed","status_code":101,"msg":"m"}"#),
+            Answer(400, r#"{"status":"failed","status_code":500,"msg":"m"}"#),
+            Answer(400, r#"{"status":"failed","status_code":"no number","msg":"m"}"#),
+            Answer(400, r#"{"status_code":504,"message":"upstream timed out"}"#),
         ],
     },
     Row {
         number: 10,
-        evidence: "400, 401, 403, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429 or 431 with any other body",
+        evidence: "400, 401, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429 or 431 with any other body",
         means: REJECTED,
         cases: &[
             Answer(400, "<html>Bad Request</html>"),
             Answer(401, ""),
-            Answer(403, r#"{"message":"Forbidden"}"#),
+            Answer(400, r#"{"timestamp":1,"status":400,"error":"Bad Request","path":"/transaction"}"#),
+            Answer(400, r#"{"status":"","message":"m"}"#),
+            Answer(400, r#"{"message":"TransactionId: required"}"#),
             Answer(404, "null"),
             Answer(405, ""),
             Answer(411, ""),
@@ -195,6 +227,20 @@ const PAYMENT: &[Row] = &[
         ],
     },
     Row {
+        number: 10,
+        evidence: "the same, if a `TransactionId` can be read out of the body (for a void, another than it sent)",
+        means: UNKNOWN,
+        cases: &[
+            Answer(400, r#"{"message":"m","data":{"TransactionId":"t"}}"#),
+            Answer(400, r#"{"data":{"TransactionId":17},"#),
+            Answer(404, r#"<html><pre>{"TransactionId": "t"}</pre></html>"#),
+            Answer(404, r#"<pre>{&quot;TransactionId&quot;:&quot;t&quot;}</pre>"#),
+            Answer(422, r#"{"upstream":"{\"data\":{\"TransactionId\":\"t\"}}"}"#),
+            Answer(429, r#"{"TransactionId":"a"}{"TransactionId":"b"}"#),
+            Answer(401, r#"{"TransactionId":"t"} and then some"#),
+        ],
+    },
+    Row {
         number: 11,
         evidence: "1xx as the final status, 3xx, 408, 409, 425, 5xx, and every status not named above, with any body",
         means: UNKNOWN,
@@ -204,6 +250,8 @@ const PAYMENT: &[Row] = &[
             Answer(301, ""),
             Answer(307, ""),
             Answer(402, "<html>"),
+            Answer(403, r#"{"message":"Forbidden"}"#),
+            Answer(403, "<html>"),
             Answer(406, ""),
             Answer(408, r#"{"status":"failed","status_code":408,"msg":"m"}"#),
             Answer(409, r#"{"status":"failed","status_code":409,"msg":"m"}"#),
@@ -221,7 +269,7 @@ const PAYMENT: &[Row] = &[
 const LOOKUP: &[Row] = &[
     Row {
         number: 12,
-        evidence: "a look-up: 2xx with `status_code` 200, no contradicting `status`, and the record",
+        evidence: "a lookup: 2xx with `status_code` 200, no contradicting `status`, and the record",
         means: Means::Ok,
         cases: &[
             Answer(200, r#"{"status_code":200,"message":"m","data":{"TransactionId":"t"}}"#),
@@ -230,8 +278,8 @@ const LOOKUP: &[Row] = &[
     },
     Row {
         number: 12,
-        evidence: "a look-up: 4xx, or a 2xx whose `status` is one of row 6's",
-        means: REJECTED,
+        evidence: "a lookup: 4xx, or a 2xx whose `status` is one of row 6's",
+        means: Means::LookupFailed { is_rejected: true },
         cases: &[
             Answer(404, r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#),
             Answer(404, "<html>"),
@@ -241,8 +289,8 @@ const LOOKUP: &[Row] = &[
     },
     Row {
         number: 12,
-        evidence: "a look-up: anything else, after the repetitions that its deadline allows",
-        means: NOT_PROCESSED,
+        evidence: "a lookup: anything else, after the retries that its deadline allows",
+        means: Means::LookupFailed { is_rejected: false },
         cases: &[
             Unsent,
             Lost,
@@ -260,27 +308,51 @@ const LOOKUP: &[Row] = &[
 
 #[test]
 fn d01_d02_d03_d04_d05_d06_d07_d08_d09_d10_d11_every_row_of_the_table_holds_for_a_payment() {
-    let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive)
-        .build()
-        .unwrap();
-    prove(PAYMENT, &payment);
+    let payment = token_payment();
+    prove(PAYMENT, |case| run(&payment, case).map_err(|error| Means::Failed(error.outcome())));
 }
 
 #[test]
 fn d12_every_row_of_the_table_holds_for_a_lookup() {
-    prove(LOOKUP, &GetTransaction::new("t".parse().unwrap()));
+    let lookup = GetTransaction::new("t".parse().unwrap());
+    let means = |error: LookupError| Means::LookupFailed { is_rejected: error.is_rejected() };
+    prove(LOOKUP, |case| run(&lookup, case).map_err(means));
 }
 
-fn prove<O: Operation>(rows: &[Row], operation: &O)
-where
-    O::Data: std::fmt::Debug,
-{
+#[test]
+fn the_id_that_a_void_sent_is_no_evidence_d10() {
+    let void = Void::new("txn_1".parse().unwrap());
+    let outcome = |body| run(&void, &Answer(400, body)).unwrap_err().outcome();
+    assert_eq!(outcome(r#"{"echo":{"TransactionId":"txn_1"}}"#), Outcome::Rejected);
+    assert_eq!(
+        outcome(r#"{"echo":{"TransactionId":"txn_1"},"data":{"TransactionId":"t"}}"#),
+        Outcome::Unknown
+    );
+}
+
+#[test]
+fn a_transaction_in_a_refusal_that_was_cut_is_unknown_d10() {
+    let payment = token_payment();
+    for kind in
+        [TransportErrorKind::Timeout, TransportErrorKind::BodyTruncated, TransportErrorKind::BodyTooLarge]
+    {
+        for (body, outcome, id) in [
+            (&br#"{"data":{"TransactionId":"t9","#[..], Outcome::Unknown, Some("t9")),
+            (br#"{"TransactionId":"a"}{"TransactionId":"b"}"#, Outcome::Unknown, None),
+            (br#"{"data":{"TransactionId":"t9"#, Outcome::Rejected, None),
+        ] {
+            let partial = http::Response::builder().status(400).body(Bytes::from_static(body)).unwrap();
+            let error = payment.not_answered(&endpoint(), TransportError::answered(kind, partial));
+            let found = error.transaction_id().map(ToString::to_string);
+            assert_eq!((error.outcome(), found.as_deref()), (outcome, id), "{kind:?}");
+        }
+    }
+}
+
+fn prove(rows: &[Row], run: impl Fn(&Case) -> Result<(), Means>) {
     for row in rows {
         for case in row.cases {
-            let seen = match run(operation, case) {
-                Ok(()) => Means::Ok,
-                Err(error) => Means::Failed(error.outcome()),
-            };
+            let seen = run(case).err().unwrap_or(Means::Ok);
             let shown = match case {
                 Unsent => "unsent".to_owned(),
                 Lost => "lost".to_owned(),
@@ -291,19 +363,26 @@ where
     }
 }
 
-fn run<O: Operation>(operation: &O, case: &Case) -> Result<(), Error> {
-    let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("key")?)?;
+fn token_payment() -> TokenTransaction {
+    TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build().unwrap()
+}
+
+fn endpoint() -> Endpoint {
+    Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("key").unwrap()).unwrap()
+}
+
+fn run<O: Operation>(operation: &O, case: &Case) -> Result<(), O::Error> {
     match case {
         Unsent => {
             let error = TransportError::not_processed(TransportErrorKind::Connect);
             assert_eq!(error.delivery(), Delivery::NotProcessed);
-            Err(operation.not_answered(&endpoint, error))
+            Err(operation.not_answered(&endpoint(), error))
         }
-        Lost => Err(operation.not_answered(&endpoint, TransportError::unknown(TransportErrorKind::Closed))),
+        Lost => Err(operation.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed))),
         Answer(status, body) => {
             let mut answer = http::Response::new(Bytes::from_static(body.as_bytes()));
             *answer.status_mut() = StatusCode::from_u16(*status).unwrap();
-            operation.read(&endpoint, answer).map(drop)
+            operation.read(&endpoint(), answer).map(drop)
         }
     }
 }
@@ -316,6 +395,8 @@ fn the_documented_table_is_made_of_these_rows() {
         let means = match row.means {
             Means::Ok => "`Ok`".to_owned(),
             Means::Failed(outcome) => format!("`{outcome:?}`"),
+            Means::LookupFailed { is_rejected: true } => "`LookupError`, rejected".to_owned(),
+            Means::LookupFailed { is_rejected: false } => "`LookupError`".to_owned(),
         };
         writeln!(table, "| {} | {} | {means} |", row.number, row.evidence).unwrap();
     }

@@ -68,9 +68,12 @@ impl<'a> Answer<'a> {
             return Status::Absent;
         };
         let Some(word) = json.text() else {
-            return Status::Other;
+            // A text that is no Unicode is some text.
+            return if json.as_str().starts_with('"') { Status::Other } else { Status::Unreadable };
         };
-        if word.eq_ignore_ascii_case("success") {
+        if word.is_empty() {
+            Status::Unreadable
+        } else if word.eq_ignore_ascii_case("success") {
             Status::Success
         } else if FAILURE_WORDS.iter().any(|failure| word.eq_ignore_ascii_case(failure)) {
             Status::Failure
@@ -154,8 +157,8 @@ impl fmt::Debug for Answer<'_> {
 
 /// What the member `status` of an answer says, compared as a whole word without regard to case.
 ///
-/// The enum is complete: a status is missing, says yes, says no, or is none of these.
-#[expect(clippy::exhaustive_enums, reason = "complete: whatever is not yes, no or missing is something else")]
+/// The enum is complete: a status is missing, says yes, says no, says something else, or says nothing.
+#[expect(clippy::exhaustive_enums, reason = "complete: a status is missing, one of three texts, or no text")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Missing or `null`.
@@ -165,9 +168,10 @@ pub enum Status {
     /// `failed`, `failure`, `error`, `declined` or `rejected`. The interface shows `failed` alone; the others
     /// are chosen by this SDK.
     Failure,
-    /// Anything else, an empty text and a value that is no text included: it may mean that the payment is
-    /// pending.
+    /// Any other text. It may mean that the payment is pending.
     Other,
+    /// An empty text, or a value that is no text.
+    Unreadable,
 }
 
 /// What the member `status_code` of an answer says.

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{fmt, iter};
 
 use crate::json::{JSON_WHITESPACE, Json};
 use crate::json_object::ObjectError;
@@ -58,26 +58,39 @@ impl fmt::Debug for Body<'_> {
 /// A clue for reconciliation, never proof that a payment went through. It is taken only if it stands complete
 /// after the name `"TransactionId"`; if two different ones do, there is none.
 pub fn salvage_transaction_id(bytes: &[u8]) -> Option<TransactionId> {
-    let mut found: Option<TransactionId> = None;
-    let mut rest = bytes;
-    while let Some(at) = find(rest, NAME) {
-        rest = &rest[at + NAME.len()..];
-        let Some(id) = complete_value(rest) else { continue };
-        match &found {
-            Some(other) if *other != id => return None,
-            _ => found = Some(id),
-        }
-    }
-    found
+    let mut found = salvaged_transaction_ids(bytes);
+    let id = found.next()?;
+    found.all(|other| other == id).then_some(id)
 }
+
+/// Every transaction identifier that stands complete after the name `"TransactionId"`, in whatever bytes, repeated ones
+/// included. The quotes may be those of JSON within a JSON string (`\"`) or within HTML (`&quot;`).
+pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = TransactionId> {
+    QUOTES.into_iter().flat_map(move |quote| {
+        let name = [quote, "TransactionId", quote].concat();
+        let mut rest = bytes;
+        iter::from_fn(move || {
+            let at = find(rest, name.as_bytes())?;
+            rest = &rest[at + name.len()..];
+            Some(complete_value(rest, quote))
+        })
+        .flatten()
+    })
+}
+
+const QUOTES: [&str; 3] = ["\"", "\\\"", "&quot;"];
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|window| window == needle)
 }
 
 /// The identifier in `: "…"` or `: 123`, if something follows that shows that it is complete.
-fn complete_value(after_name: &[u8]) -> Option<TransactionId> {
+fn complete_value(after_name: &[u8], quote: &str) -> Option<TransactionId> {
     let value = after_name.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+    if let Some(text) = value.strip_prefix(quote.as_bytes()).filter(|_| quote != "\"") {
+        let text = &text[..find(text, quote.as_bytes())?];
+        return TransactionId::from_answer(str::from_utf8(text).ok()?);
+    }
     let length = if value.starts_with(b"\"") {
         let mut escaped = false;
         let closing_quote = |byte: &u8| {
@@ -94,5 +107,3 @@ fn complete_value(after_name: &[u8]) -> Option<TransactionId> {
     let value = Json::read(str::from_utf8(&value[..length]).ok()?).ok()?;
     TransactionId::from_answer(value.text_or_integer()?)
 }
-
-const NAME: &[u8] = b"\"TransactionId\"";

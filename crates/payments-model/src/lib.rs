@@ -140,7 +140,7 @@ pub use ach_transaction::{AchTransaction, AchTransactionBuilder};
 pub use amount::{Amount, AmountError};
 pub use answer::{Answer, Code, Data, Status};
 pub use billing::Billing;
-pub use body::{Body, salvage_transaction_id};
+pub use body::{Body, salvage_transaction_id, salvaged_transaction_ids};
 pub use brand::Brand;
 pub use card::Card;
 pub use card_like::{has_few_digits, without_card_numbers};

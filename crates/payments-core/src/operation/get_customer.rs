@@ -2,7 +2,7 @@ use http::Uri;
 use payments_model::{Answer, CustomerId, CustomerRecord};
 
 use super::sealed::Describe;
-use crate::{Endpoint, Error, OperationName};
+use crate::{Endpoint, LookupError, OperationName};
 
 /// The look-up of one customer, `GET /customer/{id}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,11 +19,12 @@ impl GetCustomer {
 
 impl Describe for GetCustomer {
     type Data = CustomerRecord;
+    type Error = LookupError;
     const NAME: OperationName = OperationName::GetCustomer;
 
-    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
-        let segment = self.id.path_segment().map_err(|error| Error::invalid(Self::NAME, error))?;
-        endpoint.record("customer", segment)
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, LookupError> {
+        let segment = self.id.path_segment().map_err(|error| LookupError::invalid(Self::NAME, error))?;
+        endpoint.record("customer", segment).map_err(LookupError::configuration)
     }
 
     fn data(&self, answer: &Answer<'_>) -> Option<CustomerRecord> {

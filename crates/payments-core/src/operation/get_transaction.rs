@@ -2,7 +2,7 @@ use http::Uri;
 use payments_model::{Answer, TransactionId, TransactionRecord};
 
 use super::sealed::Describe;
-use crate::{Endpoint, Error, OperationName};
+use crate::{Endpoint, LookupError, OperationName};
 
 /// The look-up of one transaction, `GET /transaction/{id}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,11 +19,12 @@ impl GetTransaction {
 
 impl Describe for GetTransaction {
     type Data = TransactionRecord;
+    type Error = LookupError;
     const NAME: OperationName = OperationName::GetTransaction;
 
-    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
-        let segment = self.id.path_segment().map_err(|error| Error::invalid(Self::NAME, error))?;
-        endpoint.record("transaction", segment)
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, LookupError> {
+        let segment = self.id.path_segment().map_err(|error| LookupError::invalid(Self::NAME, error))?;
+        endpoint.record("transaction", segment).map_err(LookupError::configuration)
     }
 
     fn data(&self, answer: &Answer<'_>) -> Option<TransactionRecord> {

@@ -7,6 +7,7 @@ use crate::{Endpoint, Error, OperationName};
 /// `POST /token-transaction`
 impl Describe for TokenTransaction {
     type Data = TransactionReceipt;
+    type Error = Error;
     const NAME: OperationName = OperationName::TokenTransaction;
 
     fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
@@ -15,6 +16,13 @@ impl Describe for TokenTransaction {
 
     fn body(&self) -> Option<SecretBytes> {
         Some(self.encode())
+    }
+
+    fn found_by(&self) -> &'static str {
+        match self.reference_no() {
+            Some(_) => "its reference, or by token, amount and time",
+            None => "token, amount and time",
+        }
     }
 
     fn data(&self, answer: &Answer<'_>) -> Option<TransactionReceipt> {

@@ -6,9 +6,10 @@ use crate::{Endpoint, Error, OperationName};
 
 /// `POST /transaction`, for a card as for an account: the interface shows one address and one answer.
 macro_rules! describe {
-    ($($payment:ty)*) => {$(
+    ($($payment:ty, $found_by:literal;)*) => {$(
         impl Describe for $payment {
             type Data = TransactionRecord;
+            type Error = Error;
             const NAME: OperationName = OperationName::Transaction;
 
             fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
@@ -21,6 +22,10 @@ macro_rules! describe {
 
             fn secrets(&self) -> Vec<&str> {
                 Self::secrets(self)
+            }
+
+            fn found_by(&self) -> &'static str {
+                $found_by
             }
 
             fn data(&self, answer: &Answer<'_>) -> Option<TransactionRecord> {
@@ -38,4 +43,8 @@ macro_rules! describe {
     )*};
 }
 
-describe!(CardTransaction AchTransaction);
+// The interface has no field for a reference here (Card transaction request body).
+describe! {
+    CardTransaction, "amount, last four digits of the card, payer's name and time";
+    AchTransaction, "amount, last four digits of the account, payer's name and time";
+}

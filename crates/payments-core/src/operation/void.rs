@@ -20,6 +20,7 @@ pub struct VoidReceipt {
 /// `POST /void`
 impl Describe for Void {
     type Data = VoidReceipt;
+    type Error = Error;
     const NAME: OperationName = OperationName::Void;
 
     fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {

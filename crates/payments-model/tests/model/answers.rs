@@ -84,7 +84,7 @@ fn d06_the_status_is_compared_whole_without_case() {
         (r#""Declined""#, Status::Failure),
         (r#""rejected""#, Status::Failure),
         ("null", Status::Absent),
-        (r#""""#, Status::Other),
+        (r#""""#, Status::Unreadable),
         (r#"" success""#, Status::Other),
         (r#""successful""#, Status::Other),
         (r#""unsuccessful""#, Status::Other),
@@ -92,9 +92,9 @@ fn d06_the_status_is_compared_whole_without_case() {
         (r#""failed_x""#, Status::Other),
         (r#""errors""#, Status::Other),
         (r#""not declined""#, Status::Other),
-        ("1", Status::Other),
-        ("true", Status::Other),
-        (r#"["success"]"#, Status::Other),
+        ("1", Status::Unreadable),
+        ("true", Status::Unreadable),
+        (r#"["success"]"#, Status::Unreadable),
         (r#""\u0073uccess""#, Status::Success),
         (r#""\ud800""#, Status::Other),
         (r#""ſuccess""#, Status::Other),
@@ -239,6 +239,11 @@ fn d08_an_identifier_is_salvaged_from_anything_if_it_is_complete() {
         (br#""Note":"TransactionId","x":"a""#, None),
         (br#""TransactionId":1.5,"#, None),
         (br#""TransactionId":"a\"#, None),
+        (br#"{"upstream":"{\"TransactionId\":\"t_1\"}"}"#, Some("t_1")),
+        (br#"{"upstream":"{\"TransactionId\":17}"}"#, Some("17")),
+        (br#"{"upstream":"{\"TransactionId\":\"t_1"#, None),
+        (b"<pre>{&quot;TransactionId&quot;: &quot;t_1&quot;}</pre>", Some("t_1")),
+        (br#"{"TransactionId":"a","upstream":"{\"TransactionId\":\"b\"}"}"#, None),
     ] {
         let found = salvage_transaction_id(body);
         assert_eq!(
@@ -291,7 +296,7 @@ fn deep_or_wide_answers_are_read_in_linear_time_and_without_recursion() {
         r#"{{"status":{deep},"status_code":{deep},"msg":{deep},"error":{deep},"data":{{"TransactionId":{deep},"x":{deep}}}}}"#
     );
     let deep_answer = answer(body.as_bytes());
-    assert_eq!((deep_answer.status(), deep_answer.status_code()), (Status::Other, Code::Unreadable));
+    assert_eq!((deep_answer.status(), deep_answer.status_code()), (Status::Unreadable, Code::Unreadable));
     assert_eq!((deep_answer.message(), deep_answer.transaction_id()), (None, None));
     assert_eq!(kind("[".repeat(500_000).as_bytes()), "unreadable");
     assert_eq!(kind("{\"data\":".repeat(100_000).as_bytes()), "unreadable");
@@ -330,9 +335,10 @@ fn assert_answer_agrees(answer: &Answer<'_>, members: &serde_json::Map<String, V
         Some(Value::String(word)) => match word.to_ascii_lowercase().as_str() {
             "success" => Status::Success,
             "failed" | "failure" | "error" | "declined" | "rejected" => Status::Failure,
+            "" => Status::Unreadable,
             _ => Status::Other,
         },
-        Some(_) => Status::Other,
+        Some(_) => Status::Unreadable,
     };
     assert_eq!(answer.status(), status);
     let code = match members.get("status_code") {

@@ -1,0 +1,117 @@
+use http::StatusCode;
+use payments_model::{Body, TransactionId, salvage_transaction_id, salvaged_transaction_ids};
+
+use super::sealed::Describe;
+use crate::error::Found;
+use crate::failure::{Cause, Failure};
+use crate::judgement::{Claim, Judgement, judge_lookup, judge_payment};
+use crate::secrets::Secrets;
+use crate::{Delivery, Error, LookupError, Outcome};
+
+/// How a failure becomes an operation's error.
+#[expect(unnameable_types, reason = "only the two error types of this crate are it")]
+pub trait OperationError: std::error::Error + Sized {
+    /// What a response means, `changes` being the transaction that the request changes.
+    fn judge(http: StatusCode, claim: Claim, bytes: &[u8], changes: Option<&TransactionId>) -> Judgement;
+
+    /// The error of `operation`. `body` and `bytes` are the response, as far as it was read.
+    fn of<O: Describe + ?Sized>(
+        operation: &O,
+        failure: Failure,
+        body: &Body<'_>,
+        bytes: &[u8],
+        secrets: &Secrets<'_>,
+    ) -> Self;
+
+    /// The error, if it is a lookup's.
+    fn as_lookup(&self) -> Option<&LookupError> {
+        None
+    }
+
+    /// What went wrong.
+    fn failure(&self) -> &Failure;
+
+    /// Whether the money can have moved; nothing for a lookup.
+    fn outcome(&self) -> Option<Outcome> {
+        None
+    }
+
+    /// The transaction to look up.
+    fn transaction_id(&self) -> Option<&TransactionId> {
+        None
+    }
+}
+
+impl OperationError for Error {
+    fn judge(http: StatusCode, claim: Claim, bytes: &[u8], changes: Option<&TransactionId>) -> Judgement {
+        let names_a_transaction =
+            || salvaged_transaction_ids(bytes).any(|found| changes.is_none_or(|sent| *sent != found));
+        judge_payment(http, claim, http.is_client_error() && names_a_transaction())
+    }
+
+    fn of<O: Describe + ?Sized>(
+        operation: &O,
+        failure: Failure,
+        body: &Body<'_>,
+        bytes: &[u8],
+        secrets: &Secrets<'_>,
+    ) -> Self {
+        let outcome = match (&failure.cause, failure.judgement()) {
+            (_, Some(Judgement::RejectedByService | Judgement::RejectedByIntermediary)) => Outcome::Rejected,
+            (Cause::Transport(error), None) if error.delivery() == Delivery::NotProcessed => {
+                Outcome::NotProcessed
+            }
+            _ => Outcome::Unknown,
+        };
+        let mut found = match body {
+            Body::Object(said) => Found {
+                transaction_id: said.transaction_id(),
+                record_status: said.data_status(),
+                record: said.transaction_record(),
+            },
+            _ => Found::default(),
+        };
+        if let Some(record) = &mut found.record {
+            record.redact_echoes(secrets.as_slice());
+        }
+        if found.transaction_id.is_none() {
+            found.transaction_id = salvage_transaction_id(bytes);
+        }
+        // No id, and no code, has a key or a card number in it; what has is an echo, and these are shown as they are.
+        found.transaction_id.take_if(|id| secrets.are_in(id.as_str()));
+        found.record.take_if(|record| secrets.are_in(record.transaction_id.as_str()));
+        found.record_status.take_if(|status| secrets.are_in(status));
+        let to_look_up = operation.changes().filter(|id| !secrets.are_in(id.as_str()));
+        Self::new(outcome, failure).with_found(found).found_by(operation.found_by()).of_a_void(to_look_up)
+    }
+
+    fn failure(&self) -> &Failure {
+        self.failure()
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        Some(self.outcome())
+    }
+
+    fn transaction_id(&self) -> Option<&TransactionId> {
+        self.transaction_id()
+    }
+}
+
+impl OperationError for LookupError {
+    fn judge(http: StatusCode, claim: Claim, _: &[u8], _: Option<&TransactionId>) -> Judgement {
+        judge_lookup(http, claim)
+    }
+
+    fn of<O: Describe + ?Sized>(_: &O, failure: Failure, _: &Body<'_>, _: &[u8], _: &Secrets<'_>) -> Self {
+        Self::new(failure)
+    }
+
+    fn as_lookup(&self) -> Option<&LookupError> {
+        Some(self)
+    }
+
+    fn failure(&self) -> &Failure {
+        self.failure()
+    }
+}
