@@ -153,12 +153,12 @@ async fn d09_every_documented_error_is_a_rejection(network: Network) {
     assert_eq!(error.reason(), Some("invalid transaction id"));
     assert!(!error.is_not_found());
 
-    let error = rejected(rig.client.transaction(&nobody).await, 404);
-    assert!(error.is_not_found());
+    let error = rig.client.transaction(&nobody).await.unwrap_err();
+    assert!(error.is_not_found() && error.is_rejected());
     assert_eq!(error.reason(), Some("Transaction not found"));
 
-    let error = rejected(rig.client.customer(&"cus_unheard_of".parse().unwrap()).await, 404);
-    assert!(error.is_not_found());
+    let error = rig.client.customer(&"cus_unheard_of".parse().unwrap()).await.unwrap_err();
+    assert!(error.is_not_found() && error.is_rejected());
     assert_eq!(error.reason(), Some("Customer not found"));
     rig.gateway.ledger().assert_nothing_charged();
 }
@@ -219,7 +219,7 @@ async fn story(rig: &Rig) -> Vec<String> {
     ]
 }
 
-fn told<T: Serialize>(result: Result<Success<T>, Error>) -> String {
+fn told<T: Serialize>(result: Result<Success<T>, impl std::error::Error>) -> String {
     match result {
         Ok(success) => format!("{} {:?}", serde_json::to_string(success.data()).unwrap(), success.message()),
         Err(error) => error.to_string(),

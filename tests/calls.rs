@@ -1,7 +1,9 @@
 //! One valid call of each kind.
 
+use std::fmt;
+
 use payments_core::model::{CustomerId, TransactionId, TransactionType, Void};
-use payments_core::{Client, Error, OperationName};
+use payments_core::{Client, Error, LookupError, OperationName, Outcome, RetryAfter};
 
 use crate::requests::{APPROVED, ach, card, sale, token};
 
@@ -40,14 +42,68 @@ impl Call {
         }
     }
 
-    pub(crate) async fn make(self, client: &Client, target: &TransactionId) -> Result<(), Error> {
+    pub(crate) async fn make(self, client: &Client, target: &TransactionId) -> Result<(), Failed> {
         match self {
-            Self::Card => client.process_card(&sale(10_50)).await.map(drop),
-            Self::Ach => client.process_ach(&ach(10_50)).await.map(drop),
-            Self::Token => client.process_token(&token("tok_approved", 10_50)).await.map(drop),
-            Self::Void => client.void(&Void::new(target.clone())).await.map(drop),
-            Self::Transaction => client.transaction(target).await.map(drop),
-            Self::Customer => client.customer(&"cus_1".parse::<CustomerId>().unwrap()).await.map(drop),
+            Self::Card => client.process_card(&sale(10_50)).await.map(drop)?,
+            Self::Ach => client.process_ach(&ach(10_50)).await.map(drop)?,
+            Self::Token => client.process_token(&token("tok_approved", 10_50)).await.map(drop)?,
+            Self::Void => client.void(&Void::new(target.clone())).await.map(drop)?,
+            Self::Transaction => client.transaction(target).await.map(drop)?,
+            Self::Customer => client.customer(&"cus_1".parse::<CustomerId>().unwrap()).await.map(drop)?,
+        }
+        Ok(())
+    }
+}
+
+/// How a call of either kind failed.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    ToMoveMoney(Error),
+    ToLookUp(LookupError),
+}
+
+impl Failed {
+    /// The outcome, as the command's document has it of a lookup too.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self {
+            Self::ToMoveMoney(error) => error.outcome(),
+            Self::ToLookUp(error) if error.is_rejected() => Outcome::Rejected,
+            Self::ToLookUp(_) => Outcome::NotProcessed,
+        }
+    }
+
+    pub(crate) fn retry_after(&self) -> Option<RetryAfter> {
+        match self {
+            Self::ToMoveMoney(error) => error.retry_after(),
+            Self::ToLookUp(error) => error.retry_after(),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::ToMoveMoney(error) => error.kind(),
+            Self::ToLookUp(error) => error.kind(),
+        }
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::ToMoveMoney(error)
+    }
+}
+
+impl From<LookupError> for Failed {
+    fn from(error: LookupError) -> Self {
+        Self::ToLookUp(error)
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ToMoveMoney(error) => error.fmt(f),
+            Self::ToLookUp(error) => error.fmt(f),
         }
     }
 }

@@ -103,13 +103,15 @@ const DRIP: FaultKind =
 const BUT_ONE_BYTE: FaultKind = FaultKind::Truncate { bytes: usize::MAX };
 
 /// Of every row of the [status table](crate::STATUS_TABLE) one status, and the ones that are met most often.
-pub const SAMPLE_STATUSES: [StatusCode; 14] = [
+pub const SAMPLE_STATUSES: [StatusCode; 16] = [
     StatusCode::OK,
+    StatusCode::CREATED,
     StatusCode::NO_CONTENT,
     StatusCode::TEMPORARY_REDIRECT,
     StatusCode::BAD_REQUEST,
     StatusCode::UNAUTHORIZED,
     StatusCode::PAYMENT_REQUIRED,
+    StatusCode::FORBIDDEN,
     StatusCode::NOT_FOUND,
     StatusCode::REQUEST_TIMEOUT,
     StatusCode::CONFLICT,

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use payments_core::{Error, Outcome, RetryAfter};
+use payments_core::{Outcome, RetryAfter};
 use payments_fake::{Fault, FaultKind, Phase};
 use payments_tests::{Books, PHASES, WhatHappens, kinds, what_happens, what_happens_over_a_socket};
 
-use crate::calls::Call;
+use crate::calls::{Call, Failed};
 use crate::requests::sale;
 use crate::rig::{Network, Rig};
 
@@ -85,7 +85,7 @@ async fn one_fault(rig: &Rig, call: Call, fault: Fault, fact: WhatHappens) -> St
     rig.gateway.arm(fault.retry_after("120"));
     let result = call.make(&client.with_lookup_retries(0), &target).await;
 
-    assert_eq!(result.as_ref().err().map(Error::outcome), fact.told.outcome, "{case}: {result:?}");
+    assert_eq!(result.as_ref().err().map(Failed::outcome), fact.told.outcome, "{case}: {result:?}");
     let requests = rig.gateway.requests().len();
     let arrives = kind != FaultKind::Refuse;
     assert_eq!(requests, usize::from(arrives), "{case}: how often it was sent");

@@ -8,7 +8,7 @@ use crate::Told;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnswerBody {
-    /// The service's error body: a JSON object whose `status` is `failed`.
+    /// The service's error body: a JSON object whose `status` is `failed` and whose `status_code` is the HTTP status.
     Refusal,
     /// Anything that is not the service's: a proxy's page, nothing at all, half of something.
     Foreign,
@@ -60,9 +60,17 @@ pub const STATUS_TABLE: &[StatusRow] = &[
     },
     StatusRow {
         decision: 6,
-        statuses: SUCCESS,
+        statuses: &[200..=200],
         bodies: &[AnswerBody::Refusal],
         payment: Told::REJECTED,
+        look_up: Told::REJECTED,
+    },
+    // The body's `status_code` is the HTTP status, and one such as 201 is no refusal.
+    StatusRow {
+        decision: 6,
+        statuses: &[201..=203, 205..=299],
+        bodies: &[AnswerBody::Refusal],
+        payment: Told::UNKNOWN,
         look_up: Told::REJECTED,
     },
     StatusRow {
@@ -192,11 +200,11 @@ const SUCCESS: &[RangeInclusive<u16>] = &[200..=203, 205..=299];
 
 /// The statuses of decision 10 but for 401 and 404, which have exit codes of their own.
 const REFUSALS: &[RangeInclusive<u16>] =
-    &[400..=400, 403..=403, 405..=405, 411..=411, 413..=415, 417..=417, 421..=422, 429..=429, 431..=431];
+    &[400..=400, 405..=405, 411..=411, 413..=415, 417..=417, 421..=422, 429..=429, 431..=431];
 
-/// The 4xx that no decision names.
+/// The 4xx that no decision names, and 403, which firewalls send after the service has acted too.
 const OTHER_4XX: &[RangeInclusive<u16>] = &[
-    402..=402,
+    402..=403,
     406..=407,
     410..=410,
     412..=412,

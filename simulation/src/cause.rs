@@ -103,7 +103,7 @@ pub enum Ending {
     Succeeded,
     /// With an error of this outcome.
     Rejected,
-    /// With an error of this outcome.
+    /// With an error of this outcome; a lookup, with an error that is no rejection.
     NotProcessed,
     /// With an error of this outcome.
     Unknown,
@@ -163,7 +163,7 @@ impl Cause {
             cause if cause.is_before_the_first_byte() => &[NotProcessed],
             Self::Local => return Endings::NONE,
             Self::Gateway(symptom, moment) => match (symptom, moment) {
-                (Symptom::Status(200 | 400 | 402 | 404 | 429) | Symptom::Html(403), _) => &[Rejected],
+                (Symptom::Status(200 | 400 | 402 | 404 | 429) | Symptom::Html(404), _) => &[Rejected],
                 // Of an incomplete answer the status alone is read.
                 (Symptom::Truncate, _) | (Symptom::Drip, Moment::BeforeCommit | Moment::Late) => {
                     &[Rejected, Unknown]
@@ -201,7 +201,7 @@ impl Cause {
                 (Symptom::Status(302) | Symptom::Stall, _) | (Symptom::Delay, Moment::Late) => {
                     &[NotProcessed]
                 }
-                (Symptom::Status(200 | 400 | 402 | 404 | 409) | Symptom::Html(403 | 402), _) => &[Rejected],
+                (Symptom::Status(200 | 400 | 402 | 404 | 409) | Symptom::Html(402..=404), _) => &[Rejected],
                 // Asked again a moment later, but a pause may leave too little time for the next answer.
                 (Symptom::Status(408 | 425 | 429), _) => {
                     return Endings { must: &[Succeeded, Rejected], may: &[NotProcessed] };
@@ -248,7 +248,7 @@ impl Endings {
 }
 
 impl Symptom {
-    const ALL: [Self; 26] = [
+    const ALL: [Self; 27] = [
         Self::Refuse,
         Self::Close,
         Self::Reset,
@@ -261,6 +261,7 @@ impl Symptom {
         Self::Html(200),
         Self::Html(402),
         Self::Html(403),
+        Self::Html(404),
         Self::Html(502),
         Self::Status(200),
         Self::Status(204),

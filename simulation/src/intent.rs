@@ -5,7 +5,7 @@ use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, CustomerId, Payer, TokenTransaction,
     TransactionId, TransactionType, Void,
 };
-use payments_core::{Client, Error, OperationName, Success};
+use payments_core::{Client, Error, LookupError, OperationName, Success};
 use payments_fake::test_values::{TEST_VALUES, TestEffect, TestField};
 
 use crate::Ending;
@@ -140,7 +140,10 @@ impl Asked {
     }
 }
 
-fn end<T>(result: Result<Success<T>, Error>, read: impl FnOnce(&T) -> (String, Option<Amount>)) -> CallEnd {
+fn end<T, E: Failed>(
+    result: Result<Success<T>, E>,
+    read: impl FnOnce(&T) -> (String, Option<Amount>),
+) -> CallEnd {
     match result {
         Ok(success) => {
             let (id, amount) = read(success.data());
@@ -148,9 +151,27 @@ fn end<T>(result: Result<Success<T>, Error>, read: impl FnOnce(&T) -> (String, O
             CallEnd { ending: Ending::Succeeded, kind: "", id: Some(id), cents }
         }
         Err(error) => {
-            let ending = error.outcome().into();
-            CallEnd { ending, kind: error.kind(), id: None, cents: None }
+            let (ending, kind) = error.ended();
+            CallEnd { ending, kind, id: None, cents: None }
         }
+    }
+}
+
+/// An error of either type.
+trait Failed {
+    fn ended(&self) -> (Ending, &'static str);
+}
+
+impl Failed for Error {
+    fn ended(&self) -> (Ending, &'static str) {
+        (self.outcome().into(), self.kind())
+    }
+}
+
+impl Failed for LookupError {
+    fn ended(&self) -> (Ending, &'static str) {
+        let ending = if self.is_rejected() { Ending::Rejected } else { Ending::NotProcessed };
+        (ending, self.kind())
     }
 }
 

@@ -59,6 +59,7 @@ pub(crate) struct Passage {
     pub(crate) told_abandoned: u32,
     /// How the last attempt ended, by what the observer was told.
     pub(crate) told_last: Option<Ending>,
+    pub(crate) told_outcome_of_lookup: bool,
     pub(crate) end: Option<CallEnd>,
     pub(crate) ending: Option<Ending>,
 }
@@ -183,6 +184,7 @@ impl Passage {
             told_finished: 0,
             told_abandoned: 0,
             told_last: None,
+            told_outcome_of_lookup: false,
             end: None,
             ending: None,
         }

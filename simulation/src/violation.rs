@@ -18,7 +18,7 @@ pub enum Invariant {
     SuccessIsTrue,
     /// A call has ended when its deadline and the client's backstop have passed, and sends nothing after its deadline.
     EndsInTime,
-    /// A look-up never ends unknown.
+    /// A lookup never ends unknown, and the observer is told no outcome of it.
     LookupsAreNeverUnknown,
     /// The observer is told of each attempt, and how it ended: by an outcome, or abandoned.
     AttemptsAreTold,

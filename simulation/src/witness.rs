@@ -24,11 +24,13 @@ impl Observer for Witness {
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-        let ending = event.failure.map_or(Ending::Succeeded, |failure| failure.outcome.into());
+        let outcome = event.failure.and_then(|failure| failure.outcome);
+        let ending = event.failure.map_or(Some(Ending::Succeeded), |_| outcome.map(Into::into));
         let how = event.failure.map_or("succeeded", |failure| failure.kind);
         self.stage.note(self.current(), Event::AttemptFinished(how), |passage| {
             passage.told_finished += 1;
-            passage.told_last = Some(ending);
+            passage.told_last = ending;
+            passage.told_outcome_of_lookup |= outcome.is_some() && !event.operation.moves_money();
         });
     }
 

@@ -2,7 +2,7 @@
 
 use payments_canary::Canaries;
 use payments_core::model::Void;
-use payments_core::{Client, Error, Success, TracingObserver};
+use payments_core::{Client, Error, LookupError, Success, TracingObserver};
 use payments_fake::{DeclineShape, FakeGateway, Fault, Phase, block_on};
 use payments_tests::kinds;
 
@@ -71,24 +71,14 @@ pub(super) async fn calls(client: &Client, canaries: &Canaries, page: &Page) {
     tell_result(page, &client.process_token(&token("tok_declined", 1_00)).await);
     let id = authorised.map_or_else(|_| "t".parse().unwrap(), |authorised| authorised.transaction_id.clone());
     tell_result(page, &client.void(&Void::new(id.clone())).await);
-    tell_result(page, &client.transaction(&id).await);
-    tell_result(page, &client.customer(&"cus_1".parse().unwrap()).await);
+    tell_lookup(page, &client.transaction(&id).await);
+    tell_lookup(page, &client.customer(&"cus_1".parse().unwrap()).await);
 }
 
 /// All that a caller can learn of a call, each question asked.
 pub(super) fn tell_result<T: std::fmt::Debug>(page: &Page, result: &Result<Success<T>, Error>) {
     match result {
-        Ok(success) => {
-            page.debug(success);
-            page.debug(success.data());
-            page.write(&success.body_snippet());
-            page.debug(&(
-                success.message(),
-                success.status_code(),
-                success.request_id(),
-                success.retry_after(),
-            ));
-        }
+        Ok(success) => tell_success(page, success),
         Err(error) => {
             tell!(page, *error);
             page.write(&error.body_snippet().unwrap_or_default());
@@ -103,4 +93,28 @@ pub(super) fn tell_result<T: std::fmt::Debug>(page: &Page, result: &Result<Succe
             }
         }
     }
+}
+
+/// The same of a lookup.
+fn tell_lookup<T: std::fmt::Debug>(page: &Page, result: &Result<Success<T>, LookupError>) {
+    match result {
+        Ok(success) => tell_success(page, success),
+        Err(error) => {
+            tell!(page, *error);
+            page.write(&error.body_snippet().unwrap_or_default());
+            page.debug(&(error.reason(), error.status_code(), error.request_id()));
+            page.debug(&(error.kind(), error.violations(), error.retry_after()));
+            if let Some(failed) = error.transport_error() {
+                tell!(page, *failed);
+                Teller(failed).causes(page);
+            }
+        }
+    }
+}
+
+fn tell_success<T: std::fmt::Debug>(page: &Page, success: &Success<T>) {
+    page.debug(success);
+    page.debug(success.data());
+    page.write(&success.body_snippet());
+    page.debug(&(success.message(), success.status_code(), success.request_id(), success.retry_after()));
 }

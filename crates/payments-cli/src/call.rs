@@ -7,12 +7,13 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::SystemTime;
 
-use payments_core::{Client, ClientBuilder, Deadlines, Delivery, Error, OperationName, TransportErrorKind};
+use payments_core::{Client, ClientBuilder, Deadlines, Delivery, OperationName, TransportErrorKind};
 use payments_model::{Amount, TransactionId};
 use tokio::runtime;
 use tokio::task::spawn_blocking;
 
 use crate::args::{ClientOptions, GlobalOptions};
+use crate::call_error::CallError;
 use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, Failure, IS_IT_THERE};
 use crate::interrupt::Interrupt;
@@ -46,8 +47,11 @@ pub(crate) trait Call: Send + 'static {
         None
     }
 
-    /// Sends it. What this is polled once may reach the service.
-    async fn send(&self, client: &Client) -> Result<Processed, Error>;
+    /// What a failure is: an `Error` for what moves money, a `LookupError` for a lookup.
+    type Error: CallError;
+
+    /// Sends it. Polling this future even once may send the request.
+    async fn send(&self, client: &Client) -> Result<Processed, Self::Error>;
 }
 
 /// Resolves the settings, reads the request with `read`, sends it and writes how it ended.
@@ -159,16 +163,16 @@ pub(crate) fn of_what_was_sent<C: Call>(
 }
 
 /// The failure, with the setting that may be to blame, and with what a refusal says of the request.
-pub(crate) fn refused(error: &Error, settings: &Settings) -> Failure {
+pub(crate) fn refused(error: &impl CallError, settings: &Settings) -> Failure {
     let hints = hints(error, settings);
-    hints.into_iter().fold(Failure::from(error), Failure::hint)
+    hints.into_iter().fold(Failure::of(error), Failure::hint)
 }
 
-fn hints(error: &Error, settings: &Settings) -> Vec<String> {
+fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
     let mut hints = Vec::new();
     let status = error.http_status().map(|status| status.as_u16());
     let moves_money = error.operation().is_some_and(OperationName::moves_money);
-    if error.is_unauthorized() {
+    if status == Some(401) {
         hints.push(settings.key_source().hint());
     }
     // The service itself answers no payment and no void so.
@@ -242,6 +246,8 @@ pub(crate) fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -
 
 #[cfg(test)]
 mod tests {
+    use payments_core::{Error, LookupError};
+
     use super::*;
 
     #[tokio::test]
@@ -253,9 +259,11 @@ mod tests {
     struct Look;
 
     impl Call for Look {
+        type Error = LookupError;
+
         const PURPOSE: Purpose = Purpose::FindTransaction;
 
-        async fn send(&self, _client: &Client) -> Result<Processed, Error> {
+        async fn send(&self, _client: &Client) -> Result<Processed, LookupError> {
             unreachable!("it is never sent")
         }
     }
@@ -263,6 +271,8 @@ mod tests {
     struct Pay;
 
     impl Call for Pay {
+        type Error = Error;
+
         const PURPOSE: Purpose = Purpose::MoveMoney;
 
         async fn send(&self, _client: &Client) -> Result<Processed, Error> {

@@ -3,9 +3,10 @@
 use std::error::Error as StdError;
 use std::time::SystemTime;
 
-use payments_core::{Delivery, Error, Outcome, RetryAfter, Success, TransportError, TransportErrorKind};
+use payments_core::{Delivery, Error, LookupError, RetryAfter, Success, TransportError, TransportErrorKind};
 use payments_model::{TransactionId, ValidationError, Violation};
 
+use crate::call_error::CallError;
 use crate::exit_code::ExitCode;
 use crate::intent_note::IntentNote;
 use crate::next_step;
@@ -55,7 +56,7 @@ pub(crate) struct FailedAnswer {
 }
 
 impl FailedAnswer {
-    fn of(error: &Error) -> Option<Self> {
+    fn of(error: &impl CallError) -> Option<Self> {
         Some(Self {
             http_status: error.http_status()?.as_u16(),
             status_code: error.status_code().map(str::to_owned),
@@ -189,6 +190,23 @@ impl Failure {
         self
     }
 
+    /// A call that did not succeed.
+    pub(crate) fn of(error: &impl CallError) -> Self {
+        let cause = chain(error.source());
+        let hints = error.transport_error().and_then(|error| hint(error, cause.as_deref()));
+        Self {
+            violations: error.violations().to_vec(),
+            answer: FailedAnswer::of(error).map(Box::new),
+            advice: Box::new(Advice {
+                to_look_up: next_step::to_look_up(error),
+                hints: hints.into_iter().map(str::to_owned).collect(),
+                ..Advice::default()
+            }),
+            cause,
+            ..Self::new(error.failed_outcome(), error.kind().into(), error.to_string())
+        }
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         match (self.outcome, self.answer.as_ref().map(|answer| answer.http_status)) {
             (FailedOutcome::Invalid, _) => ExitCode::Invalid,
@@ -216,33 +234,13 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::from(&error)
+        Self::of(&error)
     }
 }
 
-impl From<&Error> for Failure {
-    fn from(error: &Error) -> Self {
-        let outcome = match error.outcome() {
-            Outcome::NotProcessed if error.is_validation() || error.is_configuration() => {
-                FailedOutcome::Invalid
-            }
-            Outcome::NotProcessed => FailedOutcome::NotProcessed,
-            Outcome::Rejected => FailedOutcome::Rejected,
-            Outcome::Unknown => FailedOutcome::Unknown,
-        };
-        let cause = chain(error.source());
-        let hints = error.transport_error().and_then(|error| hint(error, cause.as_deref()));
-        Self {
-            violations: error.violations().to_vec(),
-            answer: FailedAnswer::of(error).map(Box::new),
-            advice: Box::new(Advice {
-                to_look_up: next_step::to_look_up(error),
-                hints: hints.into_iter().map(str::to_owned).collect(),
-                ..Advice::default()
-            }),
-            cause,
-            ..Self::new(outcome, error.kind().into(), error.to_string())
-        }
+impl From<LookupError> for Failure {
+    fn from(error: LookupError) -> Self {
+        Self::of(&error)
     }
 }
 
@@ -312,7 +310,10 @@ mod tests {
     use super::*;
 
     /// How the command ends after such an answer to this operation.
-    fn exit_code<O: Operation>(operation: &O, status: u16, body: Vec<u8>) -> u8 {
+    fn exit_code<O: Operation>(operation: &O, status: u16, body: Vec<u8>) -> u8
+    where
+        Failure: From<O::Error>,
+    {
         let key = ApiKey::new("key").expect("visible ASCII");
         let endpoint = Endpoint::new("https://pay.example.com", key).expect("https");
         let mut answer = http::Response::new(Bytes::from(body));

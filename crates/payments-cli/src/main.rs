@@ -24,6 +24,7 @@ mod args;
 mod batch_arguments;
 mod batch_report;
 mod call;
+mod call_error;
 mod checked;
 mod commands;
 mod escape;

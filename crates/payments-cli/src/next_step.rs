@@ -1,10 +1,11 @@
 //! What to do about a payment or a void whose outcome is unknown.
 
-use payments_core::Error;
 use payments_model::TransactionId;
 
+use crate::call_error::CallError;
+
 /// The transaction of an answer, if a look-up takes its id.
-pub(crate) fn to_look_up(error: &Error) -> Option<TransactionId> {
+pub(crate) fn to_look_up(error: &impl CallError) -> Option<TransactionId> {
     error.transaction_id().filter(|id| id.path_segment().is_ok()).cloned()
 }
 

@@ -38,7 +38,7 @@ impl Rehearsal {
         let kept = kept.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         match (kept, ended) {
             (Some(request), _) => Ok(Self::redacted(&request)),
-            (None, Err(error)) => Err(error.into()),
+            (None, Err(error)) => Err(Failure::of(&error)),
             (None, Ok(_)) => Err(Failure::not_processed("internal", "internal error; nothing was sent")),
         }
     }

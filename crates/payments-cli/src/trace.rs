@@ -53,7 +53,11 @@ impl Observer for Trace {
         let AttemptFinished { operation, attempt, latency, .. } = event;
         let how = match event.failure {
             None => "succeeded".to_owned(),
-            Some(failure) => format!("{} ({})", failure.outcome.as_str(), failure.kind),
+            Some(failure) => {
+                // A lookup has no outcome: what it says of itself is its kind.
+                let outcome = failure.outcome.map_or("failed", Outcome::as_str);
+                format!("{outcome} ({})", failure.kind)
+            }
         };
         let status = event.http_status.map(|status| format!(", HTTP {}", status.as_u16()));
         let request = event.request_id.map(|id| format!(", request id {id}"));

@@ -50,10 +50,13 @@ impl<'a> Watch<'a> {
                 operation,
                 attempt,
                 latency,
-                failure: Some(AttemptFailure { outcome: error.outcome(), kind: error.failure().kind() }),
+                failure: Some(AttemptFailure {
+                    outcome: error.outcome_to_observe(),
+                    kind: error.failure().kind(),
+                }),
                 http_status: error.failure().http_status(),
                 request_id: error.failure().request_id(),
-                transaction_id: error.transaction_id().map(TransactionId::as_str),
+                transaction_id: error.transaction_to_observe().map(TransactionId::as_str),
             },
         };
         unharmed(|| observer.attempt_finished(&event));

@@ -15,7 +15,7 @@ enum Kind {
     NoSuchIntent(IntentKey),
     NotUnknown(IntentKey, StateName),
     Taken { id: TransactionId, by: IntentKey },
-    LookUp(payments_core::Error),
+    LookUp(payments_core::LookupError),
     Contradicted(Vec<String>),
 }
 
@@ -32,7 +32,7 @@ impl ResolveError {
         Self(Kind::Taken { id: id.clone(), by: by.key.clone() })
     }
 
-    pub(crate) fn look_up(error: payments_core::Error) -> Self {
+    pub(crate) fn look_up(error: payments_core::LookupError) -> Self {
         Self(Kind::LookUp(error))
     }
 
@@ -56,7 +56,7 @@ impl ResolveError {
     }
 
     /// Why the transaction could not be looked up.
-    pub fn look_up_error(&self) -> Option<&payments_core::Error> {
+    pub fn look_up_error(&self) -> Option<&payments_core::LookupError> {
         match &self.0 {
             Kind::LookUp(error) => Some(error),
             _ => None,

@@ -3,11 +3,11 @@ use std::fmt::Debug;
 use http::header::CONTENT_ENCODING;
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType,
-    Void,
+    Void, salvaged_transaction_ids,
 };
 use payments_core::{
-    ApiKey, Endpoint, Error, GetCustomer, GetTransaction, Operation, Outcome, Success, TransportError,
-    TransportErrorKind,
+    ApiKey, Endpoint, Error, GetCustomer, GetTransaction, LookupError, Operation, Outcome, Success,
+    TransportError, TransportErrorKind,
 };
 
 use crate::http_text;
@@ -48,7 +48,7 @@ pub fn decode_token_answer(data: &[u8]) {
 
 /// The answer to a void.
 pub fn decode_void_answer(data: &[u8]) {
-    Asked::payment(&Void::new("txn_1".parse().expect("a valid id")), &[API_KEY]).check(data);
+    Asked::payment(&Void::new(VOIDED.parse().expect("a valid id")), &[API_KEY]).check(data);
 }
 
 /// The answer to the look-up of a transaction.
@@ -75,6 +75,7 @@ struct Asked<'a, O> {
 impl<'a, O: Operation> Asked<'a, O>
 where
     O::Data: Debug,
+    O::Error: Failed,
 {
     fn payment(operation: &'a O, secrets: &'static [&'static str]) -> Self {
         let endpoint = endpoint();
@@ -91,7 +92,7 @@ where
         let read = self.operation.read(&self.endpoint, answer.clone());
         let found = match &read {
             Ok(_) => Verdict::Done,
-            Err(error) => Verdict::of(error),
+            Err(error) => error.verdict(),
         };
         let said = Said::of(&answer);
         if let Some(expected) = said.map(|said| self.expected(answer.status().as_u16(), &said)) {
@@ -103,8 +104,8 @@ where
                 self.check_prefixes(&answer);
             }
             Err(error) => {
-                check_error(error, self.moves_money, self.secrets);
-                check_nothing_secret(&[error.body_snippet().unwrap_or_default()], self.secrets);
+                check_error(error, self.secrets);
+                check_nothing_secret(&[error.snippet().unwrap_or_default()], self.secrets);
             }
         }
         self.check_broken_off(answer);
@@ -112,15 +113,15 @@ where
 
     /// The decisions on an answered request, told once more without the code that makes them.
     fn expected(&self, http: u16, said: &Said) -> Verdict {
-        const REFUSALS: [u16; 14] = [400, 401, 403, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
+        const REFUSALS: [u16; 13] = [400, 401, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
         let has_data = if self.needs_id { said.has_id } else { said.has_data };
         let fails = said.status == Word::Failure;
-        let claims_success = said.status == Word::Success || said.code.as_deref() == Some(self.success_code);
-        let open = if self.moves_money { Verdict::Unknown } else { Verdict::NotProcessed };
+        let open = if self.moves_money { Verdict::Unknown } else { Verdict::Unclear };
+        let is_another_code = self.moves_money && !said.has_code_of_a_no();
         match http {
-            // It has no body, so whatever comes with it is no answer.
+            // It has no body, so whatever comes with it is no response.
             204 => open,
-            200..=299 if fails => Verdict::Rejected,
+            200..=299 if fails && !is_another_code => Verdict::Rejected,
             200..=299 => {
                 let agrees = said.code.as_deref() == Some(self.success_code)
                     && matches!(said.status, Word::Absent | Word::Success)
@@ -129,8 +130,11 @@ where
             }
             400..=499 if !self.moves_money => Verdict::Rejected,
             408 | 409 | 425 => Verdict::Unknown,
-            400..=499 if claims_success => Verdict::Unknown,
-            400..=499 if fails || REFUSALS.contains(&http) => Verdict::Rejected,
+            400..=499 if is_another_code || matches!(said.status, Word::Success | Word::Other) => {
+                Verdict::Unknown
+            }
+            400..=499 if fails => Verdict::Rejected,
+            _ if REFUSALS.contains(&http) && !said.names_a_transaction => Verdict::Rejected,
             _ => open,
         }
     }
@@ -149,11 +153,12 @@ where
     /// What a transport hands over of an answer that broke off is never a success, whatever stands in it.
     fn check_broken_off(&self, answer: Answer) {
         let http = answer.status().as_u16();
+        let names_a_transaction = names_a_transaction(answer.body());
         let error = TransportError::answered(TransportErrorKind::BodyTruncated, answer);
         let error = self.operation.not_answered(&self.endpoint, error);
-        let unread = Said { status: Word::Absent, code: None, has_id: false, has_data: false };
-        assert_eq!(Verdict::of(&error), self.expected(http, &unread));
-        check_error(&error, self.moves_money, self.secrets);
+        let unread = Said { names_a_transaction, ..Said::NOTHING };
+        assert_eq!(error.verdict(), self.expected(http, &unread));
+        check_error(&error, self.secrets);
     }
 }
 
@@ -162,17 +167,58 @@ enum Verdict {
     Done,
     Rejected,
     Unknown,
-    NotProcessed,
+    /// Of a lookup, which has no outcome.
+    Unclear,
 }
 
-impl Verdict {
-    fn of(error: &Error) -> Self {
-        match error.outcome() {
-            Outcome::Rejected => Self::Rejected,
-            Outcome::Unknown => Self::Unknown,
-            Outcome::NotProcessed => Self::NotProcessed,
+/// What both error types are checked for.
+trait Failed: std::error::Error {
+    fn verdict(&self) -> Verdict;
+    fn snippet(&self) -> Option<String>;
+    /// Everything else that it shows.
+    fn shown(&self) -> Vec<String>;
+}
+
+impl Failed for Error {
+    fn verdict(&self) -> Verdict {
+        match self.outcome() {
+            Outcome::Rejected => Verdict::Rejected,
+            Outcome::Unknown => Verdict::Unknown,
+            Outcome::NotProcessed => panic!("a request that was answered is not processed: {self}"),
         }
     }
+
+    fn snippet(&self) -> Option<String> {
+        self.body_snippet()
+    }
+
+    fn shown(&self) -> Vec<String> {
+        let id = self.transaction_id().map(ToString::to_string);
+        assert_ne!(id.as_deref(), Some(""));
+        let texts = [self.reason(), self.status_code(), self.request_id(), self.record_status()];
+        let texts = texts.into_iter().flatten().map(str::to_owned);
+        texts.chain(id).chain([without_values(&format!("{:?}", self.record()))]).collect()
+    }
+}
+
+impl Failed for LookupError {
+    fn verdict(&self) -> Verdict {
+        if self.is_rejected() { Verdict::Rejected } else { Verdict::Unclear }
+    }
+
+    fn snippet(&self) -> Option<String> {
+        self.body_snippet()
+    }
+
+    fn shown(&self) -> Vec<String> {
+        let texts = [self.reason(), self.status_code(), self.request_id()];
+        texts.into_iter().flatten().map(str::to_owned).collect()
+    }
+}
+
+/// Whether a transaction other than the one that the void here sends can be read out of it.
+fn names_a_transaction(body: &[u8]) -> bool {
+    salvaged_transaction_ids(body).any(|id| id.as_str() != VOIDED)
 }
 
 /// What a body says, read by this package's own reader.
@@ -181,6 +227,7 @@ struct Said {
     code: Option<String>,
     has_id: bool,
     has_data: bool,
+    names_a_transaction: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -188,13 +235,27 @@ enum Word {
     Absent,
     Success,
     Failure,
+    /// Another text.
     Other,
+    /// An empty text, or no text.
+    Unreadable,
 }
 
 impl Said {
+    const NOTHING: Self =
+        Self { status: Word::Absent, code: None, has_id: false, has_data: false, names_a_transaction: false };
+
+    /// Whether the code may stand beside a `status` that says no.
+    fn has_code_of_a_no(&self) -> bool {
+        let Some(code) = &self.code else { return true };
+        let is_refusal = |code: &u16| matches!(code, 400..=407 | 410..=424 | 426..=499 | 200);
+        code.len() == 3 && code.parse().is_ok_and(|code| is_refusal(&code))
+    }
+
     /// `None` for what is nested so deeply that this reader cannot tell.
     fn of(answer: &Answer) -> Option<Self> {
-        let nothing = Self { status: Word::Absent, code: None, has_id: false, has_data: false };
+        let names_a_transaction = names_a_transaction(answer.body());
+        let nothing = Self { names_a_transaction, ..Self::NOTHING };
         let codings = answer.headers().get_all(CONTENT_ENCODING).iter();
         let is_encoded = |coding: &http::HeaderValue| {
             !coding.is_empty() && !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity")
@@ -214,9 +275,10 @@ impl Said {
         let data = body.once("data").filter(|data| data.members().is_some());
         Some(Self {
             status: body.once("status").map_or(Word::Absent, word),
-            code: body.once("status_code").and_then(number_or_text),
+            code: body.once("status_code").and_then(code),
             has_id: data.is_some_and(|data| data.once("TransactionId").is_some_and(is_id)),
             has_data: data.is_some(),
+            names_a_transaction,
         })
     }
 }
@@ -226,17 +288,22 @@ fn word(status: &Json) -> Word {
         Json::Null => Word::Absent,
         Json::Text(Some(word)) => match word.to_ascii_lowercase().as_str() {
             "success" => Word::Success,
+            "" => Word::Unreadable,
             "failed" | "failure" | "error" | "declined" | "rejected" => Word::Failure,
             _ => Word::Other,
         },
-        _ => Word::Other,
+        // A text that is no Unicode.
+        Json::Text(None) => Word::Other,
+        _ => Word::Unreadable,
     }
 }
 
-fn number_or_text(code: &Json) -> Option<String> {
+/// As text; what is neither a number nor a text is no code that anybody accepts.
+fn code(code: &Json) -> Option<String> {
     match code {
+        Json::Null => None,
         Json::Number(text) => Some(text.clone()),
-        other => other.text().map(str::to_owned),
+        other => Some(other.text().unwrap_or_default().to_owned()),
     }
 }
 
@@ -260,26 +327,19 @@ fn check_success<T: Debug>(success: &Success<T>, secrets: &[&str]) {
     check_nothing_secret(&shown, secrets);
 }
 
-fn check_error(error: &Error, moves_money: bool, secrets: &[&str]) {
-    let outcome = error.outcome();
-    assert_ne!(outcome, if moves_money { Outcome::NotProcessed } else { Outcome::Unknown });
-    let id = error.transaction_id().map(ToString::to_string);
-    assert_ne!(id.as_deref(), Some(""));
+fn check_error(error: &impl Failed, secrets: &[&str]) {
     let message = error.to_string();
     assert!(!message.contains(char::is_control), "a log grows a line: {message:?}");
-    let shown = [
-        message,
-        format!("{error:#}"),
-        without_values(&format!("{error:?}")),
-        without_values(&format!("{error:#?}")),
-        without_values(&format!("{:?}", error.record())),
-        id.unwrap_or_default(),
-        error.reason().unwrap_or_default().to_owned(),
-        error.status_code().unwrap_or_default().to_owned(),
-        error.request_id().unwrap_or_default().to_owned(),
-        error.record_status().unwrap_or_default().to_owned(),
-    ];
-    check_nothing_secret(&shown, secrets);
+    check_nothing_secret(
+        &[
+            message,
+            format!("{error:#}"),
+            without_values(&format!("{error:?}")),
+            without_values(&format!("{error:#?}")),
+        ],
+        secrets,
+    );
+    check_nothing_secret(&error.shown(), secrets);
 }
 
 /// An amount is shown whatever its digits are, and so is the identifier of a payment that was made: nobody could
@@ -318,6 +378,7 @@ const PAYER: Payer<'_> = Payer {
     ip_address: "203.0.113.7",
 };
 
+const VOIDED: &str = "txn_1";
 const CARD_NUMBER: &str = "4929907390318794";
 const ACCOUNT_NUMBER: &str = "000991827364550";
 const API_KEY: &str = "sk_live_8Qw2Zr5T";

@@ -53,9 +53,9 @@ fn check_endpoint(endpoint: &Endpoint, base_url: &str) {
     let void = Void::new("txn_1".parse().expect("a valid id"));
     let look_up = GetTransaction::new("txn_1".parse().expect("a valid id"));
     let addresses = [
-        (payment.expect("a valid payment").request(endpoint), "/token-transaction"),
-        (void.request(endpoint), "/void"),
-        (look_up.request(endpoint), "/transaction/txn_1"),
+        (payment.expect("a valid payment").request(endpoint).ok(), "/token-transaction"),
+        (void.request(endpoint).ok(), "/void"),
+        (look_up.request(endpoint).ok(), "/transaction/txn_1"),
     ];
     for (request, path) in addresses {
         let request = request.expect("an endpoint makes addresses");

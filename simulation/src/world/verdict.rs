@@ -20,7 +20,7 @@ impl World {
         let money = if passage.operation.moves_money() {
             judge_payment(intent, passage, end.ending)
         } else {
-            judge_lookup(end.ending)
+            judge_lookup(passage, end.ending)
         };
         let success = || {
             let is_success = end.ending == Ending::Succeeded;
@@ -107,7 +107,11 @@ fn judge_payment(intent: &Intent, passage: &Passage, ending: Ending) -> Option<B
     Some((invariant, what.to_owned()))
 }
 
-fn judge_lookup(ending: Ending) -> Option<Broken> {
+fn judge_lookup(passage: &Passage, ending: Ending) -> Option<Broken> {
+    if passage.told_outcome_of_lookup {
+        let what = "the observer was told an outcome of a lookup".to_owned();
+        return Some((Invariant::LookupsAreNeverUnknown, what));
+    }
     let is_unknown = ending == Ending::Unknown;
     is_unknown.then(|| (Invariant::LookupsAreNeverUnknown, "a look-up ended unknown".to_owned()))
 }

@@ -6,7 +6,7 @@ mod probe;
 use std::time::Duration;
 
 use http::Uri;
-use payments_core::{Client, Deadlines, Delivery, Error, Success, TransportErrorKind};
+use payments_core::{Client, Deadlines, Delivery, LookupError, Success, TransportErrorKind};
 use payments_model::{TransactionId, TransactionRecord};
 
 use self::findings::{Examined, Findings};
@@ -74,7 +74,7 @@ async fn examine(client: &Client, id: &TransactionId, settings: &Settings) -> Ex
 }
 
 /// The transport has one deadline for name, TCP and TLS, so its end does not say which of them was late.
-fn ended_while_connecting(result: &Result<Success<TransactionRecord>, Error>) -> bool {
+fn ended_while_connecting(result: &Result<Success<TransactionRecord>, LookupError>) -> bool {
     let Err(error) = result else { return false };
     error.transport_error().is_some_and(|error| {
         error.kind() == TransportErrorKind::Timeout && error.delivery() == Delivery::NotProcessed

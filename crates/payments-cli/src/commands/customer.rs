@@ -1,6 +1,6 @@
 //! `payments customer get`.
 
-use payments_core::{Client, Error};
+use payments_core::{Client, LookupError};
 use payments_model::CustomerId;
 
 use crate::args::CustomerToFind;
@@ -15,9 +15,11 @@ pub(super) fn look_up(asked: &CustomerToFind) -> Result<CustomerId, Failure> {
 }
 
 impl Call for CustomerId {
+    type Error = LookupError;
+
     const PURPOSE: Purpose = Purpose::FindCustomer;
 
-    async fn send(&self, client: &Client) -> Result<Processed, Error> {
+    async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
         Ok(Processed::found_customer(&client.customer(self).await?))
     }
 }

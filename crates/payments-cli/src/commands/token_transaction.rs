@@ -18,6 +18,8 @@ pub(super) fn payment(request: &RequestFile) -> Result<TokenTransaction, Failure
 }
 
 impl Call for TokenTransaction {
+    type Error = Error;
+
     const PURPOSE: Purpose = Purpose::MoveMoney;
 
     fn amount(&self) -> Option<Amount> {

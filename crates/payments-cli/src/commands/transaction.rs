@@ -1,6 +1,6 @@
 //! `payments transaction create` and `payments transaction get`.
 
-use payments_core::{Client, Error, Success};
+use payments_core::{Client, Error, LookupError, Success};
 use payments_journal::{IntentKey, JournaledClient};
 use payments_model::{Amount, TransactionId, TransactionRecord, TransactionRequest};
 
@@ -23,6 +23,8 @@ pub(super) fn look_up(asked: &TransactionToFind) -> Result<TransactionId, Failur
 }
 
 impl Call for TransactionRequest {
+    type Error = Error;
+
     const PURPOSE: Purpose = Purpose::MoveMoney;
 
     fn amount(&self) -> Option<Amount> {
@@ -60,9 +62,11 @@ fn moved(success: &Success<TransactionRecord>) -> Processed {
 }
 
 impl Call for TransactionId {
+    type Error = LookupError;
+
     const PURPOSE: Purpose = Purpose::FindTransaction;
 
-    async fn send(&self, client: &Client) -> Result<Processed, Error> {
+    async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
         Ok(Processed::found_transaction(&client.transaction(self).await?, self))
     }
 }

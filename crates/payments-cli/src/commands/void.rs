@@ -21,6 +21,8 @@ pub(super) fn void(id: String, reason: Option<String>) -> Result<Void, Failure> 
 }
 
 impl Call for Void {
+    type Error = Error;
+
     const PURPOSE: Purpose = Purpose::MoveMoney;
 
     fn transaction(&self) -> Option<&TransactionId> {

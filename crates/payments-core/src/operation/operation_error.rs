@@ -31,13 +31,13 @@ pub trait OperationError: std::error::Error + Sized {
     /// What went wrong.
     fn failure(&self) -> &Failure;
 
-    /// Whether the money can have moved; nothing for a lookup.
-    fn outcome(&self) -> Option<Outcome> {
+    /// For the observer: whether the money can have moved; nothing for a lookup.
+    fn outcome_to_observe(&self) -> Option<Outcome> {
         None
     }
 
-    /// The transaction to look up.
-    fn transaction_id(&self) -> Option<&TransactionId> {
+    /// For the observer: the transaction to look up.
+    fn transaction_to_observe(&self) -> Option<&TransactionId> {
         None
     }
 }
@@ -89,11 +89,11 @@ impl OperationError for Error {
         self.failure()
     }
 
-    fn outcome(&self) -> Option<Outcome> {
+    fn outcome_to_observe(&self) -> Option<Outcome> {
         Some(self.outcome())
     }
 
-    fn transaction_id(&self) -> Option<&TransactionId> {
+    fn transaction_to_observe(&self) -> Option<&TransactionId> {
         self.transaction_id()
     }
 }

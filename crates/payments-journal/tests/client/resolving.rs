@@ -113,7 +113,7 @@ async fn a_transaction_that_cannot_be_looked_up_is_not_believed() {
     let (world, _) = charged_and_unknown().await;
     let nothing = TransactionId::new("txn_nothing").unwrap();
     let error = world.client.resolve_processed(&key(), &nothing, "ada", None).await.unwrap_err();
-    assert!(error.look_up_error().is_some_and(payments_core::Error::is_not_found));
+    assert!(error.look_up_error().is_some_and(payments_core::LookupError::is_not_found));
     assert_eq!(world.intent().await.state.name(), StateName::Unknown);
 }
 

@@ -5,7 +5,7 @@ use std::io;
 
 use http::Uri;
 use http::uri::Scheme;
-use payments_core::{Delivery, Error, Outcome, Success, TransportError, TransportErrorKind};
+use payments_core::{Delivery, LookupError, Success, TransportError, TransportErrorKind};
 use payments_model::TransactionRecord;
 use rustls::CertificateError;
 
@@ -41,7 +41,7 @@ impl Examined {
 impl Findings<'_> {
     pub(super) fn read(
         &self,
-        result: Result<Success<TransactionRecord>, Error>,
+        result: Result<Success<TransactionRecord>, LookupError>,
         probe: Option<Probe>,
     ) -> Examined {
         let error = match result {
@@ -193,7 +193,7 @@ impl Findings<'_> {
     }
 
     /// The request was sent, and its answer is not the one that proves the key.
-    fn answered(&self, error: &Error) -> String {
+    fn answered(&self, error: &LookupError) -> String {
         let Some(status) = error.http_status().map(|status| status.as_u16()) else {
             return self.not_answered(error);
         };
@@ -229,7 +229,7 @@ impl Findings<'_> {
                 "HTTP {status}{reason}: the service, or something in front of it, is out of order, \
                  and the key was not judged; try again later"
             ),
-            200..=299 if error.outcome() == Outcome::Rejected => {
+            200..=299 if error.is_rejected() => {
                 format!("HTTP {status}, but the answer says no{reason}; ask the service's support")
             }
             200..=299 if is_a_page(error) => format!(
@@ -247,7 +247,7 @@ impl Findings<'_> {
     }
 
     /// The request may have been read, and nothing that can be read came back.
-    fn not_answered(&self, error: &Error) -> String {
+    fn not_answered(&self, error: &LookupError) -> String {
         use TransportErrorKind as Kind;
 
         let authority = self.authority();
@@ -285,7 +285,7 @@ impl Findings<'_> {
 const NOT_TRIED: &str = "not tried";
 
 /// The failure of the step: its words are in the sentence, the rest is as for every call.
-fn told(error: Error, message: String) -> Failure {
+fn told(error: LookupError, message: String) -> Failure {
     Failure { message, ..Failure::from(error) }
 }
 
@@ -296,7 +296,7 @@ fn is_the_services(reason: Option<&str>) -> bool {
     reason.eq_ignore_ascii_case("Transaction not found")
 }
 
-fn is_a_page(error: &Error) -> bool {
+fn is_a_page(error: &LookupError) -> bool {
     error.body_snippet().is_some_and(|body| body.trim_start().starts_with('<'))
 }
 

@@ -1,8 +1,9 @@
 //! What a client believes after a call.
 
-use payments_core::{Error, Outcome};
 use payments_model::TransactionId;
 
+use crate::call_error::CallError;
+use crate::failure::FailedOutcome;
 use crate::next_step;
 
 /// What the client's answer says about one call. Made from the SDK's answer alone, never from the sandbox.
@@ -33,15 +34,15 @@ pub(super) enum Belief {
 }
 
 impl Belief {
-    pub(super) fn of_error(error: &Error) -> Self {
-        match error.outcome() {
-            Outcome::NotProcessed => Self::NotProcessed(error.to_string()),
-            Outcome::Rejected => Self::Rejected {
+    pub(super) fn of_error(error: &impl CallError) -> Self {
+        match error.failed_outcome() {
+            FailedOutcome::Invalid | FailedOutcome::NotProcessed => Self::NotProcessed(error.to_string()),
+            FailedOutcome::Rejected => Self::Rejected {
                 http_status: error.http_status().map(|status| status.as_u16()),
                 reason: error.reason().unwrap_or("no reason given").to_owned(),
                 transaction_id: error.transaction_id().cloned(),
             },
-            Outcome::Unknown => Self::Unknown {
+            FailedOutcome::Unknown => Self::Unknown {
                 why: match error.transport_error() {
                     Some(error) => error.kind().description().to_owned(),
                     None => error.to_string(),
