@@ -59,7 +59,7 @@ pub(crate) struct Passage {
     pub(crate) told_abandoned: u32,
     /// How the last attempt ended, by what the observer was told.
     pub(crate) told_last: Option<Ending>,
-    pub(crate) told_outcome_of_lookup: bool,
+    pub(crate) told_outcomes_of_lookups: u32,
     pub(crate) end: Option<CallEnd>,
     pub(crate) ending: Option<Ending>,
 }
@@ -184,7 +184,7 @@ impl Passage {
             told_finished: 0,
             told_abandoned: 0,
             told_last: None,
-            told_outcome_of_lookup: false,
+            told_outcomes_of_lookups: 0,
             end: None,
             ending: None,
         }

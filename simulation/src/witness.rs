@@ -30,7 +30,8 @@ impl Observer for Witness {
         self.stage.note(self.current(), Event::AttemptFinished(how), |passage| {
             passage.told_finished += 1;
             passage.told_last = ending;
-            passage.told_outcome_of_lookup |= outcome.is_some() && !event.operation.moves_money();
+            let is_of_lookup = outcome.is_some() && !event.operation.moves_money();
+            passage.told_outcomes_of_lookups += u32::from(is_of_lookup);
         });
     }
 

@@ -11,9 +11,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use payments_core::{
-    ApiKey, Client, Delivery, Endpoint, Sleep, Timer, Transport, TransportErrorKind,
-};
+use payments_core::{ApiKey, Client, Delivery, Endpoint, Sleep, Timer, Transport, TransportErrorKind};
 use payments_hyper::{HyperTransport, TokioTimer};
 use static_assertions::assert_impl_all;
 use support::{Server, post, send_failing};

@@ -108,7 +108,7 @@ fn judge_payment(intent: &Intent, passage: &Passage, ending: Ending) -> Option<B
 }
 
 fn judge_lookup(passage: &Passage, ending: Ending) -> Option<Broken> {
-    if passage.told_outcome_of_lookup {
+    if passage.told_outcomes_of_lookups > 0 {
         let what = "the observer was told an outcome of a lookup".to_owned();
         return Some((Invariant::LookupsAreNeverUnknown, what));
     }
