@@ -42,12 +42,12 @@ const HEAD: &str = "\
 What a caller is told of each fault: the SDK's outcome, and in brackets the exit code of the `payments` command. It is
 told the same in every phase in which the same bytes come, because nothing that it can see differs. What the
 service's ledger says then is for the phase to decide: with `before_commit` nothing, with `after_commit` that it is done,
-with `late` nothing until the test delivers it, and then that it is done. A look-up moves nothing, so it is never
-`Unknown`. The last column is the row of the outcome table that decides about a payment or a void; about look-ups row 12
-does. What a program should do after each outcome, and what a test of it asserts then, stands in the documentation of
-`Fault`.
+with `late` nothing until the test delivers it, and then that it is done. A lookup moves nothing: it fails with a
+`LookupError`, which has no outcome and is a rejection or not. The last column is the row of the outcome table that decides
+about a payment or a void; about lookups row 12 does. What a program should do after each outcome, and what a test of it
+asserts then, stands in the documentation of `Fault`.
 
-| kind | phase | a payment or a void | a look-up | the ledger | row |
+| kind | phase | a payment or a void | a lookup | the ledger | row |
 |---|---|---|---|---|---|
 ";
 
@@ -59,7 +59,7 @@ Of `status` and `html` the HTTP status decides, in every phase alike. `status` h
 205 and 304, which have none; `html` has a foreign one, as a proxy gives it. A body claims success if it says so while the
 HTTP status says no, which no fault does and a broken service may. The ledger is as the phase says.
 
-| HTTP status | body | a payment or a void | a look-up | row |
+| HTTP status | body | a payment or a void | a lookup | row |
 |---|---|---|---|---|
 ";
 
@@ -80,7 +80,7 @@ fn write_fault(page: &mut String, row: &FaultRow) {
         phases => code(phases.iter().map(|phase| phase.as_str())),
     };
     let books = row.effect.map_or("as the phase says", books);
-    let (payment, look_up) = (told(row.payment), told(row.look_up));
+    let (payment, look_up) = (told(row.payment), told_lookup(row.look_up));
     let names = names.join(", ");
     writeln!(page, "| {names} | {phases} | {payment} | {look_up} | {books} | {} |", row.decision).unwrap();
 }
@@ -91,7 +91,7 @@ fn write_status(page: &mut String, row: &StatusRow) {
         bodies if bodies == AnswerBody::ALL => "any".to_owned(),
         bodies => bodies.iter().map(|body| body_name(*body)).collect::<Vec<_>>().join(" or "),
     };
-    let (payment, look_up) = (told(row.payment), told(row.look_up));
+    let (payment, look_up) = (told(row.payment), told_lookup(row.look_up));
     let statuses = statuses.join(", ");
     writeln!(page, "| {statuses} | {bodies} | {payment} | {look_up} | {} |", row.decision).unwrap();
 }
@@ -127,6 +127,15 @@ fn every_status() -> impl Iterator<Item = FaultKind> {
 fn told(told: Told) -> String {
     let outcome = told.outcome.map_or_else(|| "Ok".to_owned(), |outcome| format!("{outcome:?}"));
     format!("`{outcome}` ({})", told.exit_code)
+}
+
+fn told_lookup(told: Told) -> String {
+    let ending = match told.outcome {
+        None => "`Ok`",
+        Some(Outcome::Rejected) => "`LookupError`, rejected",
+        Some(_) => "`LookupError`",
+    };
+    format!("{ending} ({})", told.exit_code)
 }
 
 fn books(effect: Effect) -> &'static str {

@@ -246,6 +246,8 @@ fn core(page: &Page, canaries: &Canaries) {
     tell!(page, RetryAfter::Delay(Duration::from_secs(1)));
     tell!(page, GetTransaction::new("txn_1".parse().unwrap()));
     tell!(page, GetCustomer::new("cus_1".parse().unwrap()));
+    let echo = http::Response::new(Bytes::from(echo_of_a_card(canaries)));
+    tell!(page, GetTransaction::new("txn_1".parse().unwrap()).read(&endpoint, echo).unwrap_err());
     let request = card_payment(canaries).request(&endpoint).unwrap();
     page.debug(request.headers());
     let deadlines = Deadlines::default();

@@ -14,7 +14,7 @@ use crate::{OperationName, RetryAfter, TransportError, TransportErrorKind};
 pub(crate) struct Failure {
     pub(crate) operation: Option<OperationName>,
     pub(crate) cause: Cause,
-    pub(crate) response: Option<Response>,
+    pub(crate) response: Option<FailedResponse>,
 }
 
 /// What went wrong, in the order in which a call can go wrong.
@@ -28,7 +28,7 @@ pub(crate) enum Cause {
 
 /// A response that is no success, whole or not.
 #[derive(Debug)]
-pub(crate) struct Response {
+pub(crate) struct FailedResponse {
     pub(crate) judgement: Judgement,
     pub(crate) metadata: Metadata,
 }
@@ -165,7 +165,7 @@ impl Failure {
     }
 
     fn write_response(&self, has_transaction: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(Response { judgement, metadata }) = &self.response else {
+        let Some(FailedResponse { judgement, metadata }) = &self.response else {
             return f.write_str("the answer leaves it open, nothing");
         };
         f.write_str(match judgement {

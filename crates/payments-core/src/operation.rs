@@ -17,7 +17,7 @@ pub use get_customer::GetCustomer;
 pub use get_transaction::GetTransaction;
 pub use void::VoidReceipt;
 
-use crate::failure::{Cause, Failure, Response};
+use crate::failure::{Cause, FailedResponse, Failure};
 use crate::judgement::{Claim, Judgement};
 use crate::metadata::Metadata;
 use crate::secrets::Secrets;
@@ -109,7 +109,7 @@ pub trait Operation: Describe {
             Self::redact_echoes(&mut data, secrets.as_slice());
             return Ok(Success::new(data, metadata));
         }
-        let refused = Some(Response { judgement, metadata });
+        let refused = Some(FailedResponse { judgement, metadata });
         let failure = Failure { operation: Some(Self::NAME), cause: Cause::Response, response: refused };
         Err(Self::Error::of(self, failure, &body, response.body(), &secrets))
     }
@@ -121,7 +121,7 @@ pub trait Operation: Describe {
         let response = partial.as_ref().map(|partial| {
             let judgement =
                 Self::Error::judge(partial.status(), Claim::Unreadable, partial.body(), self.changes());
-            Response { judgement, metadata: Metadata::new(partial, &Body::Unreadable, &secrets) }
+            FailedResponse { judgement, metadata: Metadata::new(partial, &Body::Unreadable, &secrets) }
         });
         let bytes = partial.as_ref().map_or(&[][..], |partial| partial.body());
         let failure = Failure { operation: Some(Self::NAME), cause: Cause::Transport(error), response };

@@ -234,7 +234,7 @@ const PAYMENT: &[Row] = &[
             Answer(400, r#"{"message":"m","data":{"TransactionId":"t"}}"#),
             Answer(400, r#"{"data":{"TransactionId":17},"#),
             Answer(404, r#"<html><pre>{"TransactionId": "t"}</pre></html>"#),
-            Answer(404, r#"<pre>{&quot;TransactionId&quot;:&quot;t&quot;}</pre>"#),
+            Answer(404, "<pre>{&quot;TransactionId&quot;:&quot;t&quot;}</pre>"),
             Answer(422, r#"{"upstream":"{\"data\":{\"TransactionId\":\"t\"}}"}"#),
             Answer(429, r#"{"TransactionId":"a"}{"TransactionId":"b"}"#),
             Answer(401, r#"{"TransactionId":"t"} and then some"#),

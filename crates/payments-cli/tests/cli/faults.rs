@@ -127,6 +127,10 @@ fn checked_document(
     let advice = match (told.outcome, operation.moves_money()) {
         (Some(Outcome::NotProcessed), true) => "; nothing was processed: it is safe to send it again",
         (Some(Outcome::Rejected), true) => "; it was refused: correct the cause, then send a new request",
+        (Some(Outcome::Unknown), _) if message.contains("HTTP 403") => {
+            "; it may have been processed: find the cause with `payments check`, and look for the payment before \
+             anything is sent again: "
+        }
         (Some(Outcome::Unknown), _) => "; it may have been processed: do not send it again, ",
         _ => "; a look-up moves nothing: ",
     };

@@ -67,7 +67,7 @@ fn each_attempt_of_a_look_up_is_traced_with_its_failure() {
             [
                 format!("get-transaction attempt {attempt} started"),
                 format!(
-                    "get-transaction attempt {attempt} finished after … not_processed (unclear_answer), HTTP 502"
+                    "get-transaction attempt {attempt} finished after … failed (unclear_answer), HTTP 502"
                 ),
             ]
         })
