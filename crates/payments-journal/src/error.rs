@@ -1,7 +1,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use payments_core::Outcome;
+use payments_core::{OperationName, Outcome};
 use payments_model::TransactionId;
 
 use crate::{Intent, IntentKey, IntentState, StoreError};
@@ -79,11 +79,18 @@ impl Error {
         Self(Box::new(Inner { key, cause, not_recorded: None }))
     }
 
-    /// Whether the money of this intent can have moved. Every other question comes after this one.
+    /// Whether the money of this *intent* can have moved, by this call or by an earlier one with the same key. Every other
+    /// question comes after this one.
     ///
-    /// [`Outcome::NotProcessed`] says of a first call with a key that the money has not moved. Of a key that was called
-    /// before, ask [`is_journal`](Self::is_journal) and [`is_key_reused`](Self::is_key_reused) too: they tell of this call
-    /// alone.
+    /// | outcome | of the key |
+    /// |---|---|
+    /// | [`NotProcessed`](Outcome::NotProcessed) | no call has moved money: the key may be sent again, or this call was refused for what it holds |
+    /// | [`Rejected`](Outcome::Rejected) | the response was no: another card is a [new attempt](crate::JournaledClient::after_rejection) with the same key |
+    /// | [`Unknown`](Outcome::Unknown) | it may have been paid: never pay it another way or under another key before a person has looked |
+    ///
+    /// A call that sent nothing is `Unknown` too where an earlier one may have paid: if the journal cannot be read or written
+    /// ([`is_journal`](Self::is_journal)), and if the key stands for another request that may be processed
+    /// ([`is_key_reused`](Self::is_key_reused)).
     pub fn outcome(&self) -> Outcome {
         match &self.0.cause {
             Cause::Call(error) => error.outcome(),
@@ -95,12 +102,15 @@ impl Error {
                 | IntentState::Unknown(_)
                 | IntentState::Resolved { .. } => Outcome::Unknown,
             },
-            // What the key stands for may have moved money: whoever pays the other way now may pay twice.
-            Cause::KeyReused(intent, _) if intent.is_unresolved() => Outcome::Unknown,
-            Cause::InProgress(_) | Cause::Panicked | Cause::Lost => Outcome::Unknown,
-            Cause::KeyReused(..) | Cause::Store(_) | Cause::SecretInKey | Cause::NoRuntime => {
-                Outcome::NotProcessed
-            }
+            Cause::KeyReused(intent, _) if intent.moved_nothing() => Outcome::NotProcessed,
+            // An earlier call with the key may have paid: whoever pays another way now may pay twice.
+            Cause::KeyReused(..)
+            | Cause::Store(_)
+            | Cause::NoRuntime
+            | Cause::InProgress(_)
+            | Cause::Panicked
+            | Cause::Lost => Outcome::Unknown,
+            Cause::SecretInKey => Outcome::NotProcessed,
         }
     }
 
@@ -110,11 +120,13 @@ impl Error {
         matches!(self.0.cause, Cause::InProgress(_))
     }
 
-    /// Nothing was sent by this call: the key already stands for another request. [`intent`](Self::intent) is that one, and
-    /// **it may be processed**: look at its state before the same thing is paid in another way.
+    /// Nothing was sent by this call: the key already stands for another request. [`intent`](Self::intent) is that one.
     ///
-    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`] if it is not known what became of that one, and otherwise
-    /// [`Outcome::NotProcessed`], because the request of this call was not sent. Calling it again gives the same.
+    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`] if that one is processed, in flight or unknown: do not pay the same
+    /// thing another way. [`transaction_id`](Self::transaction_id) is what it is already paid as, where that is known. If that
+    /// one was rejected or not processed, the outcome is [`Outcome::NotProcessed`], and
+    /// [`JournaledClient::after_rejection`](crate::JournaledClient::after_rejection) sends this request under the same key.
+    /// Calling it again as before gives the same error.
     pub fn is_key_reused(&self) -> bool {
         matches!(self.0.cause, Cause::KeyReused(..))
     }
@@ -124,12 +136,13 @@ impl Error {
         matches!(self.0.cause, Cause::Recorded(_))
     }
 
-    /// Nothing was sent by this call: the journal could not write the intent down. No row, no charge.
+    /// Nothing was sent by this call, because the row of the key could not be read or written, or because there is no tokio
+    /// runtime to do it on. No row, no charge.
     ///
-    /// If the same key was called before, what became of that only the journal knows, once it can be read again: call again
-    /// with the same key, never with another.
+    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`], because an earlier call with the same key may have paid. Calling
+    /// again with the **same key** is safe at any time, and tells once the journal is back. Never use another key.
     pub fn is_journal(&self) -> bool {
-        matches!(self.0.cause, Cause::Store(_))
+        matches!(self.0.cause, Cause::Store(_) | Cause::NoRuntime)
     }
 
     /// The key of the call.
@@ -153,7 +166,8 @@ impl Error {
         }
     }
 
-    /// Why the journal could not write the intent down, if [that](Self::is_journal) is what happened.
+    /// Why the journal could not be read or written, if [that](Self::is_journal) is what happened. `None` for want of a
+    /// runtime.
     pub fn store_error(&self) -> Option<&StoreError> {
         match &self.0.cause {
             Cause::Store(error) => Some(error),
@@ -171,13 +185,15 @@ impl Error {
     pub fn transaction_id(&self) -> Option<&TransactionId> {
         match &self.0.cause {
             Cause::Call(error) => error.transaction_id(),
-            Cause::Recorded(intent) | Cause::InProgress(intent) => intent.transaction_id(),
+            Cause::Recorded(intent) | Cause::InProgress(intent) | Cause::KeyReused(intent, _) => {
+                intent.transaction_id()
+            }
             _ => None,
         }
     }
 
     /// One word for logs and metrics: that of [`payments_core::Error::kind`], or `in_progress`, `key_reused`, `journal`,
-    /// `secret_in_key`, `no_runtime`, `panic`, `lost`.
+    /// `secret_in_key`, `panic`, `lost`.
     pub fn kind(&self) -> &str {
         match &self.0.cause {
             Cause::Call(error) => error.kind(),
@@ -189,9 +205,8 @@ impl Error {
             },
             Cause::InProgress(_) => "in_progress",
             Cause::KeyReused(..) => "key_reused",
-            Cause::Store(_) => "journal",
+            Cause::Store(_) | Cause::NoRuntime => "journal",
             Cause::SecretInKey => "secret_in_key",
-            Cause::NoRuntime => "no_runtime",
             Cause::Panicked => "panic",
             Cause::Lost => "lost",
         }
@@ -231,14 +246,15 @@ impl fmt::Display for Error {
             Cause::Store(error) => {
                 write!(f, "{key}: ")?;
                 fmt::Display::fmt(error, f)?;
-                f.write_str("; nothing was sent now: mend the journal, then call again with the same key")?;
+                write!(f, "; {MAY_HAVE_PAID} when the journal is back")?;
             }
             Cause::SecretInKey => {
                 f.write_str("the intent key, or the token or id of the request, holds the API key, card or account data; nothing was sent")?;
             }
             Cause::NoRuntime => write!(
                 f,
-                "{key}: a journaled call runs in a task of its own and was not polled on a tokio runtime; nothing was sent"
+                "{key}: a journaled call needs a tokio runtime, and was polled outside of one; \
+                 {MAY_HAVE_PAID} inside a tokio runtime"
             )?,
             Cause::Panicked => write!(
                 f,
@@ -258,25 +274,38 @@ impl fmt::Display for Error {
     }
 }
 
-/// Of the intent that has the key already: what it is decides whether another key may be taken.
+/// Of a call that could not ask the journal.
+const MAY_HAVE_PAID: &str =
+    "nothing was sent now: an earlier call with this key may have paid, so call again with the same key";
+
+/// Of the intent that has the key already.
 fn write_what_became_of_the_other(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.write_str("nothing was sent now")?;
+    let amount =
+        intent.request.amount.map_or_else(String::new, |amount| format!(" (its amount is {amount})"));
     if let Some(id) = intent.processed_as() {
-        write!(f, ", and that one is processed as transaction {}", id.as_str().escape_debug())?;
+        let is_void = intent.request.operation == OperationName::Void;
+        let (done, id) = (if is_void { "voided" } else { "paid" }, id.as_str().escape_debug());
+        return write!(
+            f,
+            "nothing was sent now: it is already {done} as transaction {id}{amount}, do not pay it another way; \
+             only something else to be paid gets a key of its own"
+        );
     }
-    if let Some(amount) = intent.request.amount {
-        write!(f, " (its amount is {amount})")?;
+    match &intent.state {
+        IntentState::Sending => write!(
+            f,
+            "nothing was sent now{amount}: it is being sent at this moment, do not pay this under another key"
+        ),
+        _ if intent.moved_nothing() => write!(
+            f,
+            "nothing was sent, and that one moved no money{amount}: \
+             to send this one under the same key, make a new attempt after the rejection (after_rejection)"
+        ),
+        _ => write!(
+            f,
+            "nothing was sent now{amount}: it may have been processed, resolve it first and do not pay this under another key"
+        ),
     }
-    f.write_str(match &intent.state {
-        IntentState::Sending => ": it is being sent at this moment, do not pay this under another key",
-        IntentState::Unknown(_) => {
-            ": it may have been processed, resolve it first and do not pay this under another key"
-        }
-        IntentState::Processed { .. } | IntentState::Resolved { .. } if intent.processed_as().is_some() => {
-            ": only if this is something else, send it under a key of its own"
-        }
-        _ => ": that one moved no money; send this under a key of its own",
-    })
 }
 
 fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -294,7 +323,7 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str(if says_nothing_about_the_payment {
                 "; nothing was sent now: correct the cause, then let a person reopen the key"
             } else {
-                "; nothing was sent now: correct the cause, then send a new request under a new key"
+                "; nothing was sent now: correct the cause, then make a new attempt with the same key (after_rejection)"
             })
         }
         IntentState::Unknown(failure) => {

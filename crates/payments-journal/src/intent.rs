@@ -97,7 +97,12 @@ impl Intent {
         }
     }
 
-    /// Whether the request may be handed to a transport under this key: nothing of it can have been acted upon.
+    /// Whether no call with this key has moved money: the service said no, nothing reached it, or a person says so.
+    pub(crate) fn moved_nothing(&self) -> bool {
+        matches!(self.state, IntentState::Rejected(_)) || self.may_be_sent()
+    }
+
+    /// Whether the same request may be sent again under this key: nothing of it can have been acted upon.
     pub(crate) fn may_be_sent(&self) -> bool {
         match &self.state {
             IntentState::NotProcessed(_) => true,

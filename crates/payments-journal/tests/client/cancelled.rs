@@ -114,14 +114,14 @@ async fn a_panic_of_the_transport_is_unknown() {
 }
 
 #[test]
-fn without_a_runtime_nothing_is_sent() {
+fn without_a_runtime_nothing_is_sent_d43() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let world = runtime.block_on(World::new());
     let Poll::Ready(result) = pin!(world.pay()).poll(&mut Context::from_waker(&noop_waker())) else {
         panic!("there is nothing to wait for");
     };
     let error = result.unwrap_err();
-    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "no_runtime"));
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
     assert_eq!(world.sent(), 0);
 }
 

@@ -94,7 +94,7 @@ async fn a_key_whose_request_was_not_processed_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_key_stands_for_one_request() {
+async fn a_key_stands_for_one_request_d43() {
     let token = |token: &str, cents, fee| {
         TokenTransaction::builder(token, Amount::from_cents(cents), fee).build().unwrap()
     };
@@ -108,13 +108,13 @@ async fn a_key_stands_for_one_request() {
         world.pay().await.unwrap();
         let error = world.client.process_token(&key(), &other).await.unwrap_err();
         assert!(error.is_key_reused());
-        assert_eq!(error.outcome(), Outcome::NotProcessed, "this request was never sent");
+        assert_eq!(error.outcome(), Outcome::Unknown, "the intent is paid");
         assert_eq!(
             error.to_string(),
             format!(
-                "invoice-17 already stands for another request, with another {difference}; nothing was sent now, \
-                 and that one is processed as transaction {} (its amount is 10.50): \
-                 only if this is something else, send it under a key of its own",
+                "invoice-17 already stands for another request, with another {difference}; nothing was sent now: \
+                 it is already paid as transaction {} (its amount is 10.50), do not pay it another way; \
+                 only something else to be paid gets a key of its own",
                 world.intent().await.transaction_id().unwrap()
             )
         );

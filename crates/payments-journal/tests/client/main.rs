@@ -4,6 +4,7 @@
 
 mod cancelled;
 mod faulty_store;
+mod intent_outcomes;
 mod keys;
 mod never_twice;
 mod resolving;

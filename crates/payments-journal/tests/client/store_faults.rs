@@ -7,14 +7,15 @@ use crate::faulty_store::{FaultyStore, StoreFault};
 use crate::support::{TEN_FIFTY, World};
 
 #[tokio::test]
-async fn no_row_no_charge() {
+async fn no_row_no_charge_d43() {
     let world = World::over(FaultyStore::new(MemoryStore::new(), [Some(StoreFault::Refused)])).await;
     let error = world.pay().await.unwrap_err();
     assert!(error.is_journal());
-    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "journal"));
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
     assert_eq!(
         error.to_string(),
-        "invoice-17: the disk is full; nothing was sent now: mend the journal, then call again with the same key"
+        "invoice-17: the disk is full; nothing was sent now: an earlier call with this key may have paid, \
+         so call again with the same key when the journal is back"
     );
     assert_eq!(world.sent(), 0);
     world.pay().await.unwrap();
@@ -26,7 +27,7 @@ async fn an_intent_whose_writing_is_in_doubt_is_not_sent_and_its_key_is_free_aga
     for fault in [StoreFault::ReplyLost, StoreFault::RequestLost] {
         let world = World::over(FaultyStore::new(MemoryStore::new(), [Some(fault)])).await;
         let error = world.pay().await.unwrap_err();
-        assert_eq!(error.outcome(), Outcome::NotProcessed);
+        assert_eq!(error.outcome(), Outcome::Unknown);
         assert_eq!(world.sent(), 0);
         if fault == StoreFault::ReplyLost {
             let state = world.intent().await.state;
@@ -42,10 +43,10 @@ async fn what_cannot_be_taken_back_at_once_is_taken_back_before_the_next_charge(
     let lost_for_a_while =
         [Some(StoreFault::ReplyLost), Some(StoreFault::RequestLost), Some(StoreFault::Refused)];
     let world = World::over(FaultyStore::new(MemoryStore::new(), lost_for_a_while)).await;
-    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::NotProcessed);
+    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Unknown);
     assert_eq!(world.intent().await.state, IntentState::Sending);
     // The journal is still not there: nothing new begins before what is in doubt is settled.
-    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::NotProcessed);
+    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Unknown);
     assert_eq!(world.sent(), 0);
     world.pay().await.unwrap();
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);

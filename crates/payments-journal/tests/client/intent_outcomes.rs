@@ -1,0 +1,157 @@
+//! What an error says is about the intent, whatever became of this attempt.
+
+use std::time::SystemTime;
+
+use payments_core::model::{Amount, TransactionId};
+use payments_core::{OperationName, Outcome};
+use payments_fake::Fault;
+use payments_journal::{
+    AttemptId, Change, Error, IntentStore as _, Journal, JournaledClient, MemoryStore, Resolution,
+};
+
+use crate::faulty_store::{FaultyStore, StoreFault};
+use crate::support::{TEN_FIFTY, World, key, payment_of};
+
+const ELEVEN: Amount = Amount::from_cents(11_00);
+
+/// The same key with another amount.
+async fn reuse(world: &World) -> Error {
+    let sent = world.sent();
+    let error = world.client.process_token(&key(), &payment_of(ELEVEN)).await.unwrap_err();
+    assert_eq!(world.sent(), sent, "nothing was sent");
+    assert!(error.is_key_reused());
+    assert_eq!(error.kind(), "key_reused");
+    assert_eq!(error.intent(), Some(&world.intent().await));
+    error
+}
+
+#[tokio::test]
+async fn a_paid_key_whose_row_cannot_be_read_is_unknown_d43() {
+    for fault in [StoreFault::Refused, StoreFault::RequestLost] {
+        let store = FaultyStore::new(MemoryStore::new(), []);
+        let world = World::over(store.clone()).await;
+        world.pay().await.unwrap();
+        store.then(Some(fault));
+        let error = world.pay().await.unwrap_err();
+        assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
+        assert!(error.is_journal() && error.store_error().is_some());
+        assert!(
+            error.to_string().ends_with(
+                "; nothing was sent now: an earlier call with this key may have paid, \
+                 so call again with the same key when the journal is back"
+            ),
+            "{error}"
+        );
+        world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+        assert!(world.pay().await.unwrap().is_from_the_journal());
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_processed_and_reused_is_unknown_and_names_its_transaction_d43() {
+    let world = World::new().await;
+    let id = world.pay().await.unwrap().transaction_id;
+    let error = reuse(&world).await;
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    assert_eq!(error.transaction_id(), Some(&id));
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "invoice-17 already stands for another request, with another amount; nothing was sent now: \
+             it is already paid as transaction {id} (its amount is 10.50), do not pay it another way; \
+             only something else to be paid gets a key of its own"
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_key_that_a_person_resolved_as_processed_and_that_is_reused_is_unknown_d43() {
+    let world = World::new().await;
+    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    let id = TransactionId::new("txn_found").unwrap();
+    let resolution = Resolution::processed(id.clone(), "ada");
+    world.client.journal().resolve(&key(), resolution).await.unwrap();
+    let error = reuse(&world).await;
+    assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, Some(&id)));
+    assert!(error.to_string().contains("already paid as transaction txn_found"), "{error}");
+}
+
+#[tokio::test]
+async fn a_key_in_flight_or_unknown_that_is_reused_is_unknown_d43() {
+    let store = MemoryStore::new();
+    let other = store.another_owner();
+    let world = World::over(store).await;
+    let owner = other.owner().clone();
+    let begin =
+        Change::begin(key(), (&payment_of(TEN_FIFTY)).into(), AttemptId::new(), owner, SystemTime::now());
+    other.apply(begin).await.unwrap();
+    let error = reuse(&world).await;
+    assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, None));
+    assert!(error.to_string().contains("is being sent at this moment"), "{error}");
+    drop(other);
+    let error = reuse(&world).await;
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    assert!(error.to_string().contains("may have been processed, resolve it first"), "{error}");
+}
+
+#[tokio::test]
+async fn a_key_that_moved_no_money_and_is_reused_is_not_processed_and_names_the_explicit_call_d43() {
+    let rejected = World::new().await;
+    let refusal = Fault::on(OperationName::TokenTransaction).before_commit();
+    rejected.gateway.arm(refusal.status(http::StatusCode::TOO_MANY_REQUESTS));
+    let unreached = World::new().await;
+    unreached.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
+    let resolved = World::new().await;
+    resolved.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
+    for (world, outcome) in
+        [(&rejected, Outcome::Rejected), (&unreached, Outcome::NotProcessed), (&resolved, Outcome::Unknown)]
+    {
+        assert_eq!(world.pay().await.unwrap_err().outcome(), outcome);
+    }
+    resolved.client.journal().resolve(&key(), Resolution::not_processed("ada")).await.unwrap();
+    for world in [rejected, unreached, resolved] {
+        let error = reuse(&world).await;
+        assert_eq!(error.outcome(), Outcome::NotProcessed);
+        assert_eq!(
+            error.to_string(),
+            "invoice-17 already stands for another request, with another amount; nothing was sent, \
+             and that one moved no money (its amount is 10.50): \
+             to send this one under the same key, make a new attempt after the rejection (after_rejection)"
+        );
+    }
+}
+
+#[test]
+fn without_a_runtime_a_paid_key_is_unknown_and_the_text_names_the_runtime_d43() {
+    use std::future::Future as _;
+    use std::pin::pin;
+    use std::task::{Context, Poll};
+
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let world = runtime.block_on(World::new());
+    runtime.block_on(world.pay()).unwrap();
+    let Poll::Ready(result) = pin!(world.pay()).poll(&mut Context::from_waker(&crate::support::noop_waker()))
+    else {
+        panic!("there is nothing to wait for");
+    };
+    let error = result.unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
+    assert!(error.is_journal() && error.store_error().is_none());
+    assert_eq!(
+        error.to_string(),
+        "invoice-17: a journaled call needs a tokio runtime, and was polled outside of one; nothing was sent now: \
+         an earlier call with this key may have paid, so call again with the same key inside a tokio runtime"
+    );
+    assert_eq!(world.sent(), 1);
+}
+
+#[tokio::test]
+async fn a_secret_in_the_key_is_refused_locally_and_stays_not_processed_d01() {
+    let world = World::new().await;
+    let journal = Journal::open(FaultyStore::new(MemoryStore::new(), [Some(StoreFault::Refused)])).await;
+    let client = JournaledClient::new(world.gateway.client(), journal.unwrap());
+    let mistaken = payments_journal::IntentKey::new(world.gateway.api_key().as_str()).unwrap();
+    let error = client.process_token(&mistaken, &payment_of(TEN_FIFTY)).await.unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "secret_in_key"));
+}
