@@ -21,7 +21,7 @@ pub struct Change {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Begin { request: IntentRequest, attempt: AttemptId, owner: OwnerId },
+    Begin { request: IntentRequest, attempt: AttemptId, owner: OwnerId, is_after_rejection: bool },
     End { attempt: AttemptId, ending: Ending },
     Orphan { attempt: AttemptId },
     Resolve { resolution: Resolution },
@@ -51,7 +51,19 @@ impl Change {
         owner: OwnerId,
         at: SystemTime,
     ) -> Self {
-        Self { key, at, kind: Kind::Begin { request, attempt, owner } }
+        Self { key, at, kind: Kind::Begin { request, attempt, owner, is_after_rejection: false } }
+    }
+
+    /// The same, for a caller who knows that the key was refused and asks for a new attempt, with any request. It begins only
+    /// if there is a row, and that moved no money: rejected, not processed, or resolved as not processed.
+    pub fn begin_after_rejection(
+        key: IntentKey,
+        request: IntentRequest,
+        attempt: AttemptId,
+        owner: OwnerId,
+        at: SystemTime,
+    ) -> Self {
+        Self { key, at, kind: Kind::Begin { request, attempt, owner, is_after_rejection: true } }
     }
 
     /// This attempt ended so.
@@ -97,7 +109,7 @@ impl Change {
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
         let Some(found) = found else {
             return match &self.kind {
-                Kind::Begin { request, attempt, owner } => Some(Intent {
+                Kind::Begin { request, attempt, owner, is_after_rejection: false } => Some(Intent {
                     key: self.key.clone(),
                     request: request.clone(),
                     state: IntentState::Sending,
@@ -113,9 +125,13 @@ impl Change {
             };
         };
         match &self.kind {
-            Kind::Begin { request, attempt, owner } => {
-                let is_same = found.request.differences(request).is_empty();
-                (is_same && found.may_be_sent()).then(|| Intent {
+            Kind::Begin { request, attempt, owner, is_after_rejection } => {
+                let may_begin = if *is_after_rejection {
+                    found.moved_nothing()
+                } else {
+                    found.may_be_sent() && found.request.differences(request).is_empty()
+                };
+                may_begin.then(|| Intent {
                     request: request.clone(),
                     attempt: attempt.clone(),
                     owner: owner.clone(),

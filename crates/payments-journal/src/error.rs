@@ -27,6 +27,8 @@ enum Cause {
     Recorded(Intent),
     InProgress(Intent),
     KeyReused(Intent, Vec<&'static str>),
+    /// A new attempt after a rejection was asked for, and the journal does not know the key.
+    NoSuchIntent,
     Store(StoreError),
     SecretInKey,
     NoRuntime,
@@ -53,6 +55,10 @@ impl Error {
 
     pub(crate) fn key_reused(intent: Intent, differences: Vec<&'static str>) -> Self {
         Self::new(intent.key.clone(), Cause::KeyReused(intent, differences))
+    }
+
+    pub(crate) fn no_such_intent(key: IntentKey) -> Self {
+        Self::new(key, Cause::NoSuchIntent)
     }
 
     pub(crate) fn store(key: IntentKey, error: StoreError) -> Self {
@@ -110,7 +116,7 @@ impl Error {
             | Cause::InProgress(_)
             | Cause::Panicked
             | Cause::Lost => Outcome::Unknown,
-            Cause::SecretInKey => Outcome::NotProcessed,
+            Cause::NoSuchIntent | Cause::SecretInKey => Outcome::NotProcessed,
         }
     }
 
@@ -129,6 +135,12 @@ impl Error {
     /// Calling it again as before gives the same error.
     pub fn is_key_reused(&self) -> bool {
         matches!(self.0.cause, Cause::KeyReused(..))
+    }
+
+    /// Nothing was sent: a [new attempt after a rejection](crate::JournaledClient::after_rejection) was asked for, and the
+    /// journal has no such key. Sending it by a plain call is safe if this is the right journal and the key was never purged.
+    pub fn is_no_such_intent(&self) -> bool {
+        matches!(self.0.cause, Cause::NoSuchIntent)
     }
 
     /// Nothing was sent by this call: the outcome is that of an earlier call with the same key.
@@ -192,8 +204,8 @@ impl Error {
         }
     }
 
-    /// One word for logs and metrics: that of [`payments_core::Error::kind`], or `in_progress`, `key_reused`, `journal`,
-    /// `secret_in_key`, `panic`, `lost`.
+    /// One word for logs and metrics: that of [`payments_core::Error::kind`], or `in_progress`, `key_reused`, `no_such_key`,
+    /// `journal`, `secret_in_key`, `panic`, `lost`.
     pub fn kind(&self) -> &str {
         match &self.0.cause {
             Cause::Call(error) => error.kind(),
@@ -205,6 +217,7 @@ impl Error {
             },
             Cause::InProgress(_) => "in_progress",
             Cause::KeyReused(..) => "key_reused",
+            Cause::NoSuchIntent => "no_such_key",
             Cause::Store(_) | Cause::NoRuntime => "journal",
             Cause::SecretInKey => "secret_in_key",
             Cause::Panicked => "panic",
@@ -243,6 +256,11 @@ impl fmt::Display for Error {
                 write!(f, "{key} already stands for another request, with another {differences}; ")?;
                 write_what_became_of_the_other(intent, f)?;
             }
+            Cause::NoSuchIntent => write!(
+                f,
+                "the journal has no {key}, so there is no rejection to follow; nothing was sent: \
+                 for a first attempt use the plain call"
+            )?,
             Cause::Store(error) => {
                 write!(f, "{key}: ")?;
                 fmt::Display::fmt(error, f)?;

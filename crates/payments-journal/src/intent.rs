@@ -18,7 +18,7 @@ pub struct Intent {
     pub attempt: AttemptId,
     /// Who made that attempt.
     pub owner: OwnerId,
-    /// How many attempts there were. All but the last provably moved nothing, or a person has said so.
+    /// How many attempts there were. All but the last provably moved nothing or were rejected, or a person has said so.
     pub attempts: u32,
     /// When the intent was first written down.
     pub created_at: SystemTime,
@@ -37,7 +37,7 @@ pub struct Intent {
 ///            ▼                                │
 /// (new) ─► Sending ─► NotProcessed ───────────┤
 ///            ├─────► Processed                │
-///            ├─────► Rejected ─(a person)─► NotProcessed
+///            ├─────► Rejected ─(a person)─► NotProcessed   (or Sending: a new attempt that the caller asks for)
 ///            └─────► Unknown ─(a person)──► Resolved, as processed or as not processed
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,8 @@ pub enum IntentState {
         /// The transaction.
         transaction_id: TransactionId,
     },
-    /// The answer is no. Never sent again, unless a person [reopens](crate::Journal::reopen) it.
+    /// The answer is no. Never sent again, unless a person [reopens](crate::Journal::reopen) it or the caller explicitly asks
+    /// for a [new attempt](crate::JournaledClient::after_rejection).
     Rejected(Failure),
     /// Provably never acted upon. The same key may be sent again.
     NotProcessed(Failure),

@@ -31,6 +31,8 @@ pub(crate) enum Begun {
     Sending,
     /// Nothing was changed, and nothing may be sent: the row says why.
     Kept(Box<Intent>),
+    /// A new attempt after a rejection was asked for, and there is no row.
+    Missing,
 }
 
 impl Journal {
@@ -170,10 +172,12 @@ impl Journal {
         key: &IntentKey,
         request: IntentRequest,
         attempt: &AttemptId,
+        is_after_rejection: bool,
     ) -> Result<Begun, StoreError> {
         self.write_what_is_left().await?;
         let owner = self.store.owner().clone();
-        let change = Change::begin(key.clone(), request, attempt.clone(), owner.clone(), now());
+        let begin = if is_after_rejection { Change::begin_after_rejection } else { Change::begin };
+        let change = begin(key.clone(), request, attempt.clone(), owner.clone(), now());
         let applied = match self.store.apply(change).await {
             Err(error) if error.is_in_doubt() => {
                 // It may be written down as begun, and is not sent. Taken back at once, so that the key is free again.
@@ -187,6 +191,9 @@ impl Journal {
             return Ok(Begun::Sending);
         }
         let Some(found) = applied.found else {
+            if is_after_rejection {
+                return Ok(Begun::Missing);
+            }
             return Err(StoreError::damaged("the store has kept nothing of a new intent; nothing was sent"));
         };
         let is_abandoned = found.state == IntentState::Sending

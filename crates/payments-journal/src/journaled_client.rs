@@ -28,7 +28,7 @@ use crate::{
 /// |---|---|
 /// | nothing, or not processed | is sent |
 /// | processed, by the service's word or a person's | `Ok` with the transaction, nothing is sent |
-/// | rejected | the same rejection, nothing is sent |
+/// | rejected | the same rejection, nothing is sent; another card is [a new attempt](Self::after_rejection) |
 /// | unknown | unknown, nothing is sent |
 /// | being sent | [`is_in_progress`](Error::is_in_progress), nothing is sent |
 /// | another request | [`is_key_reused`](Error::is_key_reused), nothing is sent |
@@ -85,7 +85,7 @@ impl JournaledClient {
         key: &IntentKey,
         payment: &CardTransaction,
     ) -> Result<Journaled<TransactionRecord>, Error> {
-        self.call(key, payment).await
+        self.call(key, payment, false).await
     }
 
     /// Processes an ACH payment, sent at most once for this key.
@@ -98,7 +98,7 @@ impl JournaledClient {
         key: &IntentKey,
         payment: &AchTransaction,
     ) -> Result<Journaled<TransactionRecord>, Error> {
-        self.call(key, payment).await
+        self.call(key, payment, false).await
     }
 
     /// Processes a payment with a stored token, sent at most once for this key.
@@ -111,7 +111,7 @@ impl JournaledClient {
         key: &IntentKey,
         payment: &TokenTransaction,
     ) -> Result<Journaled<TransactionReceipt>, Error> {
-        self.call(key, payment).await
+        self.call(key, payment, false).await
     }
 
     /// Voids a previously authorised transaction, sent at most once for this key.
@@ -120,7 +120,46 @@ impl JournaledClient {
     ///
     /// [`Error::outcome`] says whether the authorisation can have been voided.
     pub async fn void(&self, key: &IntentKey, void: &Void) -> Result<Journaled<VoidReceipt>, Error> {
-        self.call(key, void).await
+        self.call(key, void, false).await
+    }
+
+    /// Asks for a new attempt with a key that was refused, such as with another card after a decline.
+    ///
+    /// It is sent if and only if the journal says that the key was rejected or not processed, or a person has resolved it as
+    /// not processed. The request may be another one. If the key is processed, in flight or unknown, nothing is sent, and
+    /// it is told as by a plain call. A key that the journal does not know is refused:
+    /// [`is_no_such_intent`](Error::is_no_such_intent).
+    ///
+    /// Call it only after somebody has decided anew to pay, for example a customer who entered another card. Retries, reruns
+    /// and everything automatic are plain calls: those never send again what was rejected.
+    ///
+    /// ```
+    /// use payments_core::Outcome;
+    /// # use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+    /// # use payments_fake::FakeGateway;
+    /// # use payments_journal::{IntentKey, Journal, JournaledClient, MemoryStore};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let gateway = FakeGateway::new();
+    /// # let client = JournaledClient::new(gateway.client(), Journal::open(MemoryStore::new()).await?);
+    /// # let amount = Amount::from_cents(10_50);
+    /// # let pay_with = |token: &str| TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).build();
+    /// let (declined, other) = (pay_with("tok_declined")?, pay_with("tok_approved")?);
+    /// let key = IntentKey::new("order-4711")?; // one key for the order, whatever it is paid with
+    ///
+    /// let refused = client.process_token(&key, &declined).await.unwrap_err();
+    /// assert_eq!(refused.outcome(), Outcome::Rejected);
+    /// let charged = client.after_rejection(&key).process_token(&other).await?;
+    /// # gateway.ledger().assert_charged_once(amount);
+    /// // Asked for twice, it is still paid once.
+    /// let again = client.after_rejection(&key).process_token(&other).await?;
+    /// assert_eq!(again.transaction_id, charged.transaction_id);
+    /// # gateway.ledger().assert_charged_once(amount);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub const fn after_rejection<'a>(&'a self, key: &'a IntentKey) -> AfterRejection<'a> {
+        AfterRejection { client: self, key }
     }
 
     /// Writes down that an intent of unknown outcome was processed as this transaction, after looking it up: its amount
@@ -153,7 +192,12 @@ impl JournaledClient {
         Ok((self.journal.resolve(key, resolution).await?, record.into_data()))
     }
 
-    async fn call<P: Payment>(&self, key: &IntentKey, payment: &P) -> Result<Journaled<P::Data>, Error> {
+    async fn call<P: Payment>(
+        &self,
+        key: &IntentKey,
+        payment: &P,
+        is_after_rejection: bool,
+    ) -> Result<Journaled<P::Data>, Error> {
         let is_in_key = |secret: &&str| secret.len() >= SHORTEST_SECRET && key.as_str().contains(*secret);
         let is_api_key_kept = [Some(key.as_str()), payment.kept_id()]
             .into_iter()
@@ -166,8 +210,13 @@ impl JournaledClient {
             return Err(Error::no_runtime(key.clone()));
         };
         let (tell, told) = oneshot::channel();
-        let attempt =
-            Attempt { of: self.clone(), key: key.clone(), id: AttemptId::new(), payment: payment.clone() };
+        let attempt = Attempt {
+            of: self.clone(),
+            key: key.clone(),
+            id: AttemptId::new(),
+            payment: payment.clone(),
+            is_after_rejection,
+        };
         let under_way = UnderWay::begin(&self.under_way);
         runtime.spawn(async move {
             let is_awaited = || !tell.is_closed();
@@ -177,6 +226,58 @@ impl JournaledClient {
             let _ = tell.send(result);
         });
         told.await.unwrap_or_else(|_| Err(Error::lost(key.clone())))
+    }
+}
+
+/// One new attempt with a key that was refused: see [`JournaledClient::after_rejection`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "nothing is sent before one of its methods is called and awaited"]
+pub struct AfterRejection<'a> {
+    client: &'a JournaledClient,
+    key: &'a IntentKey,
+}
+
+impl AfterRejection<'_> {
+    /// Processes a card payment, if the key moved no money so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether a card can have been charged for this key, by this call or an earlier one.
+    pub async fn process_card(
+        self,
+        payment: &CardTransaction,
+    ) -> Result<Journaled<TransactionRecord>, Error> {
+        self.client.call(self.key, payment, true).await
+    }
+
+    /// Processes an ACH payment, if the key moved no money so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether an account can have been debited for this key, by this call or an earlier one.
+    pub async fn process_ach(self, payment: &AchTransaction) -> Result<Journaled<TransactionRecord>, Error> {
+        self.client.call(self.key, payment, true).await
+    }
+
+    /// Processes a payment with a stored token, if the key moved no money so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether a token can have been charged for this key, by this call or an earlier one.
+    pub async fn process_token(
+        self,
+        payment: &TokenTransaction,
+    ) -> Result<Journaled<TransactionReceipt>, Error> {
+        self.client.call(self.key, payment, true).await
+    }
+
+    /// Voids a previously authorised transaction, if the key moved no money so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether an authorisation can have been voided for this key, by this call or an earlier one.
+    pub async fn void(self, void: &Void) -> Result<Journaled<VoidReceipt>, Error> {
+        self.client.call(self.key, void, true).await
     }
 }
 
@@ -205,20 +306,31 @@ struct Attempt<P> {
     key: IntentKey,
     id: AttemptId,
     payment: P,
+    is_after_rejection: bool,
 }
 
 impl<P: Payment> Attempt<P> {
     async fn make(self, is_awaited: impl Fn() -> bool) -> Result<Journaled<P::Data>, Error> {
-        let Self { of: JournaledClient { client, journal, under_way: _ }, key, id, payment } = self;
+        let Self {
+            of: JournaledClient { client, journal, under_way: _ },
+            key,
+            id,
+            payment,
+            is_after_rejection,
+        } = self;
         let mut request = payment.intent_request();
         // A reference that came out of the wrong field.
         request.reference.take_if(|reference| client.is_api_key_in(reference));
         let mut end = End::unless_begun(&journal, &key, &id);
-        match journal.begin(&key, request, &id).await {
+        match journal.begin(&key, request, &id, is_after_rejection).await {
             Ok(Begun::Sending) => {}
             Ok(Begun::Kept(intent)) => {
                 end.is_none_of_ours();
                 return from_the_journal(*intent, &payment);
+            }
+            Ok(Begun::Missing) => {
+                end.is_none_of_ours();
+                return Err(Error::no_such_intent(key.clone()));
             }
             Err(error) => {
                 end.is_none_of_ours();

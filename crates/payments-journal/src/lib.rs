@@ -6,7 +6,8 @@
 //! # The guarantee
 //!
 //! **For one intent key at most one transmission whose bytes may have reached the service, over crashes, restarts,
-//! concurrent processes and machines, unless a person resolves or reopens the key; every unresolved key stays listed.**
+//! concurrent processes and machines, unless a person resolves or reopens the key, or the caller explicitly asks for a
+//! [new attempt after a rejection](JournaledClient::after_rejection); every unresolved key stays listed.**
 //!
 //! It is at most one transmission, and nothing more than that: whether the one took effect is what an
 //! [`Unknown`](IntentState::Unknown) leaves open, and then a person has to find out.
@@ -39,6 +40,19 @@
 //! # }
 //! ```
 //!
+//! # Which key
+//!
+//! The journal knows an intent by its key alone, so the key names what is being paid, and never the attempt to pay it.
+//!
+//! | | the key is | retries and reruns | another card after a decline |
+//! |---|---|---|---|
+//! | a checkout | the order or cart: `order-4711` | plain calls | [`after_rejection`](JournaledClient::after_rejection), once the customer has chosen it |
+//! | a billing file | invoice and period: `invoice-1843-2026-11` | the same file again, plain calls | by hand, or in the next period under its own key |
+//!
+//! A plain call never sends again what was rejected: the same request gets the recorded rejection, another request is
+//! [`key_reused`](Error::is_key_reused). So nothing automatic charges a declined card twice, and a customer who presses
+//! "pay" in two windows pays once.
+//!
 //! # Where it is kept
 //!
 //! | store | feature | for |
@@ -52,8 +66,9 @@
 //!
 //! # How it is kept
 //!
-//! - The intent is durable as [`Sending`](IntentState::Sending) before the transport is called. No row, no charge: a
-//!   journal that cannot write makes a call [`NotProcessed`](payments_core::Outcome::NotProcessed).
+//! - The intent is durable as [`Sending`](IntentState::Sending) before the transport is called. No row, no charge. If
+//!   the row cannot be read or written, nothing is sent and the call is [`Unknown`](payments_core::Outcome::Unknown), because
+//!   an earlier call with the key may have paid: call again with the same key when the journal is back.
 //! - How it ended is durable before the result is handed back. If that fails the result is handed back all the same,
 //!   marked, and the key stays in doubt.
 //! - After a write or a sync that failed, nothing more is charged until the journal is opened again.
@@ -108,7 +123,7 @@ pub use intent_key::{IntentKey, InvalidIntentKey};
 pub use intent_request::{IntentRequest, Subject};
 pub use journal::Journal;
 pub use journaled::Journaled;
-pub use journaled_client::JournaledClient;
+pub use journaled_client::{AfterRejection, JournaledClient};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres_store::PostgresStore;

@@ -35,6 +35,10 @@ fn begin(name: &str, cents: i64) -> Change {
     Change::begin(key(), request(cents), attempt(name), OwnerId::from_kept("owner"), at(9))
 }
 
+fn begin_after_rejection(name: &str, cents: i64) -> Change {
+    Change::begin_after_rejection(key(), request(cents), attempt(name), OwnerId::from_kept("owner"), at(9))
+}
+
 fn rejected(status: u16) -> Failure {
     let mut failure = Failure::of_kind("rejected");
     failure.http_status = Some(status);
@@ -84,7 +88,7 @@ fn assert_changes(change: &Change, expected: &[(&str, StateName)]) {
 }
 
 #[test]
-fn only_what_provably_moved_nothing_is_sent_again() {
+fn a_plain_call_sends_again_only_what_provably_moved_nothing_d44() {
     let again = [("not processed", StateName::Sending), ("resolved: not processed", StateName::Sending)];
     assert_changes(&begin("second", 10), &again);
     for (_, row) in rows() {
@@ -98,6 +102,26 @@ fn only_what_provably_moved_nothing_is_sent_again() {
 #[test]
 fn another_request_never_begins_under_a_key_that_is_taken() {
     assert_changes(&begin("second", 11), &[]);
+}
+
+#[test]
+fn a_new_attempt_after_a_rejection_begins_where_nothing_moved_with_any_request_d44() {
+    let may_begin = ["rejected 400", "rejected 429", "not processed", "resolved: not processed"];
+    for cents in [10, 11] {
+        let change = begin_after_rejection("second", cents);
+        assert_changes(&change, &may_begin.map(|row| (row, StateName::Sending)));
+        for (_, row) in rows() {
+            if let Some(written) = change.decide(Some(&row)) {
+                assert_eq!((written.attempt, written.attempts), (attempt("second"), 2));
+                assert_eq!((written.request, written.begun_at), (request(cents), at(9)));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_new_attempt_after_a_rejection_needs_a_row_d44() {
+    assert!(begin_after_rejection("first", 10).decide(None).is_none());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
+mod after_rejection;
 mod cancelled;
 mod faulty_store;
 mod intent_outcomes;

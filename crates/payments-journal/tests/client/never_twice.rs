@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes_of::answer;
+use payments_core::model::Amount;
 use payments_core::{
     Client, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
@@ -68,6 +69,13 @@ enum Event {
         network: Network,
         store: [Option<StoreFault>; 3],
     },
+    /// A new attempt after a rejection, with another amount.
+    PayAfterRejection {
+        by: usize,
+        cents: i64,
+        network: Network,
+        store: [Option<StoreFault>; 3],
+    },
     /// A caller goes away after being polled this often.
     PayAndLeave {
         by: usize,
@@ -107,6 +115,8 @@ fn event() -> impl Strategy<Value = Event> {
             .prop_map(|(by, at_once, network, store)| Event::Pay { by, at_once, network, store }),
         2 => (0..2_usize, 0..4_usize, network())
             .prop_map(|(by, polls, network)| Event::PayAndLeave { by, polls, network }),
+        2 => (0..2_usize, 10_50..10_52_i64, network(), [store_fault(), store_fault(), store_fault()])
+            .prop_map(|(by, cents, network, store)| Event::PayAfterRejection { by, cents, network, store }),
         2 => (0..2_usize).prop_map(|of| Event::Restart { of }),
         1 => Just(Event::ResolveAsNotProcessed),
         1 => Just(Event::Reopen),
@@ -169,6 +179,22 @@ async fn play(events: Vec<Event>) {
                 }
                 let says_unpaid = results.iter().flat_map(|result| result.as_ref().err()).any(provably_not);
                 assert!(!(is_paid && says_unpaid), "what is paid is never called not processed");
+            }
+            Event::PayAfterRejection { by, cents, network, store } => {
+                *next.lock().unwrap() = network;
+                for fault in store {
+                    processes[by].store.then(fault);
+                }
+                let before = transmitted.load(Ordering::SeqCst);
+                let found = observer.find(&key()).await.unwrap();
+                if found.as_ref().is_some_and(|intent| intent.state.name() == StateName::Rejected) {
+                    allowed = before + 1;
+                }
+                let payment = payment_of(Amount::from_cents(cents));
+                let _ = processes[by].client.after_rejection(&key()).process_token(&payment).await;
+                if found.is_none() {
+                    assert_eq!(transmitted.load(Ordering::SeqCst), before, "there is no rejection to follow");
+                }
             }
             Event::PayAndLeave { by, polls, network } => {
                 *next.lock().unwrap() = network;

@@ -44,6 +44,7 @@ macro_rules! tests {
             an_intent_outlives_who_wrote_it
             any_changes_do_what_the_rules_say
             of_many_who_begin_one_key_one_wins
+            of_many_new_attempts_after_a_rejection_one_wins_d44
             different_keys_do_not_disturb_each_other
             a_list_has_pages_in_the_order_of_writing
             a_list_has_the_states_that_were_asked_for
@@ -214,7 +215,7 @@ pub(crate) async fn an_intent_outlives_who_wrote_it<P: Place>(place: P) {
 
 /// A change of one of a few keys by one of a few attempts, so that they meet.
 fn changes() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
-    proptest::collection::vec((0..3_u8, 0..3_u8, 0..11_u8), 40)
+    proptest::collection::vec((0..3_u8, 0..3_u8, 0..13_u8), 40)
 }
 
 pub(crate) async fn any_changes_do_what_the_rules_say<P: Place>(place: P) {
@@ -232,9 +233,10 @@ pub(crate) async fn any_changes_do_what_the_rules_say<P: Place>(place: P) {
             let now = at(step as u64);
             let end = |ending| Change::end(key.clone(), attempt.clone(), ending, now);
             let change = match what {
-                0..=3 => {
+                0..=3 | 11..=12 => {
                     let request = token_request(i64::from(what % 2 + 1));
-                    Change::begin(key.clone(), request, attempt.clone(), store.owner().clone(), now)
+                    let begin = if what <= 3 { Change::begin } else { Change::begin_after_rejection };
+                    begin(key.clone(), request, attempt.clone(), store.owner().clone(), now)
                 }
                 4..=8 => end(endings().remove(usize::from(what - 4))),
                 9 => Change::resolve(key.clone(), Resolution::not_processed("ada"), now),
@@ -275,6 +277,45 @@ pub(crate) async fn of_many_who_begin_one_key_one_wins<P: Place>(place: P) {
             apply(&*stores[0], Change::end(kept.key, kept.attempt, ending, at(2))).await;
         }
     }
+}
+
+pub(crate) async fn of_many_new_attempts_after_a_rejection_one_wins_d44<P: Place>(place: P) {
+    let stores: Vec<_> = [place.open().await, place.open().await, place.open().await].map(Arc::new).into();
+    let again = |text: &str, store: &P::Store, cents| {
+        let (attempt, owner) = (AttemptId::new(), store.owner().clone());
+        let request = token_request(cents);
+        (Change::begin_after_rejection(key(text), request, attempt.clone(), owner, at(3)), attempt)
+    };
+    let (change, _) = again("k", &stores[0], 1);
+    let nothing = Applied { found: None, written: None };
+    assert_eq!(apply(&*stores[0], change).await, nothing, "there is no rejection to follow");
+    let (change, attempt) = begin("k", &*stores[0], 1);
+    apply(&*stores[0], change).await;
+    let declined = Ending::Rejected(failure("rejected"));
+    let refused = apply(&*stores[0], Change::end(key("k"), attempt, declined, at(2))).await.written.unwrap();
+
+    let mut racing = JoinSet::new();
+    for number in 0..12_usize {
+        let store = stores[number % stores.len()].clone();
+        // Each with another request.
+        let (change, attempt) = again("k", &store, 100 + i64::try_from(number).unwrap());
+        racing.spawn(async move { (attempt, apply(&*store, change).await) });
+    }
+    let results = racing.join_all().await;
+    let winners: Vec<_> = results.iter().filter(|(_, applied)| applied.written.is_some()).collect();
+    let [(attempt, applied)] = winners[..] else { panic!("{winners:?}") };
+    assert_eq!(applied.found.as_ref(), Some(&refused));
+    let kept = stores[1].find(&key("k")).await.unwrap().unwrap();
+    assert_eq!(Some(&kept), applied.written.as_ref());
+    assert_eq!((&kept.attempt, kept.attempts, &kept.state), (attempt, 2, &IntentState::Sending));
+    assert_ne!(kept.request, refused.request);
+
+    // What it came to is the end of this attempt, and of the whole key.
+    let end = Change::end(key("k"), attempt.clone(), Ending::Processed(transaction("txn_1")), at(4));
+    let ended = apply(&*stores[2], end).await.written.unwrap();
+    assert_eq!(ended.request, kept.request);
+    let (change, _) = again("k", &stores[1], 1);
+    assert_eq!(apply(&*stores[1], change).await, Applied { found: Some(ended), written: None });
 }
 
 pub(crate) async fn different_keys_do_not_disturb_each_other<P: Place>(place: P) {

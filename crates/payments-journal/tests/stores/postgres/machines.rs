@@ -160,7 +160,10 @@ async fn pay(client: &JournaledClient, number: u32) {
     loop {
         match client.process_token(&key, &payment).await {
             Ok(charged) => return assert!(charged.not_recorded.is_none(), "{charged:?}"),
-            Err(error) if error.is_in_progress() || error.outcome() == Outcome::NotProcessed => {}
+            Err(error)
+                if error.is_in_progress()
+                    || error.is_journal()
+                    || error.outcome() == Outcome::NotProcessed => {}
             Err(error) if error.outcome() == Outcome::Unknown => return,
             Err(error) => panic!("{error:#}"),
         }

@@ -1,0 +1,123 @@
+//! A second card after a decline: one explicit call with the same key.
+
+use payments_core::model::{ConvenienceFee, TokenTransaction};
+use payments_core::{OperationName, Outcome};
+use payments_fake::Fault;
+use payments_journal::{Resolution, StateName};
+
+use crate::support::{Result, TEN_FIFTY, World, key};
+
+fn paid_with(token: &str) -> TokenTransaction {
+    TokenTransaction::builder(token, TEN_FIFTY, ConvenienceFee::Inactive).build().unwrap()
+}
+
+async fn plain(world: &World, token: &str) -> Result {
+    world.client.process_token(&key(), &paid_with(token)).await
+}
+
+async fn again(world: &World, token: &str) -> Result {
+    world.client.after_rejection(&key()).process_token(&paid_with(token)).await
+}
+
+async fn declined() -> World {
+    let world = World::new().await;
+    assert_eq!(plain(&world, "tok_declined").await.unwrap_err().outcome(), Outcome::Rejected);
+    world
+}
+
+#[tokio::test]
+async fn another_card_after_a_decline_is_sent_by_the_explicit_call_alone_d44() {
+    let world = declined().await;
+    // A plain repeat gets the recorded rejection, and a plain call with another card is key_reused.
+    let repeated = plain(&world, "tok_declined").await.unwrap_err();
+    assert!(repeated.is_recorded() && repeated.outcome() == Outcome::Rejected);
+    assert!(repeated.to_string().ends_with("make a new attempt with the same key (after_rejection)"));
+    let reused = plain(&world, "tok_approved").await.unwrap_err();
+    assert!(reused.is_key_reused() && reused.outcome() == Outcome::NotProcessed);
+    assert_eq!(world.sent(), 1);
+
+    let charged = again(&world, "tok_approved").await.unwrap();
+    assert!(!charged.is_from_the_journal());
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+    let intent = world.intent().await;
+    assert_eq!((intent.attempts, intent.processed_as()), (2, Some(&charged.transaction_id)));
+    assert!(plain(&world, "tok_approved").await.unwrap().is_from_the_journal());
+}
+
+#[tokio::test]
+async fn the_explicit_call_may_repeat_the_rejected_request_and_a_rejection_can_follow_a_rejection_d44() {
+    let world = declined().await;
+    for sent in 2..=3 {
+        let error = again(&world, "tok_declined").await.unwrap_err();
+        assert_eq!((error.outcome(), error.is_recorded(), world.sent()), (Outcome::Rejected, false, sent));
+    }
+    assert!(plain(&world, "tok_declined").await.unwrap_err().is_recorded());
+    assert_eq!(world.sent(), 3);
+}
+
+#[tokio::test]
+async fn what_was_not_processed_or_resolved_so_may_be_followed_by_another_card_d44() {
+    let unreached = World::new().await;
+    unreached.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
+    let resolved = World::new().await;
+    resolved.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
+    for world in [&unreached, &resolved] {
+        plain(world, "tok_then_declined").await.unwrap_err();
+    }
+    resolved.client.journal().resolve(&key(), Resolution::not_processed("ada")).await.unwrap();
+    for world in [unreached, resolved] {
+        assert!(!again(&world, "tok_approved").await.unwrap().is_from_the_journal());
+        world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+    }
+}
+
+#[tokio::test]
+async fn without_a_row_the_explicit_call_is_refused_d44() {
+    let world = World::new().await;
+    let error = again(&world, "tok_approved").await.unwrap_err();
+    assert!(error.is_no_such_intent());
+    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "no_such_key"));
+    assert_eq!(
+        error.to_string(),
+        "the journal has no invoice-17, so there is no rejection to follow; nothing was sent: \
+         for a first attempt use the plain call"
+    );
+    assert_eq!(world.client.journal().find(&key()).await.unwrap(), None);
+    plain(&world, "tok_approved").await.unwrap();
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+#[tokio::test]
+async fn a_processed_key_is_never_paid_again_by_the_explicit_call_d44() {
+    let world = World::new().await;
+    let id = plain(&world, "tok_approved").await.unwrap().transaction_id;
+    let same = again(&world, "tok_approved").await.unwrap();
+    assert!(same.is_from_the_journal() && same.transaction_id == id);
+    let other = again(&world, "tok_then_declined").await.unwrap_err();
+    assert!(other.is_key_reused());
+    assert_eq!((other.outcome(), other.transaction_id()), (Outcome::Unknown, Some(&id)));
+    assert_eq!(world.sent(), 1);
+}
+
+#[tokio::test]
+async fn a_key_in_flight_or_unknown_is_not_sent_by_the_explicit_call_d44() {
+    let world = World::new().await;
+    let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
+    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    let (client, payment) = (world.client.clone(), paid_with("tok_approved"));
+    let first = tokio::spawn(async move { client.process_token(&key(), &payment).await });
+    while gate.held() == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(again(&world, "tok_approved").await.unwrap_err().is_in_progress());
+    let other = again(&world, "tok_then_declined").await.unwrap_err();
+    assert!(other.is_key_reused() && other.outcome() == Outcome::Unknown);
+    gate.release();
+    assert_eq!(first.await.unwrap().unwrap_err().outcome(), Outcome::Unknown);
+
+    let same = again(&world, "tok_approved").await.unwrap_err();
+    assert!(same.is_recorded() && same.outcome() == Outcome::Unknown);
+    let other = again(&world, "tok_then_declined").await.unwrap_err();
+    assert!(other.is_key_reused() && other.outcome() == Outcome::Unknown);
+    assert_eq!((world.sent(), world.intent().await.state.name()), (1, StateName::Unknown));
+}
