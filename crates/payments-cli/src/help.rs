@@ -56,7 +56,8 @@ With --output json, stdout is exactly one JSON document in every case:
   {\"outcome\":\"processed\",\"http_status\":200,\"data\":{…}}
   {\"outcome\":\"invalid|not_processed|rejected|unknown\",\"error\":{\"kind\":…,\"message\":…,…}}
   Of an unknown outcome, error has sent_at too, and where known, amount,
-  reference and transaction_id: what it can be found by.
+  reference and transaction_id: what it can be found by. Without sent_at
+  nothing was sent now (kind journal).
   With --key it also has key, and recorded if an earlier call ended so.
 With --dry-run, which reads and checks everything and contacts nobody:
   {\"outcome\":\"dry_run\",\"request\":{\"method\":…,\"url\":…,\"headers\":{…},\"body\":{…}}}";
@@ -74,11 +75,17 @@ Exit codes (settings and JSON: payments --help):
 With --journal and --key it is sent at most once for its key, however often it
 is run. A later call sends nothing and shows what became of the first, as the
 same document with \"recorded\":true. A key in flight elsewhere is exit code 5
-(in_progress), a key that stands for another request 2 (key_reused), a journal
-that cannot be written 3 (journal). If only the outcome cannot be written down,
-it is shown all the same, with the member journal. One Ctrl-C waits for the
-answer, so that it is recorded, a second one does not. The journal is explained
-by payments journal --help.";
+(in_progress). So is a journal that cannot be read or written (journal): nothing
+was sent now, an earlier call may have paid, and the same command may be run
+again. A key that stands for another request (key_reused) is 5 if that one was
+or may have been paid, and 2 if it moved no money. If only the outcome cannot be
+written down, it is shown all the same, with the member journal. One Ctrl-C
+waits for the answer, so that it is recorded, a second one does not. The journal
+is explained by payments journal --help.
+
+After a rejection, another card or a corrected request is one new attempt with
+the same key and --after-rejection. It is sent only if the key was rejected or
+not processed. No other call sends a rejected key again.";
 
 /// The exit codes of look-ups.
 pub(crate) const LOOK_UP_CODES: &str = "\

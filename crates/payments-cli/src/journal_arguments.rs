@@ -22,6 +22,10 @@ pub(crate) struct IntentOptions {
     /// Your own name for this payment, such as invoice-2026-0017; needs a journal
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
+
+    /// One new attempt with a key that was rejected or not processed, such as with another card
+    #[arg(long, requires = "key")]
+    pub(crate) after_rejection: bool,
 }
 
 #[derive(Args)]

@@ -27,8 +27,15 @@ use crate::trace::Trace;
 
 /// A call that a journal can keep.
 pub(crate) trait Charge: Call {
-    /// Sends it, if the journal has nothing against it.
+    /// Sends it, if the journal allows it.
     async fn send_once(&self, client: &JournaledClient, key: &IntentKey) -> Result<Processed, Error>;
+
+    /// The same as one new attempt with a key that was rejected.
+    async fn send_after_rejection(
+        &self,
+        client: &JournaledClient,
+        key: &IntentKey,
+    ) -> Result<Processed, Error>;
 }
 
 /// As [`call::run`], through a journal if the options name one.
@@ -51,6 +58,7 @@ pub(crate) fn run<C: Charge>(
 struct Intention {
     place: JournalPlace,
     key: IntentKey,
+    is_after_rejection: bool,
 }
 
 impl IntentOptions {
@@ -58,7 +66,9 @@ impl IntentOptions {
     fn resolve(self) -> Result<Option<Intention>, Failure> {
         let refused = |message: String| Err(Failure::invalid("usage", message));
         match (JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?, self.key) {
-            (Some(place), Some(key)) => Ok(Some(Intention { place, key })),
+            (Some(place), Some(key)) => {
+                Ok(Some(Intention { place, key, is_after_rejection: self.after_rejection }))
+            }
             (None, None) => Ok(None),
             (None, Some(_)) => refused(format!(
                 "--key needs a journal; nothing was sent: give --journal PLACE or set {JOURNAL}"
@@ -79,7 +89,7 @@ impl IntentOptions {
 async fn end<C: Charge>(
     options: ClientOptions,
     output: Output,
-    Intention { place, key }: &Intention,
+    Intention { place, key, is_after_rejection }: &Intention,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> Result<Report, Failure> {
     let ClientOptions { dry_run, verbose, .. } = options;
@@ -95,7 +105,13 @@ async fn end<C: Charge>(
     let journal = interrupt.unless_arrived(async { place.open().await.map_err(unread) }).await?;
     let client = JournaledClient::new(client, journal);
     let at = SystemTime::now();
-    let mut sending = pin!(call.send_once(&client, key));
+    let mut sending = pin!(async {
+        if *is_after_rejection {
+            call.send_after_rejection(&client, key).await
+        } else {
+            call.send_once(&client, key).await
+        }
+    });
     let report = |ended: Result<Processed, Error>| {
         ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
     };
@@ -126,18 +142,23 @@ async fn end<C: Charge>(
     }
 }
 
-/// The failure of a call whose journal cannot be asked. An earlier call may have sent the key, which this one cannot see.
+/// The failure of a call whose journal cannot be opened. An earlier call may have paid, which this one cannot see.
 fn unread(failure: Failure) -> Failure {
     let message = format!(
-        "{}; what became of the key before, the journal knows once it can be read: do not pay it under another key",
+        "{}; nothing was sent now: an earlier call with this key may have paid, so run the same command again when the \
+         journal is back",
         failure.message
     );
-    Failure { message, ..failure }
+    Failure { outcome: FailedOutcome::Unknown, message, ..failure }
 }
 
 /// How a call with a key failed, and of an unknown outcome what it can be found by. `at` is when this call began.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let failure = failure(error, settings);
+    if error.is_journal() {
+        // Nothing was sent now, and nobody knows what was sent before: there is nothing to search for yet.
+        return failure;
+    }
     match error.intent().filter(|_| error.outcome() == Outcome::Unknown) {
         // An earlier attempt was sent at another time, with what may have been another reference.
         Some(intent) => {
@@ -160,7 +181,9 @@ fn with_what_was_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, 
 fn failure(error: &Error, settings: &Settings) -> Failure {
     let failure = match (error.call_error(), error.store_error()) {
         (Some(call_error), _) => call::refused(call_error, settings),
-        (None, Some(store_error)) => store_failure(store_error),
+        (None, Some(store_error)) => {
+            Failure { outcome: FailedOutcome::Unknown, ..store_failure(store_error) }
+        }
         (None, None) => without_answer(error),
     };
     let note = IntentNote {
@@ -169,14 +192,16 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
         not_recorded: error.not_recorded().map(|error| format!("{error:#}")),
     };
     let failure = Failure { message: error.to_string(), ..failure }.noted(note);
-    let failure = if error.store_error().is_some() { unread(failure) } else { failure };
-    match failure.answer.as_ref().map(|answer| answer.http_status) {
-        Some(status @ (401 | 403 | 429)) if failure.outcome == FailedOutcome::Rejected => {
-            reopened_by_a_person(failure, status)
-        }
+    let status = failure.answer.as_ref().map(|answer| answer.http_status);
+    match (failure.outcome, status) {
+        (FailedOutcome::Rejected, Some(status @ (401 | 403 | 429))) => reopened_by_a_person(failure, status),
+        (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),
+        (FailedOutcome::Invalid, _) if error.is_key_reused() => failure.hint(NEW_ATTEMPT),
         _ => failure,
     }
 }
+
+const NEW_ATTEMPT: &str = "for a new attempt with this key, give --after-rejection";
 
 /// The answer said nothing of the payment. Without a journal it would be sent anew, and with one that may be read as
 /// under a new key, which two people may take at the same time.
@@ -194,9 +219,7 @@ fn reopened_by_a_person(failure: Failure, status: u16) -> Failure {
 fn without_answer(error: &Error) -> Failure {
     let kind = error.kind().to_owned();
     let failure = match error.outcome() {
-        Outcome::NotProcessed if error.is_key_reused() || kind == "secret_in_key" => {
-            Failure::invalid(kind, String::new())
-        }
+        Outcome::NotProcessed if !error.is_recorded() => Failure::invalid(kind, String::new()),
         Outcome::NotProcessed => Failure::not_processed(kind, String::new()),
         Outcome::Rejected => Failure::rejected(kind, String::new()),
         Outcome::Unknown => Failure::unknown(kind, String::new()),

@@ -118,6 +118,13 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (FailedOutcome::Unknown, _) if *failure.kind == *"in_progress" => {
             (Tone::Doubtful, "IN PROGRESS elsewhere, nothing was sent now: ask the journal again later")
         }
+        (FailedOutcome::Unknown, _) if *failure.kind == *"journal" => (
+            Tone::Doubtful,
+            "NOT SENT NOW, and the journal cannot say whether an earlier call has paid: run it again with the same key",
+        ),
+        (FailedOutcome::Unknown, _) if *failure.kind == *"key_reused" => {
+            (Tone::Doubtful, "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way")
+        }
         (FailedOutcome::NotProcessed, Purpose::MoveMoney) => {
             (Tone::Bad, "NOT PROCESSED, it is safe to run it again")
         }

@@ -43,6 +43,14 @@ impl Charge for TokenTransaction {
     ) -> Result<Processed, payments_journal::Error> {
         Ok(Processed::journaled(client.process_token(key, self).await?, key, moved))
     }
+
+    async fn send_after_rejection(
+        &self,
+        client: &JournaledClient,
+        key: &IntentKey,
+    ) -> Result<Processed, payments_journal::Error> {
+        Ok(Processed::journaled(client.after_rejection(key).process_token(self).await?, key, moved))
+    }
 }
 
 fn moved(success: &Success<TransactionReceipt>) -> Processed {

@@ -55,6 +55,19 @@ impl Charge for TransactionRequest {
         }?;
         Ok(Processed::journaled(journaled, key, moved))
     }
+
+    async fn send_after_rejection(
+        &self,
+        client: &JournaledClient,
+        key: &IntentKey,
+    ) -> Result<Processed, payments_journal::Error> {
+        let attempt = client.after_rejection(key);
+        let journaled = match self {
+            Self::Card(payment) => attempt.process_card(payment).await,
+            Self::Ach(payment) => attempt.process_ach(payment).await,
+        }?;
+        Ok(Processed::journaled(journaled, key, moved))
+    }
 }
 
 fn moved(success: &Success<TransactionRecord>) -> Processed {

@@ -42,6 +42,14 @@ impl Charge for Void {
     ) -> Result<Processed, payments_journal::Error> {
         Ok(Processed::journaled(client.void(key, self).await?, key, moved))
     }
+
+    async fn send_after_rejection(
+        &self,
+        client: &JournaledClient,
+        key: &IntentKey,
+    ) -> Result<Processed, payments_journal::Error> {
+        Ok(Processed::journaled(client.after_rejection(key).void(self).await?, key, moved))
+    }
 }
 
 /// With the answer's own id, which need not be the voided one; that one the caller knows.

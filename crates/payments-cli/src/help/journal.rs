@@ -11,7 +11,8 @@ every user of a machine can read the arguments of its processes.
 States:
   sending        handed to the network; its end is not known yet
   processed      the service says so; never sent again
-  rejected       the answer was no; sent again only after `journal retry`
+  rejected       the answer was no; sent again only with --after-rejection, or
+                 after `journal retry`
   not_processed  provably never acted upon; the same key may be sent again
   unknown        it may have been processed; never sent again before a person
                  resolves it

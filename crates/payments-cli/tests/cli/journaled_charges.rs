@@ -133,20 +133,86 @@ fn every_operation_that_moves_money_can_have_a_key() {
 }
 
 #[test]
-fn a_key_that_stands_for_another_request_is_refused_and_nothing_sent() {
+fn a_paid_key_that_stands_for_another_request_is_unknown_and_names_what_paid_it_d43() {
     let office = Office::open();
-    office.charge("invoice-17").processed();
+    let id = office.charge("invoice-17").processed()["TransactionId"].clone();
     for other in
         [TOKEN_PAYMENT.replace("45.00", "45.01"), TOKEN_PAYMENT.replace("tok_approved", "tok_declined")]
     {
         let ended = office.charging("invoice-17", &other).end();
-        let error = ended.failed(2, "invalid");
-        assert_eq!(error["kind"], "key_reused");
-        assert!(error["message"].as_str().unwrap().contains("nothing was sent"), "{error}");
+        let error = ended.failed(5, "unknown");
+        assert_eq!((&error["kind"], &error["transaction_id"]), (&"key_reused".into(), &id));
+        let message = error["message"].as_str().unwrap();
+        let paid =
+            format!("nothing was sent now: it is already paid as transaction {}", id.as_str().unwrap());
+        assert!(message.contains(&paid), "{error}");
         assert_eq!(ended.json()["key"], "invoice-17");
+        assert_eq!(error["sent_at"], office.show("invoice-17")["begun_at"]);
+        let text = office.charging("invoice-17", &other).arguments(["--output", "text"]).end().stderr;
+        let heading =
+            "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way (exit code 5)\n";
+        assert!(text.starts_with(heading), "{text}");
+        // Nor by the explicit call.
+        let again = office.charging("invoice-17", &other).arguments(["--after-rejection"]).end();
+        assert_eq!(again.failed(5, "unknown")["kind"], "key_reused");
     }
     assert_eq!(office.requests(), 1);
     office.sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(45_00));
+}
+
+#[test]
+fn a_second_card_after_a_decline_is_one_explicit_call_with_the_same_key_d44() {
+    let office = Office::open();
+    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
+    office.charging("order-4711", &declined).end().failed(4, "rejected");
+
+    // A plain call sends neither card again.
+    assert_eq!(office.charging("order-4711", &declined).end().json()["recorded"], true);
+    let error = office.charge("order-4711").failed(2, "invalid");
+    assert_eq!(error["kind"], "key_reused");
+    assert!(error["message"].as_str().unwrap().contains("that one moved no money"), "{error}");
+    for (request, heading) in [
+        (TOKEN_PAYMENT, "INVALID, nothing was sent (exit code 2)"),
+        (&*declined, "REJECTED EARLIER, nothing was sent now (exit code 4)"),
+    ] {
+        let text = office.charging("order-4711", request).arguments(["--output", "text"]).end().stderr;
+        assert!(text.starts_with(heading), "{text}");
+        assert!(text.contains("for a new attempt with this key, give --after-rejection"), "{text}");
+    }
+    assert_eq!(office.requests(), 1);
+
+    let again = || office.charging("order-4711", TOKEN_PAYMENT).arguments(["--after-rejection"]).end();
+    let id = again().processed()["TransactionId"].clone();
+    assert_eq!((&again().json()["data"]["TransactionId"], office.requests()), (&id, 2));
+    assert_eq!(office.show("order-4711")["attempts"], 2);
+    office.sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(45_00));
+}
+
+#[test]
+fn a_new_attempt_needs_a_key_that_the_journal_knows_d44() {
+    let office = Office::open();
+    let error = office.charging("order-1", TOKEN_PAYMENT).arguments(["--after-rejection"]).end();
+    let error = error.failed(2, "invalid");
+    assert_eq!(error["kind"], "no_such_key");
+    assert!(error["message"].as_str().unwrap().contains("nothing was sent"), "{error}");
+    let create = ["token-transaction", "create", "--file", "-", "--after-rejection"];
+    let without_a_key = payments_at(office.sandbox.base_url(), create).stdin(TOKEN_PAYMENT).end();
+    assert_eq!(without_a_key.failed(2, "invalid")["kind"], "usage");
+    assert_eq!(office.requests(), 0);
+}
+
+#[test]
+fn every_operation_can_have_a_new_attempt_after_a_rejection_d44() {
+    let office = Office::open();
+    let declined = CARD_PAYMENT.replace("378282246310005", "4000000000000002").replace("7391", "739");
+    let create = ["transaction", "create", "--file", "-", "--key", "card"];
+    office.run(create).stdin(declined).end().failed(4, "rejected");
+    let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
+    let paid = office.run(create).arguments(["--after-rejection"]).stdin(authorisation).end();
+    let id = paid.processed()["TransactionId"].as_str().unwrap().to_owned();
+    office.run(["void", "txn_nothing", "--key", "void"]).end().failed(4, "rejected");
+    office.run(["void", &id, "--key", "void", "--after-rejection"]).end().processed();
+    assert_eq!(office.requests(), 4);
 }
 
 #[test]
@@ -287,7 +353,7 @@ fn what_was_not_processed_is_sent_under_the_same_key() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_made_sends_nothing() {
+fn a_journal_that_cannot_be_made_sends_nothing_d43() {
     let office = Office::open();
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "no folder").unwrap();
@@ -297,8 +363,8 @@ fn a_journal_that_cannot_be_made_sends_nothing() {
         let run =
             office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", place.to_str().unwrap());
         let ended = run.end();
-        assert!(matches!(ended.code, Some(2 | 3)), "{ended:?}");
-        assert_eq!(ended.json()["error"]["kind"], "journal", "{ended:?}");
+        let error = ended.failed(5, "unknown");
+        assert_eq!((&error["kind"], error.get("sent_at")), (&"journal".into(), None), "{ended:?}");
     }
     assert_eq!(office.requests(), 0);
     assert_eq!(fs::read_to_string(folder.path().join("other")).unwrap(), "no database ".repeat(500));
@@ -306,22 +372,22 @@ fn a_journal_that_cannot_be_made_sends_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn without_its_journal_a_call_says_nothing_of_what_an_earlier_one_has_sent() {
+fn without_its_journal_a_call_is_unknown_because_an_earlier_one_may_have_paid_d43() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let office = Office::open();
     office.lose_the_answer("invoice-17");
     let mode = |mode| fs::set_permissions(office.journal(), fs::Permissions::from_mode(mode)).unwrap();
     mode(0o644);
-    let error = office.charge("invoice-17").failed(2, "invalid");
-    let message = error["message"].as_str().unwrap();
-    for part in
-        ["nothing was sent now", "what became of the key before, the journal knows once it can be read"]
-    {
-        assert!(message.contains(part) && !message.contains("charged, because"), "{message}");
-    }
+    let advice = "nothing was sent now: an earlier call with this key may have paid, \
+                  so run the same command again when the journal is back";
+    let error = office.charge("invoice-17").failed(5, "unknown");
+    assert_eq!((&error["kind"], error.get("sent_at")), (&"journal".into(), None), "{error}");
+    assert!(error["message"].as_str().unwrap().ends_with(advice), "{error}");
+    let heading = "NOT SENT NOW, and the journal cannot say whether an earlier call has paid: run it again with the same \
+                   key (exit code 5)\n";
     let text = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]).end().stderr;
-    assert!(text.starts_with("JOURNAL REFUSED, nothing was sent now (exit code 2)\n"), "{text}");
+    assert!(text.starts_with(heading), "{text}");
     mode(0o600);
     office.charge("invoice-17").failed(5, "unknown");
 
@@ -329,13 +395,10 @@ fn without_its_journal_a_call_says_nothing_of_what_an_earlier_one_has_sent() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("postgres://ada@{closed}/books");
     let run = || office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &url);
-    let error = run().end().failed(3, "not_processed");
-    assert!(error["message"].as_str().unwrap().contains("what became of the key before"), "{error}");
+    let error = run().end().failed(5, "unknown");
+    assert!(error["message"].as_str().unwrap().ends_with(advice), "{error}");
     let text = run().arguments(["--output", "text"]).end().stderr;
-    assert!(
-        text.starts_with("NOT SENT NOW, it is safe to run the same command again (exit code 3)\n"),
-        "{text}"
-    );
+    assert!(text.starts_with(heading), "{text}");
     assert_eq!(office.requests(), 1);
 }
 
@@ -352,7 +415,7 @@ fn a_password_in_the_address_of_a_journal_is_never_shown() {
         for shape in ["json", "text"] {
             let run = office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &url);
             let ended = run.arguments(["--verbose", "--output", shape]).end();
-            assert!(matches!(ended.code, Some(2 | 3)), "{ended:?}");
+            assert!(matches!(ended.code, Some(2 | 5)), "{ended:?}");
             assert!(!format!("{ended:?}").contains("hunter2"), "{ended:?}");
         }
         let ended = payments(["journal", "list", "--journal", &url]).end();
