@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use payments_core::OperationName;
 use payments_model::TransactionId;
 
+use crate::events;
 use crate::row::now;
 use crate::store::ErasedStore;
 use crate::{
@@ -145,8 +146,7 @@ impl Journal {
                     live.insert(intent.owner.clone(), is_live);
                 }
                 if !live[&intent.owner] {
-                    let change = Change::orphan(intent.key, intent.attempt, now());
-                    given_up += u64::from(self.store.apply(change).await?.written.is_some());
+                    given_up += u64::from(self.give_up(&intent).await?.written.is_some());
                 }
             }
             after = page.next;
@@ -203,10 +203,18 @@ impl Journal {
         if !is_abandoned {
             return Ok(Begun::Kept(Box::new(found)));
         }
-        let change = Change::orphan(key.clone(), found.attempt.clone(), now());
-        let given_up =
-            self.store.apply(change).await.ok().and_then(|applied| applied.written.or(applied.found));
+        let given_up = self.give_up(&found).await.ok().and_then(|applied| applied.written.or(applied.found));
         Ok(Begun::Kept(Box::new(given_up.unwrap_or(found))))
+    }
+
+    /// Calls an attempt unknown whose owner is dead.
+    async fn give_up(&self, sending: &Intent) -> Result<Applied, StoreError> {
+        let change = Change::orphan(sending.key.clone(), sending.attempt.clone(), now());
+        let applied = self.store.apply(change).await?;
+        if let Some(Intent { state: IntentState::Unknown(failure), .. }) = &applied.written {
+            events::unknown(&sending.key, failure);
+        }
+        Ok(applied)
     }
 
     /// Writes down how the attempt ended. What cannot be written now is written before anything new begins.

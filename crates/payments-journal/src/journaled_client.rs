@@ -11,6 +11,7 @@ use payments_model::{
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
+use crate::events;
 use crate::evidence::contradictions;
 use crate::journal::Begun;
 use crate::payment::Payment;
@@ -218,13 +219,17 @@ impl JournaledClient {
             is_after_rejection,
         };
         let under_way = UnderWay::begin(&self.under_way);
-        runtime.spawn(async move {
+        let task = async move {
+            let key = attempt.key.clone();
             let is_awaited = || !tell.is_closed();
             let result = attempt.make(is_awaited).await;
-            drop(under_way);
             // Who does not listen any more finds it in the journal.
-            let _ = tell.send(result);
-        });
+            if let Err(Ok(unheard)) = tell.send(result) {
+                events::processed_unheard(&key, &unheard.transaction_id);
+            }
+            drop(under_way);
+        };
+        runtime.spawn(events::in_span(key, task));
         told.await.unwrap_or_else(|_| Err(Error::lost(key.clone())))
     }
 }
@@ -338,6 +343,7 @@ impl<P: Payment> Attempt<P> {
             }
         }
         if !is_awaited() {
+            events::left_before_it_was_sent(&key);
             end.ending = Ending::NotProcessed(Failure::of_kind(Failure::ABANDONED));
             let not_recorded = end.write().await;
             return Err(not_recorded
@@ -384,13 +390,23 @@ impl<'a> End<'a> {
     async fn write(&mut self) -> Option<StoreError> {
         let written = self.journal.end(self.key, self.attempt, self.ending.clone()).await;
         self.is_open = false;
-        written.err()
+        self.tell();
+        let error = written.err()?;
+        events::not_recorded(self.key, &self.ending, &error);
+        Some(error)
+    }
+
+    fn tell(&self) {
+        if let Ending::Unknown(failure) = &self.ending {
+            events::unknown(self.key, failure);
+        }
     }
 }
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
         if self.is_open {
+            self.tell();
             self.journal.end_later(self.key, self.attempt, self.ending.clone());
         }
     }

@@ -77,6 +77,20 @@
 //!
 //! The rules stand in one pure function, [`Change::decide`]. Stores keep rows and decide nothing.
 //!
+//! # What to be paged on
+//!
+//! With the feature `tracing`, a call runs within the span of its caller and a span `intent` with its `key`, so what the
+//! client's `TracingObserver` and the transport log has both. The journal's own events have the target `payments` and the field `key` too:
+//!
+//! | level | event | can it have been charged? |
+//! |---|---|---|
+//! | error | outcome unknown, also of what a dead process left behind (`kind` `crash`) | it may: a person reconciles the key |
+//! | error | the outcome could not be written to the journal | as `outcome` says; the key stays listed until a person resolves it with `transaction_id` |
+//! | warn | processed after the caller left | yes, as `transaction_id`; the next call with the key returns it |
+//! | warn | the caller left before it was sent | no; the next call with the key sends it |
+//!
+//! A key that holds a secret is refused before anything is logged.
+//!
 //! # What it keeps
 //!
 //! Amount, operation, token or last four digits, reference, outcome, transaction and times. Never a card number, a
@@ -93,6 +107,7 @@
 
 mod change;
 mod error;
+mod events;
 mod evidence;
 mod failure;
 mod ids;

@@ -4,6 +4,8 @@
 
 mod after_rejection;
 mod cancelled;
+#[cfg(feature = "tracing")]
+mod events;
 mod faulty_store;
 mod intent_outcomes;
 mod keys;

@@ -1,0 +1,72 @@
+//! What a log says of an intent, behind the feature `tracing`. Every event has the key, under the target `payments`.
+//!
+//! A call whose key holds a secret is refused before any of these.
+
+#![cfg_attr(not(feature = "tracing"), allow(unused_variables, reason = "nothing is logged then"))]
+
+use std::future::Future;
+
+use payments_model::TransactionId;
+#[cfg(feature = "tracing")]
+use tracing::{Instrument as _, error, error_span, warn};
+
+use crate::{Ending, Failure, IntentKey, StoreError};
+
+/// The future within the caller's span, and within one that has the key: events of the client, its observer and its transport
+/// have both.
+pub(crate) fn in_span<F: Future>(key: &IntentKey, future: F) -> impl Future<Output = F::Output> + use<F> {
+    #[cfg(feature = "tracing")]
+    let future =
+        future.instrument(error_span!(target: "payments", "intent", key = key.as_str())).in_current_span();
+    future
+}
+
+/// The outcome is unknown from now on.
+pub(crate) fn unknown(key: &IntentKey, failure: &Failure) {
+    #[cfg(feature = "tracing")]
+    error!(
+        target: "payments",
+        key = key.as_str(),
+        kind = &*failure.kind,
+        transaction_id = failure.transaction_id.as_ref().map(TransactionId::as_str),
+        "outcome unknown: it may have been processed"
+    );
+}
+
+/// It ended so, and the journal could not take that.
+pub(crate) fn not_recorded(key: &IntentKey, ending: &Ending, error: &StoreError) {
+    #[cfg(feature = "tracing")]
+    {
+        let (outcome, transaction_id) = match ending {
+            Ending::Processed(id) => ("processed", Some(id)),
+            Ending::Rejected(failure) => ("rejected", failure.transaction_id.as_ref()),
+            Ending::NotProcessed(failure) => ("not_processed", failure.transaction_id.as_ref()),
+            Ending::Unknown(failure) => ("unknown", failure.transaction_id.as_ref()),
+        };
+        error!(
+            target: "payments",
+            key = key.as_str(),
+            outcome,
+            transaction_id = transaction_id.map(TransactionId::as_str),
+            error = %error,
+            "the outcome could not be written to the journal"
+        );
+    }
+}
+
+/// Nobody waited any more when it could have been sent.
+pub(crate) fn left_before_it_was_sent(key: &IntentKey) {
+    #[cfg(feature = "tracing")]
+    warn!(target: "payments", key = key.as_str(), "the caller left before it was sent: nothing was sent");
+}
+
+/// It was processed, and nobody waited any more.
+pub(crate) fn processed_unheard(key: &IntentKey, transaction_id: &TransactionId) {
+    #[cfg(feature = "tracing")]
+    warn!(
+        target: "payments",
+        key = key.as_str(),
+        transaction_id = transaction_id.as_str(),
+        "processed after the caller left"
+    );
+}

@@ -1,0 +1,189 @@
+//! What a log says of a journaled call: every line has the caller's span and the key.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::Context;
+use std::time::SystemTime;
+
+use payments_core::{OperationName, Outcome, TracingObserver};
+use payments_fake::{FakeGateway, Fault};
+use payments_journal::{AttemptId, Change, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore};
+use tokio::runtime::{Builder, Runtime};
+use tracing::{Instrument as _, info_span};
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::faulty_store::{FaultyStore, StoreFault};
+use crate::support::{TEN_FIFTY, World, key, noop_waker, payment_of};
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+/// The lines of warnings and errors while `test` runs.
+fn logged(test: impl FnOnce(Runtime)) -> Vec<String> {
+    let log = Log::default();
+    let subscriber =
+        tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).without_time().finish();
+    tracing::subscriber::with_default(subscriber, || test(Builder::new_current_thread().build().unwrap()));
+    let written = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let is_alarming = |line: &&str| ["WARN", "ERROR"].contains(&line.split_whitespace().next().unwrap());
+    written.lines().filter(is_alarming).map(|line| line.trim().to_owned()).collect()
+}
+
+/// A checkout, whose span has the order.
+async fn of_an_order<T>(call: impl Future<Output = T>) -> T {
+    call.instrument(info_span!("order", number = 4711)).await
+}
+
+/// What every line of a call begins with.
+const SPANS: &str = r#"order{number=4711}:intent{key="invoice-17"}: payments: "#;
+
+#[test]
+fn the_line_that_people_are_told_to_page_on_has_the_order_and_the_key() {
+    let lines = logged(|runtime| {
+        runtime.block_on(async {
+            let gateway = FakeGateway::new();
+            let client = gateway.client_builder().observer(TracingObserver::new()).build();
+            let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
+            gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+            let payment = payment_of(TEN_FIFTY);
+            let error = of_an_order(client.process_token(&key(), &payment)).await.unwrap_err();
+            assert_eq!(error.outcome(), Outcome::Unknown);
+        });
+    });
+    let [attempt, intent] = &lines[..] else { panic!("{lines:#?}") };
+    for (line, text) in [
+        (attempt, r#"outcome unknown: it may have been processed operation="token-transaction""#),
+        (intent, r#"outcome unknown: it may have been processed key="invoice-17" kind="closed""#),
+    ] {
+        assert!(line.starts_with(&format!("ERROR {SPANS}{text}")), "{line}");
+    }
+}
+
+#[test]
+fn an_end_that_is_not_recorded_is_an_error_with_its_key() {
+    let lines = logged(|runtime| {
+        runtime.block_on(async {
+            let store = FaultyStore::new(MemoryStore::new(), [None, Some(StoreFault::Refused)]);
+            let world = World::over(store).await;
+            assert!(of_an_order(world.pay()).await.unwrap().not_recorded.is_some());
+        });
+    });
+    let [line] = &lines[..] else { panic!("{lines:#?}") };
+    let text = r#"the outcome could not be written to the journal key="invoice-17" outcome="processed""#;
+    assert!(line.starts_with(&format!("ERROR {SPANS}{text}")), "{line}");
+    assert!(line.contains("transaction_id=\"txn_") && line.contains("the disk is full"), "{line}");
+}
+
+#[test]
+fn a_caller_who_left_is_a_warning_with_its_key() {
+    let lines = logged(|runtime| {
+        runtime.block_on(async {
+            let world = World::new().await;
+            {
+                // The task is spawned, and has not run yet: there is one thread.
+                let mut call = pin!(of_an_order(world.pay()));
+                assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+            }
+            world.client.drain().await;
+
+            let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
+            {
+                let mut call = pin!(of_an_order(world.pay()));
+                assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+                while gate.held() == 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            gate.release();
+            world.client.drain().await;
+        });
+    });
+    let [before, after] = &lines[..] else { panic!("{lines:#?}") };
+    let text = r#"the caller left before it was sent: nothing was sent key="invoice-17""#;
+    assert_eq!(before, &format!("WARN {SPANS}{text}"));
+    let text = r#"processed after the caller left key="invoice-17" transaction_id="txn_"#;
+    assert!(after.starts_with(&format!("WARN {SPANS}{text}")), "{after}");
+}
+
+#[test]
+fn a_call_whose_runtime_ends_is_an_error_with_its_key() {
+    let lines = logged(|runtime| {
+        let world = runtime.block_on(World::new());
+        let gate = world.gateway.gate(OperationName::TokenTransaction);
+        let mut call = Box::pin(of_an_order(world.pay()));
+        runtime.block_on(async {
+            assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+            while gate.held() == 0 {
+                tokio::task::yield_now().await;
+            }
+        });
+        drop(runtime);
+    });
+    let [line] = &lines[..] else { panic!("{lines:#?}") };
+    let text = r#"outcome unknown: it may have been processed key="invoice-17" kind="lost""#;
+    assert_eq!(line, &format!("ERROR {SPANS}{text}"));
+}
+
+#[test]
+fn what_a_dead_process_left_behind_is_an_error_with_its_key() {
+    let lines = logged(|runtime| {
+        runtime.block_on(async {
+            for is_found_by_a_call in [false, true] {
+                let store = MemoryStore::new();
+                let dead = store.another_owner();
+                let (attempt, owner) = (AttemptId::new(), dead.owner().clone());
+                let begin =
+                    Change::begin(key(), (&payment_of(TEN_FIFTY)).into(), attempt, owner, SystemTime::now());
+                dead.apply(begin).await.unwrap();
+                if is_found_by_a_call {
+                    let world = World::over(store).await;
+                    drop(dead);
+                    of_an_order(world.pay()).await.unwrap_err();
+                } else {
+                    drop(dead);
+                    Journal::open(store).await.unwrap();
+                }
+            }
+        });
+    });
+    let [at_the_start, by_a_call] = &lines[..] else { panic!("{lines:#?}") };
+    let text = r#"outcome unknown: it may have been processed key="invoice-17" kind="crash""#;
+    assert_eq!(at_the_start, &format!("ERROR payments: {text}"));
+    assert_eq!(by_a_call, &format!("ERROR {SPANS}{text}"));
+}
+
+#[test]
+fn a_key_that_holds_a_secret_is_not_logged() {
+    let lines = logged(|runtime| {
+        runtime.block_on(async {
+            let gateway = FakeGateway::new();
+            let client = gateway.client_builder().observer(TracingObserver::new()).build();
+            let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
+            let mistaken = IntentKey::new(gateway.api_key().as_str()).unwrap();
+            let error = client.process_token(&mistaken, &payment_of(TEN_FIFTY)).await.unwrap_err();
+            assert_eq!(error.kind(), "secret_in_key");
+        });
+    });
+    assert_eq!(lines, [""; 0]);
+}
