@@ -194,7 +194,9 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
     let failure = Failure { message: error.to_string(), ..failure }.noted(note);
     let status = failure.answer.as_ref().map(|answer| answer.http_status);
     match (failure.outcome, status) {
-        (FailedOutcome::Rejected, Some(status @ (401 | 403 | 429))) => reopened_by_a_person(failure, status),
+        (FailedOutcome::Rejected, Some(status @ (401 | 403 | 429))) => failure.hint(format!(
+            "the key stays rejected until a person lets it be sent again: payments journal retry --status {status}"
+        )),
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),
         (FailedOutcome::Invalid, _) if error.is_key_reused() => failure.hint(NEW_ATTEMPT),
         _ => failure,
@@ -202,18 +204,6 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
 }
 
 const NEW_ATTEMPT: &str = "for a new attempt with this key, give --after-rejection";
-
-/// The answer said nothing of the payment. Without a journal it would be sent anew, and with one that may be read as
-/// under a new key, which two people may take at the same time.
-fn reopened_by_a_person(failure: Failure, status: u16) -> Failure {
-    let message = failure.message.strip_suffix("send a new request").map_or_else(
-        || failure.message.clone(),
-        |cause_first| format!("{cause_first}let a person reopen the key"),
-    );
-    Failure { message, ..failure }.hint(format!(
-        "the key stays rejected until a person lets it be sent again: payments journal retry --status {status}"
-    ))
-}
 
 /// What the journal itself says, without any answer of the service to this call.
 fn without_answer(error: &Error) -> Failure {

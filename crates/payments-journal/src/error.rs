@@ -244,8 +244,17 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { key, cause, not_recorded } = &*self.0;
         match cause {
-            Cause::Call(error) if f.alternate() => write!(f, "{error:#}")?,
-            Cause::Call(error) => write!(f, "{error}")?,
+            Cause::Call(error) => {
+                let text = if f.alternate() { format!("{error:#}") } else { error.to_string() };
+                let status = error.http_status().map(|status| status.as_u16());
+                // Without a journal that is the advice. With one it could be read as "under a new key".
+                match text.strip_suffix("send a new request") {
+                    Some(text) if error.outcome() == Outcome::Rejected => {
+                        write!(f, "{text}{}", after_a_rejection(status))?;
+                    }
+                    _ => f.write_str(&text)?,
+                }
+            }
             Cause::Recorded(intent) => write_recorded(intent, f)?,
             Cause::InProgress(_) => write!(
                 f,
@@ -326,23 +335,27 @@ fn write_what_became_of_the_other(intent: &Intent, f: &mut fmt::Formatter<'_>) -
     }
 }
 
+/// 401, 403 and 429 say nothing about the payment.
+fn after_a_rejection(http_status: Option<u16>) -> &'static str {
+    match http_status {
+        Some(401 | 403 | 429) => "let a person reopen the key",
+        _ => "make a new attempt with the same key (after_rejection)",
+    }
+}
+
 fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let key = &intent.key;
     match &intent.state {
         IntentState::Rejected(failure) => {
             write!(f, "{key} was rejected earlier")?;
-            let says_nothing_about_the_payment = matches!(failure.http_status, Some(401 | 403 | 429));
             if let Some(status) = failure.http_status {
                 write!(f, ", HTTP {status}")?;
             }
             if let Some(reason) = &failure.reason {
                 write!(f, ", {}", reason.escape_debug())?;
             }
-            f.write_str(if says_nothing_about_the_payment {
-                "; nothing was sent now: correct the cause, then let a person reopen the key"
-            } else {
-                "; nothing was sent now: correct the cause, then make a new attempt with the same key (after_rejection)"
-            })
+            let advice = after_a_rejection(failure.http_status);
+            write!(f, "; nothing was sent now: correct the cause, then {advice}")
         }
         IntentState::Unknown(failure) => {
             write!(f, "the outcome of {key} is unknown since an earlier call ({})", failure.kind)?;

@@ -47,7 +47,7 @@
 //! | | the key is | retries and reruns | another card after a decline |
 //! |---|---|---|---|
 //! | a checkout | the order or cart: `order-4711` | plain calls | [`after_rejection`](JournaledClient::after_rejection), once the customer has chosen it |
-//! | a billing file | invoice and period: `invoice-1843-2026-11` | the same file again, plain calls | by hand, or in the next period under its own key |
+//! | a billing file | invoice and period: `invoice-1843-2026-11` | the same file again, plain calls | by hand, by that same call; a billing run never makes it |
 //!
 //! A plain call never sends again what was rejected: the same request gets the recorded rejection, another request is
 //! [`key_reused`](Error::is_key_reused). So nothing automatic charges a declined card twice, and a customer who presses
@@ -80,7 +80,8 @@
 //! # What to be paged on
 //!
 //! With the feature `tracing`, a call runs within the span of its caller and a span `intent` with its `key`, so what the
-//! client's `TracingObserver` and the transport log has both. The journal's own events have the target `payments` and the field `key` too:
+//! client's `TracingObserver` and the transport log has both. The journal's own events have the target `payments` and the
+//! field `key` too:
 //!
 //! | level | event | can it have been charged? |
 //! |---|---|---|

@@ -53,9 +53,10 @@ async fn charge(client: &JournaledClient, invoice: &str, token: &str, amount: Am
             Outcome::Rejected if is_about_us(&error) => return Err(error.into()),
             // The next run sends it.
             Outcome::NotProcessed => println!("{invoice}: not sent: {error}"),
-            // The next run says the same: a new card is a new request, under a new key.
+            // The next run says the same. Another card is one explicit call with the same key: `after_rejection`.
             Outcome::Rejected => println!("{invoice}: refused: {error}"),
-            // No run sends it again, until a person has resolved it.
+            // No run sends it again, until a person has resolved it. If only the journal could not be asked, nothing was sent
+            // now, and the next run with the same key tells.
             Outcome::Unknown => println!("{invoice}: UNKNOWN: {error}"),
         },
     }

@@ -1,6 +1,7 @@
 //! What a log says of each payment, with `tracing`: one line for each attempt, at the level that its outcome deserves.
 //!
-//! Copy `program`. In `Cargo.toml`: `payments-core` with its feature `tracing`, and any subscriber that you like.
+//! Copy `program`. In `Cargo.toml`: `payments-core` with its feature `tracing`, and any subscriber that you like. With a journal,
+//! `payments-journal` with its feature `tracing`: then each line has the key, too.
 
 use std::env;
 

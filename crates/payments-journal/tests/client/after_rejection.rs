@@ -1,5 +1,6 @@
 //! A second card after a decline: one explicit call with the same key.
 
+use http::StatusCode;
 use payments_core::model::{ConvenienceFee, TokenTransaction};
 use payments_core::{OperationName, Outcome};
 use payments_fake::Fault;
@@ -21,8 +22,28 @@ async fn again(world: &World, token: &str) -> Result {
 
 async fn declined() -> World {
     let world = World::new().await;
-    assert_eq!(plain(&world, "tok_declined").await.unwrap_err().outcome(), Outcome::Rejected);
+    let error = plain(&world, "tok_declined").await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Rejected);
     world
+}
+
+#[tokio::test]
+async fn a_rejection_never_asks_for_a_new_key_d44() {
+    for (status, advice) in [
+        (StatusCode::UNPROCESSABLE_ENTITY, "make a new attempt with the same key (after_rejection)"),
+        (StatusCode::TOO_MANY_REQUESTS, "let a person reopen the key"),
+    ] {
+        let world = World::new().await;
+        let refusal = Fault::on(OperationName::TokenTransaction).before_commit().status(status);
+        world.gateway.arm(refusal);
+        for is_recorded in [false, true] {
+            let error = plain(&world, "tok_approved").await.unwrap_err();
+            assert_eq!((error.outcome(), error.is_recorded()), (Outcome::Rejected, is_recorded));
+            for text in [error.to_string(), format!("{error:#}")] {
+                assert!(text.ends_with(&format!("correct the cause, then {advice}")), "{text}");
+            }
+        }
+    }
 }
 
 #[tokio::test]
