@@ -33,6 +33,7 @@ use crate::{
 /// | unknown | unknown, nothing is sent |
 /// | being sent | [`is_in_progress`](Error::is_in_progress), nothing is sent |
 /// | another request | [`is_key_reused`](Error::is_key_reused), nothing is sent |
+/// | cannot be read or written | unknown, [`is_journal`](Error::is_journal), nothing is sent: call again with the same key |
 ///
 /// Two requests are the same if operation, amount, token or last four digits of the card, sale or authorisation, and
 /// convenience fee are. Of an account nothing is kept, so two accounts cannot be told apart.
@@ -42,6 +43,8 @@ use crate::{
 /// Each call runs in a task of its own on the tokio runtime that polls it. Dropping the call's future does not end the
 /// task: what was sent is waited for, and how it ended is written down. What was not sent yet when the caller went away is
 /// not sent any more.
+///
+/// The task runs in the caller's span, with the feature `tracing`.
 ///
 /// The end of the runtime does end it, and then its outcome is unknown. Before `main` returns, as on SIGTERM,
 /// [`drain`](Self::drain) the client.
