@@ -47,6 +47,11 @@ pub(crate) trait Call: Send + 'static {
         None
     }
 
+    /// What the service's records can be searched by after an unknown outcome.
+    fn search_by(&self) -> &'static str {
+        "time"
+    }
+
     /// What a failure is: an `Error` for what moves money, a `LookupError` for a lookup.
     type Error: CallError;
 
@@ -155,7 +160,8 @@ pub(crate) fn of_what_was_sent<C: Call>(
     at: SystemTime,
 ) -> Failure {
     let reference = call.reference().map(|text| settings.without_key(text));
-    let failure = failure.of_what_was_sent(Sent { amount: call.amount(), reference, at });
+    let sent = Sent { amount: call.amount(), reference, at };
+    let failure = failure.of_what_was_sent(sent).searched_by(call.search_by());
     match call.transaction() {
         Some(id) => failure.look_up_next(id),
         None => failure,
@@ -228,7 +234,7 @@ pub(crate) fn before_sending(signal: &str) -> Failure {
 pub(crate) fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -> Failure {
     match C::PURPOSE {
         Purpose::MoveMoney => {
-            let next_step = next_step::after_unknown(call.transaction());
+            let next_step = next_step::after_unknown(call.transaction(), call.search_by());
             Failure::unknown(
                 kind,
                 format!(

@@ -12,6 +12,8 @@ use crate::failure::FailedOutcome;
 pub(crate) trait CallError: StdError {
     fn failed_outcome(&self) -> FailedOutcome;
     fn transaction_id(&self) -> Option<&TransactionId>;
+    /// What the service's records can be searched by if the outcome is unknown.
+    fn search_by(&self) -> Option<&'static str>;
     fn kind(&self) -> &'static str;
     fn operation(&self) -> Option<OperationName>;
     fn violations(&self) -> &[Violation];
@@ -24,7 +26,7 @@ pub(crate) trait CallError: StdError {
 }
 
 macro_rules! call_error {
-    ($error:ident, $outcome:expr, $transaction_id:expr, $($method:ident -> $output:ty,)*) => {
+    ($error:ident, $outcome:expr, $transaction_id:expr, $search_by:expr, $($method:ident -> $output:ty,)*) => {
         impl CallError for $error {
             fn failed_outcome(&self) -> FailedOutcome {
                 $outcome(self)
@@ -34,14 +36,18 @@ macro_rules! call_error {
                 $transaction_id(self)
             }
 
+            fn search_by(&self) -> Option<&'static str> {
+                $search_by(self)
+            }
+
             $(fn $method(&self) -> $output {
                 Self::$method(self)
             })*
         }
     };
-    ($error:ident, $outcome:expr, $transaction_id:expr) => {
+    ($error:ident, $outcome:expr, $transaction_id:expr, $search_by:expr) => {
         call_error! {
-            $error, $outcome, $transaction_id,
+            $error, $outcome, $transaction_id, $search_by,
             kind -> &'static str,
             operation -> Option<OperationName>,
             violations -> &[Violation],
@@ -55,8 +61,8 @@ macro_rules! call_error {
     };
 }
 
-call_error!(Error, outcome_of_payment, Self::transaction_id);
-call_error!(LookupError, outcome_of_lookup, no_transaction);
+call_error!(Error, outcome_of_payment, Self::transaction_id, Self::search_by);
+call_error!(LookupError, outcome_of_lookup, no_transaction, no_search);
 
 fn outcome_of_payment(error: &Error) -> FailedOutcome {
     match error.outcome() {
@@ -79,5 +85,10 @@ fn outcome_of_lookup(error: &LookupError) -> FailedOutcome {
 
 /// A failed lookup names none that should be looked up next.
 fn no_transaction(_: &LookupError) -> Option<&TransactionId> {
+    None
+}
+
+/// Nothing was moved, so nothing has to be found.
+fn no_search(_: &LookupError) -> Option<&'static str> {
     None
 }

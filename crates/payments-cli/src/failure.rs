@@ -37,6 +37,8 @@ pub(crate) struct Advice {
     pub(crate) purpose: Purpose,
     /// The transaction to look up next; only an id that a look-up takes.
     pub(crate) to_look_up: Option<TransactionId>,
+    /// What the service's records can be searched by if the outcome is unknown.
+    pub(crate) search_by: Option<&'static str>,
     /// Where the cause may lie.
     pub(crate) hints: Vec<String>,
     /// What the journal says, if the call has a key.
@@ -157,6 +159,12 @@ impl Failure {
         self
     }
 
+    /// The same failure, of a payment that the service's records can be searched for by this.
+    pub(crate) fn searched_by(mut self, search_by: &'static str) -> Self {
+        self.advice.search_by = Some(search_by);
+        self
+    }
+
     /// The same failure, of a request that may have been acted upon.
     pub(crate) fn of_what_was_sent(mut self, sent: Sent) -> Self {
         self.sent = Some(Box::new(sent));
@@ -199,6 +207,7 @@ impl Failure {
             answer: FailedAnswer::of(error).map(Box::new),
             advice: Box::new(Advice {
                 to_look_up: next_step::to_look_up(error),
+                search_by: error.search_by(),
                 hints: hints.into_iter().map(str::to_owned).collect(),
                 ..Advice::default()
             }),

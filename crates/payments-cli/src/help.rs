@@ -48,7 +48,7 @@ Exit codes:
   3  not processed; it is safe to run the same command again
   4  rejected; correct the request, then run it again
   5  OUTCOME UNKNOWN: it may have been processed; do not run it again: look it
-     up if its id is known, else reconcile by amount, time and your reference
+     up if its id is known, else reconcile it by what the message names
   6  rejected with HTTP 401: the API key was refused
   7  rejected with HTTP 404: not found
 

@@ -163,7 +163,8 @@ pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: 
         // An earlier attempt was sent at another time, with what may have been another reference.
         Some(intent) => {
             let reference = intent.request.reference.as_deref().map(|text| settings.without_key(text));
-            failure.of_what_was_sent(Sent { amount: intent.request.amount, reference, at: intent.begun_at })
+            let sent = Sent { amount: intent.request.amount, reference, at: intent.begun_at };
+            failure.of_what_was_sent(sent).searched_by(intent.request.search_by())
         }
         None => with_what_was_sent(failure, call, settings, at),
     }

@@ -149,8 +149,11 @@ fn heading(failure: &Failure) -> (Tone, String) {
             (Tone::Bad, "LOOK-UP REJECTED")
         }
         (FailedOutcome::Unknown, _) => {
-            let next_step =
-                if failure.advice.to_look_up.is_some() { "look it up" } else { next_step::RECONCILE };
+            let next_step = match (&failure.advice.to_look_up, failure.advice.search_by) {
+                (Some(_), _) => "look it up".to_owned(),
+                (None, Some(search_by)) => next_step::after_unknown(None, search_by),
+                (None, None) => "reconcile it with the service".to_owned(),
+            };
             let heading = match failure.advice.note {
                 None => format!("OUTCOME UNKNOWN, do not run it again: {next_step}"),
                 Some(_) => {

@@ -144,6 +144,18 @@ impl Error {
         self.0.found.transaction_id.as_ref().or(self.0.to_be_voided.as_ref())
     }
 
+    /// With [`Outcome::Unknown`], what a person can search the service's records by if there is no
+    /// [`transaction_id`](Self::transaction_id) to look up, as [`Operation::search_by`](crate::Operation::search_by) has it.
+    pub fn search_by(&self) -> Option<&'static str> {
+        (self.0.outcome == Outcome::Unknown).then_some(self.0.found_by)
+    }
+
+    /// The first part of the text: what happened, without what it means for the money and what to do. For a layer above that
+    /// gives advice of its own. With `{:#}` it has the causes too.
+    pub fn what_happened(&self) -> impl fmt::Display + '_ {
+        WhatHappened(self)
+    }
+
     /// The record's `Status` code, if the response holds one. Its meaning is not published.
     pub fn record_status(&self) -> Option<&str> {
         self.0.found.record_status.as_deref()
@@ -204,11 +216,20 @@ impl fmt::Debug for Error {
     }
 }
 
+struct WhatHappened<'a>(&'a Error);
+
+impl fmt::Display for WhatHappened<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { failure, found, .. } = &*self.0.0;
+        failure.write_what_happened(found.transaction_id.is_some(), f)
+    }
+}
+
 /// Three parts for three in the morning: what happened, what it means for the money, what to do.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { outcome, failure, found, to_be_voided: _, found_by } = &*self.0;
-        failure.write_what_happened(found.transaction_id.is_some(), f)?;
+        let Inner { outcome, failure, found_by, .. } = &*self.0;
+        WhatHappened(self).fmt(f)?;
         f.write_str("; ")?;
         match outcome {
             Outcome::NotProcessed if failure.is_validation() => {

@@ -114,6 +114,15 @@ pub trait Operation: Describe {
         Err(Self::Error::of(self, failure, &body, response.body(), &secrets))
     }
 
+    /// What the service's records can be searched by for this payment after an unknown outcome that gave no transaction to
+    /// look up: a clause such as `amount, last four digits of the card, payer's name and time`.
+    ///
+    /// The interface has no search, so a person does it, in the service's own reports. A card or ACH payment has no field for
+    /// a reference of the caller's (the interface, Card transaction request body).
+    fn search_by(&self) -> &'static str {
+        self.found_by()
+    }
+
     /// The error for a request that brought no whole response: the transport's evidence, turned into an outcome.
     fn not_answered(&self, endpoint: &Endpoint, error: TransportError) -> Self::Error {
         let secrets = Secrets::new(self.secrets(), endpoint);

@@ -244,17 +244,13 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { key, cause, not_recorded } = &*self.0;
         match cause {
-            Cause::Call(error) => {
-                let text = if f.alternate() { format!("{error:#}") } else { error.to_string() };
-                let status = error.http_status().map(|status| status.as_u16());
-                // Without a journal that is the advice. With one it could be read as "under a new key".
-                match text.strip_suffix("send a new request") {
-                    Some(text) if error.outcome() == Outcome::Rejected => {
-                        write!(f, "{text}{}", after_a_rejection(status))?;
-                    }
-                    _ => f.write_str(&text)?,
-                }
+            // Without a journal the advice is to send a new request. With one it could be read as "under a new key".
+            Cause::Call(error) if error.outcome() == Outcome::Rejected => {
+                error.what_happened().fmt(f)?;
+                let advice = after_a_rejection(error.http_status().map(|status| status.as_u16()));
+                write!(f, "; it was refused: correct the cause, then {advice}")?;
             }
+            Cause::Call(error) => error.fmt(f)?,
             Cause::Recorded(intent) => write_recorded(intent, f)?,
             Cause::InProgress(_) => write!(
                 f,
@@ -362,7 +358,7 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("; nothing was sent now, it may have been processed: ")?;
             match &failure.transaction_id {
                 Some(id) => write!(f, "look up transaction {}", id.as_str().escape_debug())?,
-                None => f.write_str("reconcile it with the service")?,
+                None => write!(f, "reconcile it with the service by {}", intent.request.search_by())?,
             }
             f.write_str(", then resolve the key")
         }

@@ -53,6 +53,18 @@ impl IntentRequest {
         }
     }
 
+    /// What the service's records can be searched by if the outcome is unknown and there is no transaction to look up, as
+    /// [`Operation::search_by`](payments_core::Operation::search_by) has it.
+    pub fn search_by(&self) -> &'static str {
+        match (&self.subject, &self.reference) {
+            (Subject::Card { .. }, _) => "amount, last four digits of the card, payer's name and time",
+            (Subject::Account, _) => "amount, last four digits of the account, payer's name and time",
+            (Subject::Token(_), Some(_)) => "its reference, or by token, amount and time",
+            (Subject::Token(_), None) => "token, amount and time",
+            (Subject::Transaction(_), _) => "its transaction id",
+        }
+    }
+
     /// The names of what differs from `other` in what moves money: `operation`, `card`, `token`, `amount` and the like.
     /// The reference moves none.
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {

@@ -1,6 +1,6 @@
 //! `payments token-transaction create`.
 
-use payments_core::{Client, Error, Success};
+use payments_core::{Client, Error, Operation, Success};
 use payments_journal::{IntentKey, JournaledClient};
 use payments_model::{Amount, TokenTransaction, TransactionReceipt};
 
@@ -28,6 +28,10 @@ impl Call for TokenTransaction {
 
     fn reference(&self) -> Option<&str> {
         self.reference_no()
+    }
+
+    fn search_by(&self) -> &'static str {
+        Operation::search_by(self)
     }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {

@@ -1,6 +1,6 @@
 //! `payments transaction create` and `payments transaction get`.
 
-use payments_core::{Client, Error, LookupError, Success};
+use payments_core::{Client, Error, LookupError, Operation as _, Success};
 use payments_journal::{IntentKey, JournaledClient};
 use payments_model::{Amount, TransactionId, TransactionRecord, TransactionRequest};
 
@@ -32,6 +32,13 @@ impl Call for TransactionRequest {
             Self::Card(payment) => payment.amount(),
             Self::Ach(payment) => payment.amount(),
         })
+    }
+
+    fn search_by(&self) -> &'static str {
+        match self {
+            Self::Card(payment) => payment.search_by(),
+            Self::Ach(payment) => payment.search_by(),
+        }
     }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {

@@ -1,6 +1,6 @@
 //! `payments void`.
 
-use payments_core::{Client, Error, Success, VoidReceipt};
+use payments_core::{Client, Error, Operation, Success, VoidReceipt};
 use payments_journal::{IntentKey, JournaledClient};
 use payments_model::{TransactionId, Void};
 
@@ -27,6 +27,10 @@ impl Call for Void {
 
     fn transaction(&self) -> Option<&TransactionId> {
         Some(self.transaction_id())
+    }
+
+    fn search_by(&self) -> &'static str {
+        Operation::search_by(self)
     }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {

