@@ -6,12 +6,14 @@ use clap::Parser as _;
 
 use crate::args::Arguments;
 use crate::exit_code::ExitCode;
-use crate::{commands, panic, usage};
+use crate::{commands, panic, stderr, usage};
 
 /// Runs the command that `arguments`, the program's name first, ask for.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
-    panic::contain(move || match Arguments::try_parse_from(&arguments) {
+    let code = panic::contain(move || match Arguments::try_parse_from(&arguments) {
         Ok(arguments) => commands::run(arguments),
         Err(error) => usage::answer(&error, &arguments),
-    })
+    });
+    stderr::finish();
+    code
 }

@@ -1,6 +1,6 @@
 //! The request of `--file`.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use payments_model::ValidationError;
@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 use crate::failure::Failure;
 use crate::path_name;
 use crate::secret_file;
+use crate::stderr;
 
 /// The request at `path`, or on stdin for `-`.
 pub(crate) fn request<T>(
@@ -41,7 +42,7 @@ fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let bytes = if path == Path::new("-") {
         if io::stdin().is_terminal() {
             // Who does not read it sees a command that waits.
-            let _ = writeln!(io::stderr(), "reading the request from the terminal; end it with Ctrl-D");
+            stderr::write("reading the request from the terminal; end it with Ctrl-D\n");
         }
         secret_file::read_stdin(LARGEST_REQUEST)
     } else {

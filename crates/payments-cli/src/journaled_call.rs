@@ -1,8 +1,6 @@
 //! A charge with a key, which a journal lets be sent at most once.
 
-use std::io::{self, Write as _};
 use std::pin::pin;
-use std::thread;
 use std::time::SystemTime;
 
 use payments_core::Outcome;
@@ -23,6 +21,7 @@ use crate::rehearsal::Rehearsal;
 use crate::report::Report;
 use crate::sent::Sent;
 use crate::settings::Settings;
+use crate::stderr;
 use crate::trace::Trace;
 
 /// A call that a journal can keep.
@@ -120,13 +119,9 @@ async fn end<C: Charge>(
         ended = &mut sending => return report(ended),
         signal = interrupt.arrived() => signal,
     };
-    // By a thread of its own, because whoever reads a pipe may have stopped, and nothing is lost if nobody reads it.
-    let _ = thread::Builder::new().spawn(move || {
-        let _ = writeln!(
-            io::stderr(),
-            "{signal}: waiting for the answer, so that the journal learns it; once more ends at once"
-        );
-    });
+    stderr::write(format!(
+        "{signal}: waiting for the answer, so that the journal learns it; once more ends at once\n"
+    ));
     tokio::select! {
         biased;
         ended = sending => report(ended),

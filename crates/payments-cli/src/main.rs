@@ -52,6 +52,7 @@ mod sandbox_arguments;
 mod secret_file;
 mod sent;
 mod settings;
+mod stderr;
 mod style;
 mod text;
 mod timeout;

@@ -8,6 +8,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::processed::{Effect, Processed};
 use crate::report::Report;
+use crate::stderr;
 use crate::style::{Style, Tone};
 use crate::text;
 
@@ -24,21 +25,21 @@ pub(crate) struct Output {
 impl Output {
     /// `asked_for`, else text for a terminal and JSON for anything else.
     pub(crate) fn choose(asked_for: Option<OutputShape>) -> Self {
-        let (stdout, stderr) = (io::stdout(), io::stderr());
+        let stdout = io::stdout();
         let shape = asked_for
             .unwrap_or_else(|| if stdout.is_terminal() { OutputShape::Text } else { OutputShape::Json });
         Self {
             shape,
             stdout: Style::of(&stdout),
-            stderr: Style::of(&stderr),
-            is_watched: stderr.is_terminal() && !stdout.is_terminal(),
+            stderr: stderr::style(),
+            is_watched: stderr::is_terminal() && !stdout.is_terminal(),
         }
     }
 
     /// Writes the report and says how the process should end.
     pub(crate) fn write(self, report: &Report) -> ExitCode {
-        // Stderr is not locked before there is something for it: who has it may be waiting for its reader.
-        self.write_to(report, &mut io::stdout().lock(), &mut io::stderr())
+        stderr::finish_on_a_terminal();
+        self.write_to(report, &mut io::stdout().lock())
     }
 
     /// Whether people read the result.
@@ -53,28 +54,28 @@ impl Output {
 
     /// Tells why a result that is in part on stdout already ends too early.
     pub(crate) fn torn(self, failure: &Failure) -> ExitCode {
-        // The exit code still carries the outcome if stderr is gone.
-        let _ = write_all(&mut io::stderr(), &text::failed(failure, self.stderr));
+        stderr::write_last(text::failed(failure, self.stderr));
         failure.exit_code()
     }
 
     /// Tells a person of settings that may not be what they mean; a program reads its one document alone.
     pub(crate) fn warn(self, warnings: &[String]) {
-        if self.shape == OutputShape::Json && !io::stderr().is_terminal() {
+        if self.shape == OutputShape::Json && !stderr::is_terminal() {
             return;
         }
         let warning = self.stderr.paint(Tone::Doubtful, "WARNING");
         for text in warnings {
-            // What is warned of happens whether it can be read or not.
-            let _ = write_all(&mut io::stderr(), &format!("{warning}: {}\n", escape::for_terminal(text)));
+            stderr::write(format!("{warning}: {}\n", escape::for_terminal(text)));
         }
+        stderr::finish_on_a_terminal();
     }
 
     /// Tells a person what is odd about a success.
     pub(crate) fn warn_of(self, processed: &Processed) {
         if let Some(warning) = text::warning(processed, self.stderr) {
             // The record on stdout shows the other id as well.
-            let _ = write_all(&mut io::stderr(), &warning);
+            stderr::write(warning);
+            stderr::finish_on_a_terminal();
         }
     }
 
@@ -82,15 +83,12 @@ impl Output {
     ///
     /// A success that cannot be written is [`ExitCode::Other`]: the caller lacks the id, and stderr has it. A failure
     /// that cannot be written keeps its exit code, which says what matters most.
-    fn write_to(self, report: &Report, stdout: &mut dyn Write, stderr: &mut dyn Write) -> ExitCode {
+    fn write_to(self, report: &Report, stdout: &mut dyn Write) -> ExitCode {
         let written = match self.shape {
             OutputShape::Json => json(report).and_then(|document| write_all(stdout, &document)),
             OutputShape::Text => match report {
                 Report::Processed(processed) => {
-                    if let Some(warning) = text::warning(processed, self.stderr) {
-                        // The record on stdout shows the other id as well.
-                        let _ = write_all(stderr, &warning);
-                    }
+                    self.warn_of(processed);
                     write_all(stdout, &text::processed(processed, self.stdout))
                 }
                 Report::Rehearsed(request) => write_all(stdout, &text::rehearsed(request, self.stdout)),
@@ -100,7 +98,7 @@ impl Output {
             },
         };
         if let Some(warning) = report.note().and_then(|note| text::not_recorded(note, self.stderr)) {
-            let _ = write_all(stderr, &warning);
+            stderr::write_last(warning);
         }
         let for_people = match report {
             Report::Failed(failure)
@@ -120,12 +118,12 @@ impl Output {
             _ => None,
         };
         if let Some(text) = for_people {
-            // The exit code still carries the outcome if stderr is gone.
-            let _ = write_all(stderr, &text);
+            // The exit code still carries the outcome if nobody reads it.
+            stderr::write_last(text);
         }
         match written.err().and_then(|error| unwritten(report, &error)) {
             Some(message) => {
-                let _ = write_all(stderr, &message);
+                stderr::write_last(message);
                 ExitCode::Other
             }
             None => report.exit_code(),

@@ -1,9 +1,9 @@
 //! A panic is a defect, and even a defect must not print a card number.
 
-use std::io::{self, Write as _};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 use crate::exit_code::ExitCode;
+use crate::stderr;
 
 /// Runs `body`; if it panics, the place is reported without the payload, which may hold input.
 pub(crate) fn contain(body: impl FnOnce() -> ExitCode) -> ExitCode {
@@ -12,10 +12,8 @@ pub(crate) fn contain(body: impl FnOnce() -> ExitCode) -> ExitCode {
 }
 
 fn report_the_place(info: &PanicHookInfo<'_>) {
-    let mut stderr = io::stderr().lock();
-    // Nobody is left to tell if stderr is gone too.
-    let _ = match info.location() {
-        Some(place) => writeln!(stderr, "payments: internal error at {}:{}", place.file(), place.line()),
-        None => writeln!(stderr, "payments: internal error"),
-    };
+    stderr::write_last(match info.location() {
+        Some(place) => format!("payments: internal error at {}:{}\n", place.file(), place.line()),
+        None => "payments: internal error\n".to_owned(),
+    });
 }

@@ -1,12 +1,11 @@
 //! `--verbose`: what a call does, as lines on stderr. Nothing in them is secret.
 
-use std::io::{self, Write as _};
-
 use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome};
 
 use crate::escape::for_terminal;
 use crate::journal_place::JournalPlace;
 use crate::settings::Settings;
+use crate::stderr;
 use crate::style::{Style, Tone};
 
 /// Writes the lines.
@@ -18,7 +17,7 @@ pub(crate) struct Trace {
 impl Trace {
     /// Lines for this process's stderr.
     pub(crate) fn to_stderr() -> Self {
-        Self { style: Style::of(&io::stderr()) }
+        Self { style: stderr::style() }
     }
 
     /// Where the settings came from.
@@ -39,8 +38,7 @@ impl Trace {
 
     fn line(self, text: &str) {
         let text = self.style.paint(Tone::Faint, &for_terminal(&format!("payments: {text}")));
-        // A payment goes on if nobody can read of it.
-        let _ = writeln!(io::stderr(), "{text}");
+        stderr::write(text + "\n");
     }
 }
 

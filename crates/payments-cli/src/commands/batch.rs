@@ -12,7 +12,6 @@ mod row;
 mod rows;
 mod run;
 mod scratch;
-mod screen;
 mod service;
 
 use std::io;

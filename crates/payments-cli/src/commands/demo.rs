@@ -8,7 +8,7 @@ mod script;
 mod truth;
 
 use std::error::Error as StdError;
-use std::io::{self, Write};
+use std::io;
 use std::time::SystemTime;
 
 use payments_core::{ApiKey, Client, Endpoint};
@@ -23,6 +23,7 @@ use self::script::Stage;
 use super::refuse_client_settings;
 use crate::args::{GlobalOptions, OutputShape};
 use crate::exit_code::ExitCode;
+use crate::stderr;
 use crate::style::Style;
 
 /// Plays the demonstration. Text unless JSON is asked for by name: the lines are its point, also in a pipe.
@@ -44,7 +45,7 @@ pub(super) fn run(options: &GlobalOptions) -> ExitCode {
         Ok(exit_code) => exit_code,
         Err(error) => {
             // The exit code says it too.
-            let _ = writeln!(io::stderr(), "payments: the demonstration could not run to its end: {error}");
+            stderr::write_last(format!("payments: the demonstration could not run to its end: {error}\n"));
             ExitCode::Other
         }
     }

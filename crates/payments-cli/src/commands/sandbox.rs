@@ -1,6 +1,5 @@
 //! `payments sandbox`: the service on this machine.
 
-mod journal;
 mod log;
 mod magic;
 mod openapi;
@@ -17,7 +16,6 @@ use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde_json::Value;
 use tokio::runtime;
 
-use self::journal::Journal;
 use super::refuse_client_settings;
 use crate::args::GlobalOptions;
 use crate::exit_code::ExitCode;
@@ -27,6 +25,7 @@ use crate::output::Output;
 use crate::path_name;
 use crate::report::Report;
 use crate::sandbox_arguments::{SandboxArguments, SandboxCommand, ServeArguments};
+use crate::stderr;
 
 /// Prints one of the sandbox's documents, or serves until a signal asks it to end.
 pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitCode {
@@ -69,30 +68,20 @@ fn fixtures(arguments: &ServeArguments) -> Result<Fixtures, Failure> {
 const LARGEST_FIXTURES: u64 = 64 * 1024 * 1024;
 
 fn serve(arguments: ServeArguments, fixtures: Fixtures) -> ExitCode {
-    let Ok((journal, journal_end)) = Journal::start() else {
-        let _ = writeln!(io::stderr(), "payments sandbox: cannot go on: the system gives no thread");
-        return ExitCode::Other;
-    };
     let served = runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .and_then(|runtime| runtime.block_on(serve_until_told(arguments, fixtures, &journal)));
-    let code = match served {
+        .and_then(|runtime| runtime.block_on(serve_until_told(arguments, fixtures)));
+    match served {
         Ok(()) => ExitCode::Processed,
         Err(error) => {
-            journal.note(&format!("cannot go on: {error}"));
+            stderr::write_last(format!("payments sandbox: cannot go on: {error}\n"));
             ExitCode::Other
         }
-    };
-    journal_end.wait();
-    code
+    }
 }
 
-async fn serve_until_told(
-    arguments: ServeArguments,
-    fixtures: Fixtures,
-    journal: &Journal,
-) -> io::Result<()> {
+async fn serve_until_told(arguments: ServeArguments, fixtures: Fixtures) -> io::Result<()> {
     let ServeArguments {
         listen,
         admin_listen,
@@ -135,7 +124,7 @@ async fn serve_until_told(
     if tls {
         builder = builder.tls();
     }
-    if let Some(write) = log::writer(log, journal.clone()) {
+    if let Some(write) = log::writer(log) {
         builder = builder.on_exchange(write);
     }
     let sandbox = builder.start().await.map_err(with_advice)?;
@@ -144,7 +133,7 @@ async fn serve_until_told(
     }
     let warn = |address, can| {
         if let Some(warning) = warning_of_others(address, can, tls) {
-            journal.note(&warning);
+            note(&warning);
         }
     };
     if admin_listen.is_some() {
@@ -154,16 +143,21 @@ async fn serve_until_told(
         warn(sandbox.local_addr(), "reach and steer this sandbox");
     }
     announce(&sandbox)?;
-    journal.note("ready; stop with Ctrl-C");
+    note("ready; stop with Ctrl-C");
     let signal = tokio::select! {
         signal = interrupt.arrived() => signal,
         failure = sandbox.failed() => return Err(failure),
     };
-    journal.note(&format!("{signal}: finishing what is in flight; once more ends at once"));
+    note(&format!("{signal}: finishing what is in flight; once more ends at once"));
     tokio::select! {
         ended = sandbox.shutdown() => ended,
         _ = interrupt.arrived() => Ok(()),
     }
+}
+
+/// A remark of the sandbox itself.
+fn note(text: &str) {
+    stderr::write(format!("payments sandbox: {text}\n"));
 }
 
 fn with_advice(error: io::Error) -> io::Error {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Stdio;
 use std::thread;
@@ -37,6 +37,54 @@ fn a_stderr_that_nobody_reads_holds_up_neither_the_run_nor_a_signal() {
     let ended = billing.command(&[]).stdout(Stdio::piped()).spawn_telling(stderr).end();
     ends(&ended, 5, "unknown", None);
     assert_eq!(counts(&ended), json!({"processed": 17, "unknown_earlier": 3, "total": 20}));
+}
+
+#[test]
+fn a_trace_that_nobody_reads_holds_up_no_charge_and_no_record() {
+    // More than a pipe holds, of a parent that reads stdout to its end first.
+    let billing = Billing::open();
+    billing.good(700);
+    let (mut reader, stderr) = io::pipe().unwrap();
+    let running = billing.command(&["--verbose"]).stdout(Stdio::piped()).spawn_telling(stderr);
+    let (code, stdout) = running.ends_with_stdout_read();
+    assert_eq!(code, Some(0), "{stdout}");
+    assert_eq!(billing.charged().len(), 700);
+    let recorded = billing.office.run(["journal", "export"]).end().stdout;
+    assert_eq!(recorded.lines().filter(|line| line.contains(r#""state":"processed""#)).count(), 700);
+    let mut told = String::new();
+    reader.read_to_string(&mut told).unwrap();
+    assert!(told.len() > 60 * 1024, "the pipe was full: {}", told.len());
+}
+
+#[test]
+fn a_signal_is_heard_though_nobody_reads_the_trace() {
+    let billing = Billing::open();
+    billing.good(20);
+    let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
+    let (_reader, stderr) = full_pipe();
+    let command = billing.command(&["--verbose", "--concurrency", "3"]);
+    let running = command.stdout(Stdio::piped()).spawn_telling(stderr);
+    wait_until(|| gate.held() == 3);
+    running.signal("INT");
+    running.signal("TERM");
+    let (code, stdout) = running.ends_with_stdout_read();
+    assert_eq!(code, Some(5), "{stdout}");
+    assert!(stdout.contains(r#""unknown":{"count":3,"#), "{stdout}");
+    gate.release();
+}
+
+#[test]
+fn a_trace_of_a_single_charge_that_nobody_reads_holds_it_up_for_a_second_at_most() {
+    let billing = Billing::open();
+    for key in ["invoice-17", "invoice-18"] {
+        let (_reader, stderr) = full_pipe();
+        let charge = billing.office.charging(key, TOKEN_PAYMENT).arguments(["--verbose", "--output", "json"]);
+        let begun = Instant::now();
+        let (code, stdout) = charge.stdout(Stdio::piped()).spawn_telling(stderr).ends_with_stdout_read();
+        assert_eq!(code, Some(0), "{stdout}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+        assert_eq!(billing.office.show(key)["state"], "processed");
+    }
 }
 
 #[test]

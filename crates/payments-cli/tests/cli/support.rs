@@ -236,6 +236,17 @@ impl Running {
         None
     }
 
+    /// As [`Self::ends_unread`], for a parent that reads stdout alone, and what stands there.
+    pub(crate) fn ends_with_stdout_read(mut self) -> (Option<i32>, String) {
+        let mut pipe = self.0.stdout.take().expect("stdout is piped");
+        let stdout = thread::spawn(move || {
+            let mut text = String::new();
+            pipe.read_to_string(&mut text).expect("stdout is text");
+            text
+        });
+        (self.ends_unread(), stdout.join().expect("stdout was read"))
+    }
+
     pub(crate) fn end(mut self) -> Ended {
         let stderr = self.0.stderr.take();
         let stderr = thread::spawn(move || {

@@ -4,19 +4,27 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::screen::{Scene, Screen};
 use crate::batch_report::Tallies;
+use crate::stderr::{self, Standing};
 
 /// Shows it.
 #[derive(Debug)]
 pub(super) struct Progress {
-    /// None in tests of other things.
-    screen: Option<Screen>,
+    shape: Shape,
     begun: Instant,
     /// How many rows had ended before the run.
     before: u64,
     last: Instant,
     pause: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Bar,
+    Lines,
+    /// In tests of other things.
+    #[cfg(test)]
+    Nothing,
 }
 
 /// What may keep the run from going on.
@@ -37,49 +45,59 @@ const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
 impl Progress {
     pub(super) fn begin(tallies: &Tallies, now: Instant) -> Self {
-        let before = ended(tallies);
-        let (screen, is_bar) = Screen::of_stderr(before, tallies.total.count);
-        let pause = if is_bar { Duration::ZERO } else { BETWEEN_LINES };
-        Self { screen: Some(screen), begun: now, before, last: now, pause }
+        let (shape, pause) =
+            if stderr::is_terminal() { (Shape::Bar, Duration::ZERO) } else { (Shape::Lines, BETWEEN_LINES) };
+        Self { shape, begun: now, before: ended(tallies), last: now, pause }
     }
 
     #[cfg(test)]
     pub(super) fn hidden(now: Instant) -> Self {
-        Self { screen: None, begun: now, before: 0, last: now, pause: Duration::ZERO }
+        Self { shape: Shape::Nothing, begun: now, before: 0, last: now, pause: Duration::ZERO }
     }
 
     /// Shows where the run stands, not more often than anybody reads it.
     pub(super) fn show(&mut self, tallies: &Tallies, now: Instant, held_up: HeldUp) {
-        let Some(screen) = self.screen.as_ref().filter(|_| now >= self.last + self.pause) else { return };
+        if now < self.last + self.pause {
+            return;
+        }
+        let (ended, total) = (ended(tallies), tallies.total.count);
         let message = self.message(tallies, now, held_up);
-        screen.show(Scene::Standing { ended: ended(tallies), total: tallies.total.count, message });
+        match self.shape {
+            Shape::Bar => stderr::draw(Standing { ended, total, message }),
+            Shape::Lines => stderr::write(format!("{ended} of {total}: {message}\n")),
+            #[cfg(test)]
+            Shape::Nothing => {}
+        }
         self.last = now;
     }
 
     /// A line that stays.
-    pub(super) fn tell(&self, text: String) {
-        if let Some(screen) = &self.screen {
-            screen.show(Scene::Remark(text));
+    pub(super) fn tell(&self, text: &str) {
+        if matches!(self.shape, Shape::Bar | Shape::Lines) {
+            stderr::write(format!("{text}\n"));
         }
     }
 
     /// Takes the bar away, so that the summary stands alone.
     pub(super) fn end(self) {
-        if let Some(screen) = self.screen {
-            screen.close();
+        if self.shape == Shape::Bar {
+            stderr::end_bar();
         }
     }
 
     fn message(&self, tallies: &Tallies, now: Instant, held_up: HeldUp) -> String {
-        let seconds = (now - self.begun).as_secs().max(1);
         let ended = ended(tallies);
-        let rate = (ended - self.before) / seconds;
-        let left = tallies.total.count - ended;
-        let time_left = left
-            .checked_div(rate)
-            .map(|seconds| format!(", {} left", humantime::format_duration(Duration::from_secs(seconds))))
-            .filter(|_| left > 0)
-            .unwrap_or_default();
+        let (done, left) = (u128::from(ended - self.before), tallies.total.count - ended);
+        let millis = (now - self.begun).as_millis();
+        let tenths = (done * 10_000).checked_div(millis).unwrap_or_default();
+        let rate =
+            if tenths < 100 { format!("{}.{}", tenths / 10, tenths % 10) } else { (tenths / 10).to_string() };
+        let time_left = (done > 0 && left > 0).then(|| {
+            let seconds = (u128::from(left) * millis).div_ceil(done * 1000);
+            let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX));
+            format!(", {} left", humantime::format_duration(seconds))
+        });
+        let time_left = time_left.unwrap_or_default();
         let held_up = held_up.message(now);
         let processed = tallies.processed.plus(tallies.earlier.processed).count;
         let rejected = tallies.rejected.plus(tallies.earlier.rejected).count;
@@ -126,10 +144,34 @@ mod tests {
         let busy = HeldUp { paused_until: None, in_flight: 8, quiet_since: now };
         assert_eq!(
             progress.message(&tallies, now, busy),
-            "30 processed, 0 rejected, 1 unknown, 7/s, 9s left"
+            "30 processed, 0 rejected, 1 unknown, 7.0/s, 10s left"
         );
-        let paused = progress.message(&tallies, begun, HeldUp { paused_until: Some(now), ..busy });
-        assert_eq!(paused, "30 processed, 0 rejected, 1 unknown, 21/s, 3s left, pausing for 4 s");
+        let second = begun + Duration::from_secs(1);
+        let paused = progress.message(&tallies, second, HeldUp { paused_until: Some(now), ..busy });
+        assert_eq!(paused, "30 processed, 0 rejected, 1 unknown, 21/s, 4s left, pausing for 3 s");
+    }
+
+    #[test]
+    fn a_rate_is_of_the_time_that_passed_and_not_of_whole_seconds() {
+        for (millis, ended, expected) in [
+            (1800, 108, "60/s, 15s left"),
+            (500, 30, "60/s, 17s left"),
+            (2000, 1, "0.5/s, 33m 18s left"),
+            (60_000, 1, "0.0/s, 16h 39m left"),
+            (7000, 0, "0.0/s"),
+            (0, 0, "0.0/s"),
+            (10_000, 999, "99/s, 1s left"),
+            (10_000, 1000, "100/s"),
+        ] {
+            let mut tallies = Tallies::default();
+            (0..1000).for_each(|_| tallies.total.add(Amount::from_cents(1)));
+            (0..ended).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
+            let begun = Instant::now();
+            let now = begun + Duration::from_millis(millis);
+            let busy = HeldUp { paused_until: None, in_flight: 8, quiet_since: now };
+            let message = Progress::hidden(begun).message(&tallies, now, busy);
+            assert_eq!(message, format!("{ended} processed, 0 rejected, 0 unknown, {expected}"));
+        }
     }
 
     #[test]

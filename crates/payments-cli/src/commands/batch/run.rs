@@ -429,7 +429,7 @@ impl<W: World> State<W> {
         self.is_interrupted = true;
         self.stop(Stop::Interrupted(signal));
         let in_flight = self.in_flight.len();
-        self.run.progress.tell(format!(
+        self.run.progress.tell(&format!(
             "{signal}: no new charge is begun; waiting for {in_flight} in flight. \
              Once more ends at once, and what is in flight is unknown then"
         ));

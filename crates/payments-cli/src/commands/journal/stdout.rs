@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::stderr;
 
 /// How a command of the journal ended, other than well.
 pub(super) enum Ended {
@@ -46,6 +47,6 @@ pub(super) fn write_document(what: &'static str, document: &impl Serialize) -> R
 /// Says what stdout did not.
 pub(super) fn unwritten(what: &str, error: &io::Error) -> ExitCode {
     // The exit code says it too.
-    let _ = writeln!(io::stderr(), "{what}, but the result could not be written to stdout ({error})");
+    stderr::write_last(format!("{what}, but the result could not be written to stdout ({error})\n"));
     ExitCode::Other
 }

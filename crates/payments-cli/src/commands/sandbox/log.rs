@@ -1,21 +1,19 @@
-use std::io::{self, IsTerminal as _};
-
 use payments_sandbox::{Exchange, Shown};
 use serde_json::json;
 
-use super::journal::Journal;
 use crate::escape;
 use crate::sandbox_arguments::LogShape;
+use crate::stderr;
 
-/// Writes a line to the journal for each request, in the shape that was asked for.
-pub(super) fn writer(asked_for: Option<LogShape>, journal: Journal) -> Option<impl Fn(&Exchange)> {
-    let default = if io::stderr().is_terminal() { LogShape::Text } else { LogShape::Off };
+/// Writes a line to stderr for each request, in the shape that was asked for.
+pub(super) fn writer(asked_for: Option<LogShape>) -> Option<impl Fn(&Exchange)> {
+    let default = if stderr::is_terminal() { LogShape::Text } else { LogShape::Off };
     let line: fn(&Exchange) -> String = match asked_for.unwrap_or(default) {
         LogShape::Off => return None,
         LogShape::Text => |exchange| escape::for_terminal(&exchange.to_string()),
         LogShape::Json => as_json,
     };
-    Some(move |exchange: &Exchange| journal.line(line(exchange)))
+    Some(move |exchange: &Exchange| stderr::write(line(exchange) + "\n"))
 }
 
 fn as_json(exchange: &Exchange) -> String {
