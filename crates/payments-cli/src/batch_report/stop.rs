@@ -1,17 +1,19 @@
 use std::fmt;
 use std::time::Duration;
 
+use payments_core::Outcome;
+
 /// Why a run ended before every row was sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
     /// A signal: what was in flight has ended.
     Interrupted(&'static str),
-    /// A second signal: what was in flight was left behind.
-    GivenUp(&'static str),
+    /// A signal after another reason: what was in flight was left behind.
+    GivenUp { signal: &'static str, after: Box<Self> },
     /// HTTP 401.
     Unauthorized,
-    /// HTTP 403.
-    Forbidden,
+    /// HTTP 403, and what is known of the row that met it.
+    Forbidden(Outcome),
     /// `--max-rejected`.
     TooManyRejected(u64),
     /// An outage outlasted `--patience`; the last failure in its own words.
@@ -32,16 +34,29 @@ pub(crate) enum Stop {
 
 impl Stop {
     /// Whether what was counted may not be all that the file has.
-    pub(crate) const fn leaves_rows_uncounted(&self) -> bool {
-        matches!(self, Self::Changed(_) | Self::Unreadable(_) | Self::Internal)
+    pub(crate) fn leaves_rows_uncounted(&self) -> bool {
+        matches!(self.first(), Self::Changed(_) | Self::Unreadable(_) | Self::Internal)
+    }
+
+    pub(crate) fn is_unauthorized(&self) -> bool {
+        matches!(self.first(), Self::Unauthorized)
+    }
+
+    /// What ended it before anybody gave it up.
+    fn first(&self) -> &Self {
+        match self {
+            Self::GivenUp { after, .. } => after,
+            _ => self,
+        }
     }
 
     /// One stable word.
-    pub(crate) const fn reason(&self) -> &'static str {
+    pub(crate) fn reason(&self) -> &'static str {
         match self {
-            Self::Interrupted(_) | Self::GivenUp(_) => "interrupted",
+            Self::GivenUp { after, .. } => after.reason(),
+            Self::Interrupted(_) => "interrupted",
             Self::Unauthorized => "unauthorized",
-            Self::Forbidden => "forbidden",
+            Self::Forbidden(_) => "forbidden",
             Self::TooManyRejected(_) => "max_rejected",
             Self::Outage(_) => "outage",
             Self::Throttled(_) => "throttled",
@@ -61,17 +76,25 @@ impl fmt::Display for Stop {
             Self::Interrupted(signal) => {
                 write!(f, "interrupted by {signal}; no new charge was begun, and those in flight have ended")
             }
-            Self::GivenUp(signal) => write!(
-                f,
-                "given up at a second signal ({signal}); what was in flight may have been processed, \
-                 and the journal will list it as unknown: it is not sent again"
-            ),
+            Self::GivenUp { signal, after } => {
+                if !matches!(**after, Self::Interrupted(_)) {
+                    write!(f, "{after}; then ")?;
+                }
+                write!(
+                    f,
+                    "given up at {signal}; what was in flight may have been processed, \
+                     and the journal will list it as unknown: it is not sent again"
+                )
+            }
             Self::Unauthorized => {
                 f.write_str("the API key was refused (HTTP 401): mend it, then `payments journal retry`")
             }
-            Self::Forbidden => f.write_str(
-                "the service or something in front of it forbids the charge (HTTP 403): \
-                 find out why, then `payments journal retry`",
+            Self::Forbidden(Outcome::Unknown) => f.write_str(
+                "something between here and the service answered HTTP 403, before or after the service acted: find the \
+                 cause with `payments check`, and look for the payment in the service's books before anything is sent again",
+            ),
+            Self::Forbidden(_) => f.write_str(
+                "the service forbids the charge (HTTP 403): find out why, then `payments journal retry --status 403`",
             ),
             Self::TooManyRejected(limit) => {
                 write!(f, "more than {limit} were rejected in this run (--max-rejected)")
@@ -89,7 +112,12 @@ impl fmt::Display for Stop {
                 "too many requests (HTTP 429), again and again: run it later with a lower --rate, \
                  and `payments journal retry` before it",
             ),
-            Self::Journal(why) => write!(f, "the journal failed, and without it nothing is sent: {why}"),
+            Self::Journal(why) => write!(
+                f,
+                "the journal failed, and without it nothing is sent: {why}; a row that it did not take is not started: this \
+                 run did not send it, but an earlier run may have paid it: do not pay it another way, \
+                 run the same command again once the journal works"
+            ),
             Self::Results(why) => write!(f, "the file of --results cannot be written: {why}"),
             Self::Changed(Some(line)) => {
                 write!(f, "the file has changed since it was inspected, at line {line} or before")

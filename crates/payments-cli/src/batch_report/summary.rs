@@ -98,10 +98,10 @@ impl Summary {
         let tallies = &self.tallies;
         if self.is_dry_run {
             ExitCode::Processed
-        } else if matches!(self.stop, Some(Stop::Unauthorized)) {
-            ExitCode::Unauthorized
         } else if tallies.all_unknown().count > 0 || self.not_recorded.count > 0 {
             ExitCode::Unknown
+        } else if self.stop.as_ref().is_some_and(Stop::is_unauthorized) {
+            ExitCode::Unauthorized
         } else if tallies.unfinished().count > 0
             || self.stop.as_ref().is_some_and(Stop::leaves_rows_uncounted)
         {
@@ -117,7 +117,7 @@ impl Summary {
 
     /// Whether somebody did not wait for what was in flight.
     pub(crate) fn is_given_up(&self) -> bool {
-        matches!(self.stop, Some(Stop::GivenUp(_)))
+        matches!(self.stop, Some(Stop::GivenUp { .. }))
     }
 
     /// One word for the whole.
@@ -303,6 +303,41 @@ mod tests {
     use payments_model::Amount;
 
     use super::*;
+
+    #[test]
+    fn the_exit_code_is_the_first_that_applies() {
+        let one = || {
+            let mut tally = Tally::default();
+            tally.add(Amount::from_cents(1));
+            tally
+        };
+        // Each set of rows and stops has everything that comes after it as well.
+        let mut summary = Summary::default();
+        let mut expects = |code: u8, outcome: &str, change: &dyn Fn(&mut Summary)| {
+            change(&mut summary);
+            assert_eq!((summary.exit_code().number(), summary.outcome()), (code, outcome), "{summary:?}");
+            summary.clone()
+        };
+        expects(0, "processed", &|_| {});
+        expects(1, "processed", &|it| it.incomplete_results = Some("full".to_owned()));
+        expects(4, "rejected", &|it| (it.tallies.total, it.tallies.rejected) = (one(), one()));
+        let rejected = expects(3, "unfinished", &|it| it.tallies.total.add(Amount::from_cents(1)));
+        let unfinished = expects(6, "rejected", &|it| it.stop = Some(Stop::Unauthorized));
+        for change in [
+            (|it| it.tallies.unknown.add(Amount::from_cents(1))) as fn(&mut Summary),
+            |it| it.tallies.earlier.unknown.add(Amount::from_cents(1)),
+            |it| it.not_recorded.add(Amount::from_cents(1)),
+        ] {
+            for mut summary in [rejected.clone(), unfinished.clone()] {
+                summary.tallies.total.add(Amount::from_cents(1));
+                change(&mut summary);
+                assert_eq!((summary.exit_code().number(), summary.outcome()), (5, "unknown"), "{summary:?}");
+            }
+        }
+        let mut elsewhere = Summary::default();
+        (elsewhere.tallies.total, elsewhere.tallies.in_progress) = (one(), one());
+        assert_eq!(elsewhere.exit_code().number(), 3, "in flight elsewhere");
+    }
 
     #[test]
     fn what_is_left_is_told_by_what_the_same_command_does_with_it() {

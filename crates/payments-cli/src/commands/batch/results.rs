@@ -62,6 +62,12 @@ impl Results {
         Self::begin(opened, format).map(Some).map_err(cannot_be_written)
     }
 
+    #[cfg(test)]
+    pub(super) fn for_tests(path: &Path) -> Self {
+        let file = open(path).expect("it can be made");
+        Self::begin(file, Format::JsonLines).expect("it can be written")
+    }
+
     /// Ends what a killed run has left of a line. A quotation mark that it has left open would swallow all that follows.
     fn begin(mut file: File, format: Format) -> io::Result<Self> {
         let length = file.seek(SeekFrom::End(0))?;

@@ -10,7 +10,7 @@ use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, StoreEr
 use payments_model::{Amount, TransactionReceipt};
 use tokio::sync::mpsc::{self, error::TryRecvError};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use super::feed::Fed;
 use super::pace::{OutOfPatience, Pace, Start, Ticket};
@@ -55,6 +55,10 @@ pub(super) struct Run<W> {
 /// Chosen by this command: how often a row is tried in one run where nothing of it has reached the service.
 const MOST_TRIES: u32 = 10;
 
+/// Chosen by this command: how long the end of a run waits for a journal that did not take how a charge ended. What it
+/// has not taken then is listed.
+const LAST_WRITES: Duration = Duration::from_secs(5);
+
 /// How often the progress is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -69,7 +73,6 @@ impl<W: World> Run<W> {
             waiting: VecDeque::new(),
             unwritten: Vec::new(),
             is_fed: false,
-            is_interrupted: false,
             quiet_since: Instant::now(),
         };
         let mut look = interval(LOOK_EVERY);
@@ -96,17 +99,10 @@ impl<W: World> Run<W> {
         }
         state.count_what_waits();
         if !state.run.summary.is_given_up() {
-            let is_settled = tokio::select! {
+            tokio::select! {
                 biased;
-                _ = interrupted() => false,
-                settled = state.run.world.settle() => settled.is_ok(),
-            };
-            if is_settled {
-                tokio::select! {
-                    biased;
-                    _ = interrupted() => {}
-                    () = state.forget_what_is_written() => {}
-                }
+                _ = interrupted() => {}
+                _ = timeout(LAST_WRITES, state.settle()) => {}
             }
         }
         state.end()
@@ -125,7 +121,6 @@ struct State<W> {
     /// Rows whose known end the journal could not take.
     unwritten: Vec<Unwritten>,
     is_fed: bool,
-    is_interrupted: bool,
     /// When a charge last ended, or the first of those in flight began.
     quiet_since: Instant,
 }
@@ -265,7 +260,7 @@ impl<W: World> State<W> {
         let status = call.http_status().map(|status| status.as_u16());
         match (call.outcome(), status) {
             (_, Some(401)) => self.stop(Stop::Unauthorized),
-            (_, Some(403)) => self.stop(Stop::Forbidden),
+            (outcome, Some(403)) => self.stop(Stop::Forbidden(outcome)),
             (Outcome::Rejected, Some(429)) => {
                 let asked = call.retry_after().and_then(pause_asked_for);
                 if let Err(OutOfPatience { .. }) = pace.throttled(ticket, now, asked) {
@@ -319,7 +314,9 @@ impl<W: World> State<W> {
                     }
                 }
             }
-            Err(error) => match error.outcome() {
+            // The row stays among those that were not started: an earlier run may have sent it.
+            Err(error) if error.is_journal() => is_of_this_run = false,
+            Err(error) => match outcome(error) {
                 Outcome::NotProcessed => tallies.not_processed.add(amount),
                 Outcome::Rejected => {
                     let status = error.call_error().and_then(payments_core::Error::http_status);
@@ -336,8 +333,11 @@ impl<W: World> State<W> {
             Ok(journaled) => journaled.not_recorded.as_ref(),
             Err(error) => error.not_recorded(),
         };
-        let failed_journal = unwritten.or_else(|| charged.as_ref().err()?.store_error());
-        let stop = failed_journal.map(|error| Stop::Journal(format!("{error:#}")));
+        let not_begun = || charged.as_ref().err().filter(|error| error.is_journal());
+        let stop = match unwritten.or_else(|| not_begun()?.store_error()) {
+            Some(error) => Some(format!("{error:#}")),
+            None => not_begun().map(|error| format!("{error:#}")),
+        };
         let ended = unwritten.filter(|_| doubt.is_none()).map(|_| match charged {
             Ok(_) => batch_report::Ended::Processed,
             Err(error) if error.outcome() == Outcome::Rejected => batch_report::Ended::Rejected,
@@ -351,12 +351,14 @@ impl<W: World> State<W> {
         if let Some(kind) = doubt {
             let transaction_id = match charged {
                 Ok(journaled) => Some(&journaled.transaction_id),
-                Err(error) => error.transaction_id(),
+                Err(error) => {
+                    error.transaction_id().or_else(|| error.intent().and_then(Intent::transaction_id))
+                }
             };
             self.doubt(row, transaction_id.map(ToString::to_string), ended, kind);
         }
-        if let Some(stop) = stop {
-            self.stop(stop);
+        if let Some(why) = stop {
+            self.stop(Stop::Journal(why));
         }
         let rejected = self.run.summary.tallies.rejected.count;
         if let Some(limit) = self.run.max_rejected.filter(|limit| rejected > *limit) {
@@ -408,32 +410,39 @@ impl<W: World> State<W> {
 
     /// The first reason counts, but for what decides how the process ends.
     fn stop(&mut self, stop: Stop) {
-        let before = &mut self.run.summary.stop;
-        let goes_before = match (&*before, &stop) {
-            (None, _) => true,
-            (Some(before), Stop::Unauthorized) => !matches!(before, Stop::Unauthorized),
-            (Some(before), Stop::GivenUp(_)) => matches!(before, Stop::Interrupted(_)),
-            (Some(_), _) => false,
-        };
-        if goes_before {
-            *before = Some(stop);
+        let Self { run: Run { summary, progress, .. }, in_flight, .. } = self;
+        match &summary.stop {
+            None => {
+                let in_flight = in_flight.len();
+                if in_flight > 0 {
+                    let (why, signal) = match &stop {
+                        Stop::Interrupted(signal) => ((*signal).to_owned(), "Once more"),
+                        stop => (format!("stopped ({})", stop.reason()), "Ctrl-C"),
+                    };
+                    progress.tell(&format!(
+                        "{why}: no new charge is begun; waiting for {in_flight} in flight. \
+                         {signal} ends at once, and what is in flight is unknown then"
+                    ));
+                }
+                summary.stop = Some(stop);
+            }
+            Some(_) if matches!(stop, Stop::Unauthorized) => summary.stop = Some(stop),
+            Some(_) => {}
         }
     }
 
-    /// Says whether the run is given up.
+    /// Says whether the run is given up: whatever has stopped it, nobody waits any longer.
     fn interrupted(&mut self, signal: &'static str) -> bool {
-        if self.is_interrupted {
-            self.stop(Stop::GivenUp(signal));
-            return true;
+        match self.run.summary.stop.take() {
+            Some(stop) => {
+                self.run.summary.stop = Some(Stop::GivenUp { signal, after: Box::new(stop) });
+                true
+            }
+            None => {
+                self.stop(Stop::Interrupted(signal));
+                false
+            }
         }
-        self.is_interrupted = true;
-        self.stop(Stop::Interrupted(signal));
-        let in_flight = self.in_flight.len();
-        self.run.progress.tell(&format!(
-            "{signal}: no new charge is begun; waiting for {in_flight} in flight. \
-             Once more ends at once, and what is in flight is unknown then"
-        ));
-        false
     }
 
     fn show(&mut self) {
@@ -452,8 +461,11 @@ impl<W: World> State<W> {
         }
     }
 
-    /// Tells no more of what the journal could not take at first and has now.
-    async fn forget_what_is_written(&mut self) {
+    /// Has the journal take what it could not take at first, and tells no more of what it has then.
+    async fn settle(&mut self) {
+        if self.run.world.settle().await.is_err() {
+            return;
+        }
         for Unwritten { line, key, amount, ended } in std::mem::take(&mut self.unwritten) {
             let Ok(Some(intent)) = self.run.world.find(&key).await else { continue };
             let is_written = matches!(
@@ -485,6 +497,15 @@ impl<W: World> State<W> {
         summary.doubts.sort_by_key(|doubt| doubt.line);
         progress.end();
         summary
+    }
+}
+
+/// Whether the money of the row can have moved. Of a key that stands for another request, what became of that one counts.
+fn outcome(error: &Error) -> Outcome {
+    match error.intent().filter(|_| error.is_key_reused()) {
+        Some(intent) if intent.is_unresolved() || intent.processed_as().is_some() => Outcome::Unknown,
+        Some(_) => Outcome::NotProcessed,
+        None => error.outcome(),
     }
 }
 
@@ -745,6 +766,159 @@ mod tests {
         assert!(matches!(summary.stop, Some(Stop::Unauthorized)), "{:?}", summary.stop);
         assert_eq!(summary.exit_code(), ExitCode::Unauthorized);
         assert_eq!((summary.tallies.rejected.count, summary.tallies.not_started().count), (8, 192));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_unknown_charge_is_told_by_the_exit_code_also_where_the_key_was_refused() {
+        let scene = Scene::fair().await;
+        scene.gateway.arm(Fault::response_lost(TOKENS).skip(2));
+        scene.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).skip(4));
+        let mut run = scene.run(50);
+        run.pace = Pace::new(1, None, Duration::from_mins(5));
+        let summary = run.complete(never).await;
+        assert!(matches!(summary.stop, Some(Stop::Unauthorized)), "{:?}", summary.stop);
+        assert_eq!((summary.tallies.unknown.count, summary.tallies.rejected.count), (1, 1));
+        assert_eq!(summary.exit_code(), ExitCode::Unknown);
+        let text = summary.lines(Style::Plain);
+        assert!(text.starts_with("OUTCOME UNKNOWN of 1 charge") && text.contains("HTTP 401"), "{text}");
+    }
+
+    /// A world in which some charges never end, or nothing more is written down.
+    #[derive(Clone)]
+    struct Stuck {
+        shop: Shop,
+        /// The last row whose charge ends.
+        last_line: u64,
+        settles: bool,
+    }
+
+    impl World for Stuck {
+        async fn charge(&self, row: &Row) -> Charged {
+            if row.line > self.last_line {
+                std::future::pending::<()>().await;
+            }
+            self.shop.charge(row).await
+        }
+
+        async fn settle(&self) -> Result<(), StoreError> {
+            if self.settles { self.shop.settle().await } else { std::future::pending().await }
+        }
+
+        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+            self.shop.find(key).await
+        }
+
+        fn report(&self, row: &Row, charged: &Charged, at: SystemTime) -> Report {
+            self.shop.report(row, charged, at)
+        }
+
+        fn reference(&self, row: &Row) -> Option<String> {
+            self.shop.reference(row)
+        }
+    }
+
+    impl Stuck {
+        fn run(self, scene: &Scene, pace: Pace) -> Run<Self> {
+            let Run { rows, max_rejected, results, progress, summary, .. } = scene.run(50);
+            Run { world: self, rows, pace, max_rejected, results, progress, summary }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_signal_after_any_stop_ends_at_once_and_what_was_in_flight_is_unknown() {
+        for (status, patience, reason) in [
+            (Some(StatusCode::UNAUTHORIZED), 300, "unauthorized"),
+            (Some(StatusCode::TOO_MANY_REQUESTS), 0, "throttled"),
+            (None, 0, "outage"),
+        ] {
+            let scene = Scene::new(move |_| status.is_none(), MemoryStore::new()).await;
+            if let Some(status) = status {
+                scene.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
+            }
+            let world = Stuck { shop: scene.shop.clone(), last_line: 2, settles: true };
+            let run = world.run(&scene, Pace::new(4, None, Duration::from_secs(patience)));
+            let begun = Instant::now();
+            let mut is_signalled = false;
+            let signal = async || {
+                if is_signalled {
+                    never().await;
+                }
+                sleep_until(begun + Duration::from_secs(1)).await;
+                is_signalled = true;
+                "SIGINT"
+            };
+            let ended = timeout(Duration::from_hours(1), run.complete(signal)).await;
+            let summary = ended.expect("it ends");
+            assert!(begun.elapsed() < Duration::from_millis(1100), "{:?}", begun.elapsed());
+            let stop = summary.stop.as_ref().expect("it was stopped");
+            assert_eq!((stop.reason(), summary.exit_code()), (reason, ExitCode::Unknown));
+            assert!(summary.is_given_up() && stop.to_string().contains("given up at SIGINT"), "{stop}");
+            assert!((1..=4).contains(&summary.tallies.unknown.count), "{:?}", summary.tallies);
+            assert!(summary.doubts.iter().all(|doubt| doubt.kind == "in_flight"), "{:?}", summary.doubts);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_a_run_waits_for_no_dead_journal() {
+        for signal_after in [None, Some(Duration::from_secs(1))] {
+            // The third end cannot be written.
+            let scene = Scene::new(|_| false, FailingStore::after(5)).await;
+            let world = Stuck { shop: scene.shop.clone(), last_line: u64::MAX, settles: false };
+            let run = world.run(&scene, Pace::new(1, None, Duration::from_mins(5)));
+            let begun = Instant::now();
+            let signal = async || match signal_after {
+                Some(after) => {
+                    sleep_until(begun + after).await;
+                    "SIGINT"
+                }
+                None => never().await,
+            };
+            let ended = timeout(Duration::from_hours(1), run.complete(signal)).await;
+            let summary = ended.expect("it ends");
+            assert!(begun.elapsed() <= signal_after.unwrap_or(LAST_WRITES), "{:?}", begun.elapsed());
+            assert_eq!((summary.exit_code(), summary.not_recorded.count), (ExitCode::Unknown, 1));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_row_that_the_journal_did_not_take_is_not_started_and_has_no_outcome_d43() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("results.jsonl");
+        // The third charge cannot begin.
+        let scene = Scene::new(|_| false, FailingStore::after(4)).await;
+        let mut run = scene.run(50);
+        run.pace = Pace::new(1, None, Duration::from_mins(5));
+        run.results = Some(Results::for_tests(&path));
+        let summary = run.complete(never).await;
+        assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
+        let tallies = summary.tallies;
+        assert_eq!((tallies.processed.count, tallies.not_processed.count), (2, 0));
+        assert_eq!((tallies.not_started().count, summary.exit_code()), (48, ExitCode::NotProcessed));
+        assert_eq!(std::fs::read_to_string(&path).expect("results").lines().count(), 2);
+        let text = summary.lines(Style::Plain);
+        assert!(text.contains("an earlier run may have paid"), "{text}");
+        scene.has_charged(2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_that_another_request_takes_during_the_run_is_told_by_what_became_of_that_d43() {
+        for (token, unknown, not_processed) in [("tok_approved", 1, 0), ("tok_declined", 0, 1)] {
+            let scene = Scene::fair().await;
+            let run = scene.run(4);
+            let other = TokenTransaction::builder(token, Amount::from_cents(7_00), ConvenienceFee::Inactive);
+            let (key, other) = (IntentKey::new("k4").expect("a key"), other.build().expect("a payment"));
+            let paid = scene.shop.0.process_token(&key, &other).await;
+            let summary = run.complete(never).await;
+            assert_eq!(summary.tallies.processed.count, 3);
+            assert_eq!(
+                (summary.tallies.unknown.count, summary.tallies.not_processed.count),
+                (unknown, not_processed)
+            );
+            let doubts: Vec<_> =
+                summary.doubts.iter().map(|it| (&*it.key, &*it.kind, it.transaction_id.clone())).collect();
+            let paid = paid.ok().map(|paid| ("k4", "key_reused", Some(paid.transaction_id.to_string())));
+            assert_eq!(doubts, Vec::from_iter(paid));
+        }
     }
 
     /// A disk that fails after some writes, and for some.
