@@ -8,7 +8,7 @@ mod summary;
 mod tally;
 
 pub(crate) use self::doubt::{Doubt, Ended};
-pub(crate) use self::problems::{Problem, Problems};
+pub(crate) use self::problems::{Problem, Problems, Recorded};
 pub(crate) use self::refused::Refused;
 pub(crate) use self::stop::Stop;
 pub(crate) use self::summary::{Summary, Tallies};

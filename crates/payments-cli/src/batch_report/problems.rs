@@ -1,13 +1,16 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use payments_model::Amount;
+use serde::ser::{Error as _, Serialize, SerializeMap, SerializeStruct, Serializer};
+use serde_json::value::RawValue;
 
 use crate::escape::for_terminal;
 use crate::exit_code::ExitCode;
 use crate::style::{Style, Tone};
 
-/// What is wrong with one row. It never holds what the row says: a token or a card number may stand anywhere.
+/// What is wrong with one row. It never holds what the row says, because a token or a card number may stand anywhere; a key
+/// that the journal has holds neither.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     /// Where the row begins, from 1; the header of a CSV file is line 1.
@@ -16,6 +19,17 @@ pub(crate) struct Problem {
     pub(crate) field: Cow<'static, str>,
     /// The rest of a sentence that begins with the field.
     pub(crate) rule: Cow<'static, str>,
+    /// What the journal has of the row's key, where that is the problem.
+    pub(crate) recorded: Option<Box<Recorded>>,
+}
+
+/// The intent that has the key of a row already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    pub(crate) key: String,
+    pub(crate) state: &'static str,
+    pub(crate) amount: Option<Amount>,
+    pub(crate) transaction_id: Option<String>,
 }
 
 impl Problem {
@@ -24,7 +38,12 @@ impl Problem {
         field: impl Into<Cow<'static, str>>,
         rule: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { line, field: field.into(), rule: rule.into() }
+        Self { line, field: field.into(), rule: rule.into(), recorded: None }
+    }
+
+    /// The same problem, with what the journal has.
+    pub(crate) fn recorded(self, recorded: Recorded) -> Self {
+        Self { recorded: Some(Box::new(recorded)), ..self }
     }
 }
 
@@ -37,7 +56,7 @@ pub(crate) struct Problems {
     file: Option<String>,
 }
 
-/// Chosen by this command: more than anybody mends by hand, and still a document of a megabyte.
+/// Chosen by this command: more than anybody fixes by hand, and still a document of a megabyte.
 const MOST_KEPT: usize = 10_000;
 
 /// Chosen by this command: a few screens.
@@ -83,7 +102,7 @@ impl Problems {
         let heading = style.paint(Tone::Bad, "INVALID, nothing was sent");
         let code = style.paint(Tone::Faint, &format!("(exit code {})", self.exit_code().number()));
         let mut text = format!("{heading} {code}\n  {}\n", for_terminal(&self.message()));
-        for Problem { line, field, rule } in self.kept.iter().take(MOST_SHOWN) {
+        for Problem { line, field, rule, recorded: _ } in self.kept.iter().take(MOST_SHOWN) {
             let article = if ["row", "header", "file"].contains(&&**field) { "the " } else { "" };
             let row = format!("  line {line}: {article}{field} {rule}");
             writeln!(text, "{}", for_terminal(&row)).expect("a String takes every write");
@@ -101,7 +120,7 @@ impl Problems {
         let file = self.file.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
         let problems =
             if self.count == 1 { "1 problem".to_owned() } else { format!("{} problems", self.count) };
-        format!("the file{file} has {problems}; nothing was sent: mend it, then run it again")
+        format!("the file{file} has {problems}; nothing was sent: fix it, then run it again")
     }
 }
 
@@ -134,11 +153,27 @@ impl Serialize for ErrorObject<'_> {
 
 impl Serialize for Problem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { line, field, rule } = self;
-        let mut object = serializer.serialize_struct("Violation", 3)?;
-        object.serialize_field("line", line)?;
-        object.serialize_field("field", field)?;
-        object.serialize_field("rule", rule)?;
+        let Self { line, field, rule, recorded } = self;
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("line", line)?;
+        object.serialize_entry("field", field)?;
+        object.serialize_entry("rule", rule)?;
+        if let Some(recorded) = recorded {
+            object.serialize_entry("recorded", recorded)?;
+        }
+        object.end()
+    }
+}
+
+impl Serialize for Recorded {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { key, state, amount, transaction_id } = self;
+        let amount = amount.map(|amount| RawValue::from_string(amount.to_string())).transpose();
+        let mut object = serializer.serialize_struct("Recorded", 4)?;
+        object.serialize_field("key", key)?;
+        object.serialize_field("state", state)?;
+        object.serialize_field("amount", &amount.map_err(S::Error::custom)?)?;
+        object.serialize_field("transaction_id", transaction_id)?;
         object.end()
     }
 }

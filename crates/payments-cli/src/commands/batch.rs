@@ -16,11 +16,12 @@ mod service;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use payments_journal::{Intent, Journal, JournaledClient, StateName, StoreError};
 use tokio::runtime::{self, Handle};
 use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use self::batch_file::BatchFile;
 use self::inspection::{Inspected, Refusal, inspect};
@@ -43,6 +44,10 @@ use crate::output::Output;
 use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::trace::Trace;
+
+/// Chosen by this command: how long the end waits for the journal to be closed. One that is not closed is opened again as
+/// after a crash, and has everything.
+const CLOSING: Duration = Duration::from_secs(1);
 
 /// Runs the command to its end.
 pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode {
@@ -74,7 +79,8 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
         return Err(Failure::invalid("batch_file", message.to_owned()));
     }
     // A file with an error must leave nothing behind, so a journal that is not there is made only for a good one.
-    let journal = interrupt.unless_arrived(place.open_if_there()).await?;
+    let opening = async { place.open_if_there().await.map_err(with_earlier_runs) };
+    let journal = interrupt.unless_arrived(opening).await?;
     let known = match &journal {
         Some(journal) => interrupt.unless_arrived(known(journal)).await?,
         None => None,
@@ -104,8 +110,9 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
     }
     let watch = file.watch().map_err(|error| cannot_be_watched(&error))?;
     let concurrency = usize::from(arguments.concurrency);
+    let service = Service { client: JournaledClient::new(client, journal), settings: Arc::new(settings) };
     let run = Run {
-        world: Service { client: JournaledClient::new(client, journal), settings: Arc::new(settings) },
+        world: service.clone(),
         rows: inspected.feed(file),
         pace: Pace::new(concurrency, arguments.rate.map(Rate::interval), arguments.patience),
         max_rejected: arguments.max_rejected,
@@ -114,6 +121,14 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
         summary,
     };
     let mut summary = run.complete(async || interrupt.arrived().await).await;
+    // Closing the journal may wait for its disk, or for another process that has it. Everything is written down by now.
+    let closed = spawn_blocking(move || drop(service));
+    if !summary.is_given_up() {
+        tokio::select! {
+            _ = timeout(CLOSING, closed) => {}
+            _ = interrupt.arrived() => {}
+        }
+    }
     if summary.stop.is_none() {
         // What was added after the last row was read has not been charged.
         summary.stop = match watch.has_changed() {
@@ -170,7 +185,19 @@ async fn recall(journal: &Journal, rows: &[Row]) -> Result<Vec<Option<Intent>>, 
 }
 
 fn cannot_be_asked(error: &StoreError) -> Failure {
-    Failure::not_processed("journal", format!("the journal cannot be read; nothing was sent: {error:#}"))
+    with_earlier_runs(Failure::not_processed(
+        "journal",
+        format!("the journal cannot be read; nothing was sent: {error:#}"),
+    ))
+}
+
+/// Nothing was sent by this run, and the journal alone knows what earlier ones have sent.
+fn with_earlier_runs(failure: Failure) -> Failure {
+    let message = format!(
+        "{}; earlier runs may have paid rows of this file: do not pay them another way",
+        failure.message
+    );
+    Failure { message, ..failure }
 }
 
 fn cannot_be_watched(error: &io::Error) -> Failure {

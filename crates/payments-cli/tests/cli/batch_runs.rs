@@ -15,7 +15,7 @@ use payments_tests::DeafPort;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Office;
-use crate::support::{Ended, KEY, Run, payments_at};
+use crate::support::{Ended, KEY, Peer, Run, answers, payments_at};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -214,6 +214,32 @@ fn a_forbidden_charge_stops_the_run_too() {
 }
 
 #[test]
+fn a_403_that_is_no_plain_no_stops_the_run_and_says_where_to_look_d10() {
+    let billing = Billing::open();
+    billing.good(20);
+    // It says two things, as what stands between may after the service has acted.
+    let peer = Peer::answering("403 Forbidden", answers::RECEIPT);
+    let ended = billing.command_at(&peer.base_url, &["--concurrency", "1"]).end();
+    ends(&ended, 5, "unknown", Some("forbidden"));
+    assert_eq!(counts(&ended), json!({"unknown": 1, "not_started": 19, "total": 20}));
+    let message = ended.json()["stopped"]["message"].as_str().unwrap().to_owned();
+    for part in ["before or after the service acted", "`payments check`", "look for the payment"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert!(!message.contains("journal retry"), "{message}");
+
+    // In the service's own words it is a no, which a person may have sent again.
+    billing.good(21);
+    let refusal = r#"{"status":"failed","status_code":403,"msg":"not from here"}"#;
+    let peer = Peer::answering("403 Forbidden", refusal);
+    let ended = billing.command_at(&peer.base_url, &["--concurrency", "1"]).end();
+    ends(&ended, 5, "unknown", Some("forbidden"));
+    assert_eq!(counts(&ended), json!({"unknown_earlier": 1, "rejected": 1, "not_started": 19, "total": 21}));
+    let message = ended.json()["stopped"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("`payments journal retry --status 403`"), "{message}");
+}
+
+#[test]
 fn too_many_requests_are_answered_by_the_pause_that_is_asked_for() {
     let billing = Billing::open();
     billing.good(6);
@@ -385,7 +411,7 @@ fn d22_two_signals_end_at_once_and_what_was_in_flight_is_unknown_and_never_sent_
 }
 
 #[test]
-fn a_key_that_stands_for_another_request_is_refused_before_anything_is_sent() {
+fn a_key_that_stands_for_another_request_is_refused_before_anything_is_sent_d43() {
     let billing = Billing::open();
     billing.good(2);
     ends(&billing.run(&[]), 0, "processed", None);
@@ -400,17 +426,20 @@ fn a_key_that_stands_for_another_request_is_refused_before_anything_is_sent() {
     assert_eq!(
         rule,
         format!(
-            "already stands in the journal for another request, with another token and another amount and another \
+            "k2 already stands in the journal for another request, with another token and another amount and another \
              convenience fee; that one of 2.01 is processed as transaction {id}: only if this is something else, give it \
              a key of its own"
         )
     );
     assert_eq!((&error["violations"][0]["line"], &error["violation_count"]), (&json!(3), &json!(1)));
+    let recorded =
+        json!({"key": "k2", "state": "processed", "amount": 2.01, "transaction_id": id.to_string()});
+    assert_eq!(error["violations"][0]["recorded"], recorded);
     assert_eq!(billing.office.requests(), before);
 }
 
 #[test]
-fn a_key_that_stands_for_another_request_of_unknown_outcome_is_never_to_be_paid_under_another_key() {
+fn a_key_that_stands_for_another_request_of_unknown_outcome_is_never_to_be_paid_under_another_key_d43() {
     let billing = Billing::open();
     billing.write(&["tok_approved", "tok_declined"]);
     billing.arm(Fault::response_lost(TOKENS));
@@ -421,9 +450,9 @@ fn a_key_that_stands_for_another_request_of_unknown_outcome_is_never_to_be_paid_
     fs::write(billing.path("rows.csv"), text).unwrap();
     let text = billing.run(&["--output", "text"]).stderr;
     for part in [
-        "line 2: Key already stands in the journal for another request, with another amount; that one of 1.01 is unknown \
+        "line 2: Key k1 already stands in the journal for another request, with another amount; that one of 1.01 is unknown \
          and may have been processed: resolve it first, and never pay this under another key",
-        "line 3: Key already stands in the journal for another request, with another token; that one of 2.01 is rejected \
+        "line 3: Key k2 already stands in the journal for another request, with another token; that one of 2.01 is rejected \
          and moved no money: give this a key of its own",
     ] {
         assert!(text.contains(part), "{part}: {text}");

@@ -1,10 +1,11 @@
 //! A billing run is told to stop, or finds that it should, while nobody reads or answers.
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Stdio;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use payments_fake::block_on;
 use serde_json::json;
 
 use crate::batch_runs::{Billing, counts, ends};
-use crate::support::{TOKEN_PAYMENT, full_pipe, payments_at};
+use crate::support::{TOKEN_PAYMENT, answer, answers, full_pipe, payments_at, read_request};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -85,6 +86,86 @@ fn a_trace_of_a_single_charge_that_nobody_reads_holds_it_up_for_a_second_at_most
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
         assert_eq!(billing.office.show(key)["state"], "processed");
     }
+}
+
+/// A service that answers the first request with 401, and the others never. It tells of each.
+fn refusing_one() -> (String, Receiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base_url = format!("http://{}/api/v1/public", listener.local_addr().unwrap());
+    let (tell, told) = channel();
+    thread::spawn(move || {
+        for (number, stream) in listener.incoming().enumerate() {
+            let (tell, mut stream) = (tell.clone(), stream.unwrap());
+            thread::spawn(move || {
+                let mut refused = number > 0;
+                while read_request(&mut stream).is_some() {
+                    tell.send(()).unwrap();
+                    if !std::mem::replace(&mut refused, true) {
+                        stream.write_all(&answer("401 Unauthorized", answers::UNAUTHORIZED)).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    (base_url, told)
+}
+
+#[test]
+fn one_signal_after_a_refused_key_ends_at_once_with_5() {
+    let billing = Billing::open();
+    billing.good(20);
+    let (base_url, told) = refusing_one();
+    let mut running = billing.command_at(&base_url, &["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
+    let line = running.error_line();
+    assert!(line.starts_with("stopped (unauthorized): no new charge is begun; waiting for "), "{line}");
+    running.signal("INT");
+    let ended = running.end();
+    ends(&ended, 5, "unknown", Some("unauthorized"));
+    let in_flight = told.try_iter().count() - 1;
+    let seen = counts(&ended);
+    assert_eq!(seen["rejected"], 1, "{seen}");
+    assert!(in_flight as u64 <= seen["unknown"].as_u64().unwrap(), "{in_flight}: {seen}");
+    let message = ended.json()["stopped"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("HTTP 401") && message.contains("then given up at SIGINT"), "{message}");
+}
+
+#[test]
+fn a_journal_that_another_process_has_keeps_the_end_of_a_run_waiting_for_no_second_signal() {
+    let billing = Billing::open();
+    billing.good(20);
+    let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
+    let running = billing.command(&["--concurrency", "2"]).stdout(Stdio::piped()).spawn();
+    block_on(gate.arrivals(2));
+    let other = rusqlite::Connection::open(billing.office.journal()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    gate.release();
+    let begun = Instant::now();
+    running.signal("INT");
+    running.signal("TERM");
+    let ended = running.end();
+    ends(&ended, 5, "unknown", Some("interrupted"));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_journal_that_cannot_be_closed_keeps_no_run_from_its_end() {
+    let billing = Billing::open();
+    billing.good(3);
+    let gate = billing.office.sandbox.gateway().gate(TOKENS);
+    let running = billing.command(&[]).stdout(Stdio::piped()).spawn();
+    block_on(gate.arrivals(3));
+    // Another process opens or closes it, and does not come to its end.
+    let journal = billing.office.journal();
+    let owners = File::open(journal.with_file_name("billing.db-owners")).unwrap();
+    owners.lock().unwrap();
+    let begun = Instant::now();
+    gate.release();
+    let ended = running.end();
+    ends(&ended, 0, "processed", None);
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    drop(owners);
+    ends(&billing.run(&[]), 0, "processed", None);
+    assert_eq!(billing.charged().len(), 3);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::batch_file::BatchFile;
 use super::row::{Row, RowRead};
 use super::rows::Rows;
 use super::scratch::{Scratch, Seen};
-use crate::batch_report::{Doubt, Problem, Problems, Tallies};
+use crate::batch_report::{Doubt, Problem, Problems, Recorded, Tallies};
 use crate::failure::Failure;
 
 /// A file in which every row can be charged, or has been.
@@ -141,7 +141,13 @@ impl Inspection<'_> {
     fn is_settled(&mut self, row: &Row, intent: &Intent) -> bool {
         let differences = intent.request.differences(&IntentRequest::from(&row.payment));
         if !differences.is_empty() {
-            self.problems.push(Problem::new(row.line, "Key", reused(intent, &differences)));
+            let problem = Problem::new(row.line, "Key", reused(intent, &differences));
+            self.problems.push(problem.recorded(Recorded {
+                key: intent.key.to_string(),
+                state: intent.state.name().as_str(),
+                amount: intent.request.amount,
+                transaction_id: intent.transaction_id().map(ToString::to_string),
+            }));
             return false;
         }
         let Tallies { earlier, refused, .. } = &mut self.inspected.tallies;
@@ -225,8 +231,9 @@ fn reused(intent: &Intent, differences: &[&str]) -> String {
             )
         }
     };
+    let key = &intent.key;
     format!(
-        "already stands in the journal for another request, with another {differences}; that one{amount} {became}"
+        "{key} already stands in the journal for another request, with another {differences}; that one{amount} {became}"
     )
 }
 
