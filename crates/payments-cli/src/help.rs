@@ -302,10 +302,19 @@ not sent at all. Run the same command again to finish what is left: what was
 processed or rejected, and what is unknown, is not sent again.
 With --dry-run, everything is checked and counted, and nothing is sent.
 
-One Ctrl-C lets what is in flight end; a second one ends at once, and what was
-in flight is unknown. An outage is waited out for --patience, and HTTP 429 by a
-pause before the next row. 401 and 403 stop the run. Rows that met 401, 403 or
-429 stay rejected until `payments journal retry --status 401,403,429`.
+One Ctrl-C lets what is in flight end. One more, or one after the run was
+stopped by anything else, ends at once, and what was in flight is unknown. An
+outage is waited out for --patience, and HTTP 429 by a pause before the next
+row. 401 and 403 stop the run. Rows that were rejected with 401, 403 or 429 stay
+rejected until `payments journal retry --status 401,403,429`. A 403 that is not
+the service's own is unknown: something in between may have answered after the
+service acted.
+
+A key that the journal has for another request is an error of the file. A row
+that the journal cannot take is not started, and the run stops: this run did not
+send it, but an earlier run may have paid it.
+
+Nobody has to read stderr: what is not read is dropped and counted.
 
 The journal is the account, `payments journal export` prints it. --results has
 what ended while it was written: what a killed run had not written there yet,
@@ -315,9 +324,10 @@ or what a person resolved, it does not have.";
 pub(crate) const BATCH_RUN_CODES: &str = "\
 Exit codes (settings and JSON: payments --help), the first that applies:
   2  invalid use, or a file with an error; nothing was sent
+  5  OUTCOME UNKNOWN of some rows, in flight at the end included, or answered and
+     not written to the journal: they are listed and not sent again
   6  stopped by HTTP 401: the API key was refused
-  5  OUTCOME UNKNOWN of some rows: they are listed and not sent again
-  3  unfinished; the same command goes on with it
+  3  unfinished, in flight elsewhere included; the same command goes on with it
   4  some were rejected
   1  anything else, such as results that could not be written: see stderr
   0  every row is processed; or with --dry-run, can be sent

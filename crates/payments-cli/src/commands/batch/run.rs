@@ -433,16 +433,12 @@ impl<W: World> State<W> {
 
     /// Says whether the run is given up: whatever has stopped it, nobody waits any longer.
     fn interrupted(&mut self, signal: &'static str) -> bool {
-        match self.run.summary.stop.take() {
-            Some(stop) => {
-                self.run.summary.stop = Some(Stop::GivenUp { signal, after: Box::new(stop) });
-                true
-            }
-            None => {
-                self.stop(Stop::Interrupted(signal));
-                false
-            }
+        if let Some(stop) = self.run.summary.stop.take() {
+            self.run.summary.stop = Some(Stop::GivenUp { signal, after: Box::new(stop) });
+            return true;
         }
+        self.stop(Stop::Interrupted(signal));
+        false
     }
 
     fn show(&mut self) {
