@@ -3,6 +3,9 @@
 use std::process;
 
 /// How the process ends. The numbers are fixed: other programs are written against them.
+///
+/// A billing run ends with the first that applies of 2, 5, 6, 3, 4, 1 and 0: nothing hides a charge that nobody knows the end
+/// of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitCode {
     /// Done: the service processed the request, or found what was asked for.

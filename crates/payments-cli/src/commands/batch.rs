@@ -121,7 +121,7 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
         summary,
     };
     let mut summary = run.complete(async || interrupt.arrived().await).await;
-    // Closing the journal may wait for its disk, or for another process that has it. Everything is written down by now.
+    // Closing the journal may wait for its disk, or for another process that has it. What it could take, it has by now.
     let closed = spawn_blocking(move || drop(service));
     if !summary.is_given_up() {
         tokio::select! {
