@@ -115,7 +115,7 @@ pub trait Operation: Describe {
     }
 
     /// What the service's records can be searched by for this payment after an unknown outcome that gave no transaction to
-    /// look up: a clause such as `amount, last four digits of the card, payer's name and time`.
+    /// look up: a clause such as `amount, last four digits, payer's name and time`.
     ///
     /// The interface has no search, so a person does it, in the service's own reports. A card or ACH payment has no field for
     /// a reference of the caller's (the interface, Card transaction request body).

@@ -61,7 +61,7 @@ fn a_lost_answer() {
         &error,
         "transaction: the connection was closed after the request may have been sent; \
          it may have been processed: do not send it again, reconcile it with the service by amount, \
-         last four digits of the card, payer's name and time",
+         last four digits, payer's name and time",
     );
 }
 
@@ -71,7 +71,7 @@ fn what_a_payment_can_be_found_by_depends_on_the_operation_d46() {
     let advice = |error: &Error| error.to_string().split("by ").skip(1).collect::<Vec<_>>().join("by ");
     assert_eq!(
         advice(&sale().not_answered(&endpoint(), lost())),
-        "amount, last four digits of the card, payer's name and time"
+        "amount, last four digits, payer's name and time"
     );
     let ach = AchTransaction::builder(
         Amount::from_cents(1_00),
@@ -82,7 +82,7 @@ fn what_a_payment_can_be_found_by_depends_on_the_operation_d46() {
     let ach = ach.account_field("Number", "000123456789").build().unwrap();
     assert_eq!(
         advice(&ach.not_answered(&endpoint(), lost())),
-        "amount, last four digits of the account, payer's name and time"
+        "amount, last four digits, payer's name and time"
     );
     let token = || TokenTransaction::builder("tok_1", Amount::from_cents(1_00), ConvenienceFee::Inactive);
     let with_reference = token().reference_no("invoice 17").build().unwrap();
@@ -185,7 +185,7 @@ fn a_403_in_foreign_words_may_come_after_the_service_has_acted_d10() {
         &error,
         "transaction: something between here and the service answered, before or after the service acted, HTTP 403: \
          Forbidden; it may have been processed: find the cause with `payments check`, and look for the payment before \
-         anything is sent again: reconcile it with the service by amount, last four digits of the card, payer's name \
+         anything is sent again: reconcile it with the service by amount, last four digits, payer's name \
          and time",
     );
     assert_eq!((error.outcome(), error.is_intermediary()), (Outcome::Unknown, false));
@@ -706,8 +706,8 @@ fn every_error_ends_with_what_to_do() {
         (answer(404, FAILED).into(), "it was refused: correct the cause, then send a new request"),
         (
             lost(Kind::Closed).into(),
-            "it may have been processed: do not send it again, reconcile it with the service by amount, last four digits \
-             of the card, payer's name and time",
+            "it may have been processed: do not send it again, reconcile it with the service by amount, last four digits, \
+             payer's name and time",
         ),
     ];
     for (Told { text, .. }, advice) in cases {

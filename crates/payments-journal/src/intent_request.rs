@@ -57,8 +57,7 @@ impl IntentRequest {
     /// [`Operation::search_by`](payments_core::Operation::search_by) has it.
     pub fn search_by(&self) -> &'static str {
         match (&self.subject, &self.reference) {
-            (Subject::Card { .. }, _) => "amount, last four digits of the card, payer's name and time",
-            (Subject::Account, _) => "amount, last four digits of the account, payer's name and time",
+            (Subject::Card { .. } | Subject::Account, _) => "amount, last four digits, payer's name and time",
             (Subject::Token(_), Some(_)) => "its reference, or by token, amount and time",
             (Subject::Token(_), None) => "token, amount and time",
             (Subject::Transaction(_), _) => "its transaction id",

@@ -27,7 +27,8 @@ fn it_shows_every_call_and_that_both_sides_agree() {
         "look-up, unknown customer rejected HTTP 404: Customer not found",
         "card sale, declined card 99.99 rejected HTTP 200: declined (txn_",
         "card sale, answer lost 77.00 UNKNOWN the connection was closed",
-        "it may have been charged: do not send it again, reconcile by amount, last four digits of the card, payer's name and time",
+        "it may have been charged: do not send it again",
+        "reconcile by amount, last four digits, payer's name and time",
         // The ledger beside it.
         "card sale 10.50 processed sale approved yes",
         "card authorisation 25.00 processed authorisation, voided later yes",

@@ -33,9 +33,11 @@ fn d22_a_signal_during_a_charge_or_a_void_leaves_its_outcome_unknown() {
         let message = error["message"].as_str().unwrap();
         let advice = match arguments {
             ["void", id] => format!("do not run it again, look it up: payments transaction get {id}"),
-            ["transaction", ..] => "do not run it again, reconcile by amount, last four digits of the card, payer's name and \
+            ["transaction", ..] => {
+                "do not run it again, reconcile by amount, last four digits, payer's name and \
                                     time"
-                .to_owned(),
+                    .to_owned()
+            }
             _ => "do not run it again, reconcile by token, amount and time".to_owned(),
         };
         for part in [&*format!("SIG{signal}"), "the outcome is unknown", &*advice] {

@@ -119,7 +119,7 @@ fn a_failed_look_up_says_nothing_about_the_payment() {
 fn an_unknown_outcome_says_to_look_up_only_where_an_id_is_known() {
     let create = ["transaction", "create", "--file", "-"];
     let ended = text(Then::Close, &create);
-    let headline = "OUTCOME UNKNOWN, do not run it again: reconcile by amount, last four digits of the card, payer's name \
+    let headline = "OUTCOME UNKNOWN, do not run it again: reconcile by amount, last four digits, payer's name \
                     and time (";
     assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);

@@ -6,7 +6,7 @@ use crate::{Endpoint, Error, OperationName};
 
 /// `POST /transaction`, for a card as for an account: the interface shows one address and one answer.
 macro_rules! describe {
-    ($($payment:ty, $found_by:literal;)*) => {$(
+    ($($payment:ty)*) => {$(
         impl Describe for $payment {
             type Data = TransactionRecord;
             type Error = Error;
@@ -25,7 +25,8 @@ macro_rules! describe {
             }
 
             fn found_by(&self) -> &'static str {
-                $found_by
+                // The interface has no field for a reference here (Card transaction request body).
+                "amount, last four digits, payer's name and time"
             }
 
             fn data(&self, answer: &Answer<'_>) -> Option<TransactionRecord> {
@@ -43,8 +44,4 @@ macro_rules! describe {
     )*};
 }
 
-// The interface has no field for a reference here (Card transaction request body).
-describe! {
-    CardTransaction, "amount, last four digits of the card, payer's name and time";
-    AchTransaction, "amount, last four digits of the account, payer's name and time";
-}
+describe!(CardTransaction AchTransaction);

@@ -179,8 +179,13 @@ mod tests {
 
     #[test]
     fn an_unknown_outcome_agrees_with_one_charge_or_none_and_never_with_two() {
-        let unknown =
-            |made| sale(Scripted::Unknown, Belief::Unknown { why: String::new(), to_look_up: None, search_by: "time" }, made);
+        let unknown = |made| {
+            sale(
+                Scripted::Unknown,
+                Belief::Unknown { why: String::new(), to_look_up: None, search_by: "time" },
+                made,
+            )
+        };
         assert!(unknown(vec![]).agrees());
         assert!(unknown(vec![fact("txn_1", FactState::Approved)]).agrees());
         assert!(

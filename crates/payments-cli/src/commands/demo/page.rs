@@ -41,9 +41,10 @@ impl Page<'_> {
         self.text(&format!("  {title:TITLE$}  {amount:>AMOUNT$}  {outcome}  {details}\n"))?;
         if let Belief::Unknown { to_look_up, search_by, .. } = &exchange.belief {
             let next_step = next_step::after_unknown(to_look_up.as_ref(), search_by);
-            let advice = format!("it may have been charged: do not send it again, {next_step}");
-            let advice = self.style.paint(Tone::Doubtful, &advice);
-            self.text(&format!("    {advice}\n"))?;
+            for advice in ["it may have been charged: do not send it again", &next_step] {
+                let advice = self.style.paint(Tone::Doubtful, advice);
+                self.text(&format!("    {advice}\n"))?;
+            }
         }
         Ok(())
     }

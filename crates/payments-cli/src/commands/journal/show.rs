@@ -72,7 +72,10 @@ fn next(intent: &Intent) -> Option<String> {
         IntentState::Sending => Some("wait until it ends: its sender is alive".to_owned()),
         IntentState::Unknown(_) => {
             let id = intent.transaction_id().filter(|id| id.path_segment().is_ok());
-            Some(format!("{}, then resolve the key", next_step::after_unknown(id, intent.request.search_by())))
+            Some(format!(
+                "{}, then resolve the key",
+                next_step::after_unknown(id, intent.request.search_by())
+            ))
         }
         IntentState::NotProcessed(_) => Some("the key may be sent again".to_owned()),
         IntentState::Resolved { resolution, .. } if resolution.verdict == Verdict::NotProcessed => Some(
