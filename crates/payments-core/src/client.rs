@@ -179,12 +179,7 @@ impl Client {
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
 
         let watch = observer.as_deref().map(|observer| Watch::start(observer, &**timer, O::NAME, attempt));
-        let sending = transport.send(request);
-        let sent = if transport.keeps_deadlines(&**timer) {
-            Some(sending.await)
-        } else {
-            race(sending, timer.sleep(deadlines.total() + BACKSTOP)).await
-        };
+        let sent = race(transport.send(request), timer.sleep(deadlines.total() + BACKSTOP)).await;
         let result = match sent {
             // A transport that ignores the cap must not make an answer readable that would be refused over another.
             Some(Ok(answer)) if answer.body().len() > self.settings.response_cap => {
@@ -208,8 +203,8 @@ impl Client {
     }
 }
 
-/// The transport enforces the deadline and knows how far the request got; the client's own limit comes this much later,
-/// for a transport that does not say that it keeps them.
+/// The transport enforces the deadline and knows how far the request got. The client's own limit comes this much later,
+/// for a transport that misses it.
 const BACKSTOP: Duration = Duration::from_millis(20);
 
 impl fmt::Debug for Client {

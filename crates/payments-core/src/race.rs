@@ -2,8 +2,8 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-/// The future's result, or `None` if the limit ends first. If both are ready, the result wins: an answer that is here
-/// is never thrown away.
+/// The future's result, or `None` if the limit ends first. If both are ready, the result wins, so the future is polled
+/// first: evidence that is here is never thrown away.
 pub(crate) async fn race<T>(future: impl Future<Output = T>, limit: impl Future<Output = ()>) -> Option<T> {
     let mut future = pin!(future);
     let mut limit = pin!(limit);

@@ -1,4 +1,3 @@
-use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// The client's clock: real time from a runtime, or time that a test moves by hand.
 ///
 /// `payments-hyper` has `TokioTimer`, `payments-fake` has `ManualClock`.
-pub trait Timer: Any + Send + Sync {
+pub trait Timer: Send + Sync + 'static {
     /// The current instant.
     fn now(&self) -> Instant;
 

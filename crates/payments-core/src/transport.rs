@@ -2,7 +2,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::{Timer, TransportError, TransportRequest, TransportResponse};
+use crate::{TransportError, TransportRequest, TransportResponse};
 
 /// An HTTP stack: one attempt, at most one transmission.
 ///
@@ -12,6 +12,10 @@ use crate::{Timer, TransportError, TransportRequest, TransportResponse};
 /// request reached a connection, `Answered` once a final status was read, `Unknown` in every other case.
 ///
 /// Dropping the returned future must end the attempt.
+///
+/// A payment never hangs on a transport: a [`Client`](crate::Client) ends every call shortly after the total deadline,
+/// whatever the transport does, and [`Outcome::Unknown`](crate::Outcome::Unknown) is what it then reports. No transport
+/// can opt out. The transport is polled before that clock, so evidence that is ready at the same moment wins.
 ///
 /// # Example
 ///
@@ -38,18 +42,6 @@ pub trait Transport: Send + Sync + 'static {
         &self,
         request: TransportRequest,
     ) -> impl Future<Output = Result<TransportResponse, TransportError>> + Send;
-
-    /// Whether [`send`](Self::send) ends with the request's total deadline wherever a sleep of this timer, which is the
-    /// client's, would end, so that the client need not arm it as well.
-    ///
-    /// Where it is not true, a call may never end. Say so only of a transport that was put to the conformance kit, and of a
-    /// timer that ends by the same clock: a runtime
-    /// that nobody drives ends neither its own timers nor a `send` that waits for them, and another timer would still end
-    /// the call. What timer it is can be asked of it as `dyn Any`.
-    fn keeps_deadlines(&self, timer: &dyn Timer) -> bool {
-        let _ = timer;
-        false
-    }
 }
 
 impl<T: Transport> Transport for Arc<T> {
@@ -59,10 +51,6 @@ impl<T: Transport> Transport for Arc<T> {
     ) -> impl Future<Output = Result<TransportResponse, TransportError>> + Send {
         T::send(self, request)
     }
-
-    fn keeps_deadlines(&self, timer: &dyn Timer) -> bool {
-        T::keeps_deadlines(self, timer)
-    }
 }
 
 type SendFuture<'a> = Pin<Box<dyn Future<Output = Result<TransportResponse, TransportError>> + Send + 'a>>;
@@ -70,17 +58,11 @@ type SendFuture<'a> = Pin<Box<dyn Future<Output = Result<TransportResponse, Tran
 /// The dyn-usable twin of [`Transport`], so that `Client` has no type parameter.
 trait ErasedTransport: Send + Sync {
     fn send_boxed(&self, request: TransportRequest) -> SendFuture<'_>;
-
-    fn keeps_deadlines(&self, timer: &dyn Timer) -> bool;
 }
 
 impl<T: Transport> ErasedTransport for T {
     fn send_boxed(&self, request: TransportRequest) -> SendFuture<'_> {
         Box::pin(self.send(request))
-    }
-
-    fn keeps_deadlines(&self, timer: &dyn Timer) -> bool {
-        Transport::keeps_deadlines(self, timer)
     }
 }
 
@@ -94,9 +76,5 @@ impl BoxedTransport {
 
     pub(crate) fn send(&self, request: TransportRequest) -> SendFuture<'_> {
         self.0.send_boxed(request)
-    }
-
-    pub(crate) fn keeps_deadlines(&self, timer: &dyn Timer) -> bool {
-        self.0.keeps_deadlines(timer)
     }
 }

@@ -5,16 +5,15 @@
 use std::collections::VecDeque;
 use std::future::{Future, pending};
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Void};
 use payments_core::{
     ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, Client, ClientBuilder, Deadlines, Endpoint,
-    Jitter, Observer, Outcome, Sleep, Timer, Transport, TransportError, TransportErrorKind, TransportRequest,
+    Jitter, Observer, Outcome, Timer as _, Transport, TransportError, TransportErrorKind, TransportRequest,
     TransportResponse,
 };
 use payments_fake::{ManualClock, block_on};
@@ -290,45 +289,46 @@ fn d12_d23_nor_can_it_hang_a_lookup() {
     assert!(error.is_timeout() && !error.is_rejected());
 }
 
-/// A transport, and whether it says that it keeps its deadlines.
-struct Saying(Script, bool);
-
-impl Transport for Saying {
-    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        self.0.send(request).await
-    }
-
-    fn keeps_deadlines(&self, _: &dyn Timer) -> bool {
-        self.1
+#[test]
+fn no_transport_goes_without_the_backstop_d23() {
+    let endpoint = || Endpoint::new("https://pay.example.com", ApiKey::new("key").unwrap()).unwrap();
+    let clock = ManualClock::new();
+    let payment = payment();
+    for client in [
+        Client::builder(endpoint(), Script::new([Step::Hang]), clock.clone()).build(),
+        Client::builder(endpoint(), Arc::new(Script::new([Step::Hang])), clock.clone()).build(),
+    ] {
+        let mut call = pin!(client.process_token(&payment));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(call.as_mut().poll(&mut context).is_pending());
+        clock.advance(Duration::from_millis(60_020));
+        let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else { panic!("it has no time left") };
+        assert!(error.is_timeout() && error.outcome() == Outcome::Unknown, "{error}");
     }
 }
 
-/// Counts the sleeps that it is asked for.
-#[derive(Clone)]
-struct Counting(ManualClock, Arc<AtomicUsize>);
+/// Has its evidence once the clock has passed the call's end and the backstop's.
+struct Late(ManualClock);
 
-impl Timer for Counting {
-    fn now(&self) -> Instant {
-        self.0.now()
-    }
-
-    fn sleep(&self, duration: Duration) -> Sleep {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.sleep(duration)
+impl Transport for Late {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        self.0.sleep(request.deadlines().total() + Duration::from_millis(20)).await;
+        Err(TransportError::not_processed(TransportErrorKind::Connect))
     }
 }
 
 #[test]
-fn d23_only_a_transport_that_says_that_it_keeps_its_deadlines_goes_without_a_timer_of_the_client() {
-    let endpoint = || Endpoint::new("https://pay.example.com", ApiKey::new("key").unwrap()).unwrap();
-    for (keeps, sleeps) in [(false, 1), (true, 0)] {
-        let timer = Counting(ManualClock::auto(), Arc::default());
-        let transport = || Saying(Script::new([closed()]), keeps);
-        block_on(Client::builder(endpoint(), transport(), timer.clone()).build().process_token(&payment()))
-            .unwrap_err();
-        assert_eq!(timer.1.load(Ordering::Relaxed), sleeps, "keeps: {keeps}");
-        assert_eq!(Arc::new(transport()).keeps_deadlines(&timer), keeps, "shared, it says the same");
-    }
+fn evidence_that_is_ready_with_the_backstop_wins_d23() {
+    let clock = ManualClock::new();
+    let endpoint = Endpoint::new("https://pay.example.com", ApiKey::new("key").unwrap()).unwrap();
+    let client = Client::builder(endpoint, Late(clock.clone()), clock.clone()).build();
+    let payment = payment();
+    let mut call = pin!(client.process_token(&payment));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(call.as_mut().poll(&mut context).is_pending());
+    clock.advance(Duration::from_hours(1));
+    let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else { panic!("it has no time left") };
+    assert!(error.is_connect() && error.outcome() == Outcome::NotProcessed, "{error}");
 }
 
 #[test]

@@ -1,4 +1,3 @@
-use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
@@ -10,9 +9,7 @@ use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
-use payments_core::{
-    Timer, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
-};
+use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 use tokio::runtime::{self, Handle};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
@@ -28,7 +25,6 @@ use crate::multiplexed::MultiplexedPool;
 use crate::origin::{LastOrigin, Origin};
 use crate::outgoing::Outgoing;
 use crate::pool::Pool;
-use crate::timer::TokioTimer;
 
 /// HTTP/1.1 over TCP and TLS, by hyper, rustls and tokio.
 ///
@@ -86,12 +82,6 @@ impl fmt::Debug for HyperTransport {
 }
 
 impl Transport for HyperTransport {
-    /// Of the runtime's own timer, which ends where this does. Another one may end where nobody drives the runtime.
-    fn keeps_deadlines(&self, timer: &dyn Timer) -> bool {
-        let timer: &dyn Any = timer;
-        timer.is::<TokioTimer>()
-    }
-
     fn send(
         &self,
         request: TransportRequest,

@@ -74,8 +74,6 @@ impl Wake for Unpark {
 #[test]
 fn d23_a_timer_that_needs_no_runtime_ends_a_call_in_one_that_nobody_drives() {
     let transport = HyperTransport::builder().build().unwrap();
-    assert!(transport.keeps_deadlines(&TokioTimer::new()) && !transport.keeps_deadlines(&ThreadTimer));
-
     let server = Server::start(|connection| _ = connection.hold());
     let endpoint = Endpoint::new(&server.url(), ApiKey::new("key").unwrap()).unwrap();
     let client = Client::builder(endpoint, transport, ThreadTimer)
