@@ -77,7 +77,8 @@ impl Error {
         self.0.failure.is_validation()
     }
 
-    /// Nothing was sent, nothing was charged: the client is configured wrongly.
+    /// Nothing was sent, nothing was charged: the client is configured wrongly, or its transport misses something that it
+    /// needs, such as a runtime. Sending again helps only after that is corrected.
     pub fn is_configuration(&self) -> bool {
         self.0.failure.is_configuration()
     }

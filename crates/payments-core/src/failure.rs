@@ -51,7 +51,11 @@ impl Failure {
     }
 
     pub(crate) fn is_configuration(&self) -> bool {
-        matches!(self.cause, Cause::Configuration(_))
+        match &self.cause {
+            Cause::Configuration(_) => true,
+            Cause::Transport(error) => error.is_configuration(),
+            Cause::Validation(_) | Cause::Response => false,
+        }
     }
 
     pub(crate) fn is_connect(&self) -> bool {
@@ -153,7 +157,9 @@ impl Failure {
             Cause::Validation(error) => write!(f, "{error}"),
             Cause::Transport(error) => {
                 write!(f, "{error}")?;
-                let mut source = error.source().filter(|_| f.alternate());
+                // The cause of a configuration error is what to correct.
+                let is_shown = f.alternate() || error.is_configuration();
+                let mut source = error.source().filter(|_| is_shown);
                 while let Some(cause) = source {
                     write!(f, ": {cause}")?;
                     source = cause.source();

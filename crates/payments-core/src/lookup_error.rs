@@ -80,7 +80,7 @@ impl LookupError {
         self.0.is_validation()
     }
 
-    /// Nothing was sent: the client is configured wrongly.
+    /// Nothing was sent: the client is configured wrongly, or its transport misses something that it needs, such as a runtime.
     pub fn is_configuration(&self) -> bool {
         self.0.is_configuration()
     }

@@ -36,8 +36,10 @@ fn is_passing(error: &LookupError) -> bool {
         // An unreadable 2xx is read again; a refusal in a 2xx's body is an answer.
         Some(200..=299) => error.is_unclear(),
         Some(status) => matches!(status, 408 | 425 | 429 | 500..=599),
-        // A certificate that is wrong now will be wrong in a second.
-        None => error.transport_error().is_some_and(|error| error.kind() != TransportErrorKind::Tls),
+        // A certificate or a setup that is wrong now will be wrong in a second.
+        None => error.transport_error().is_some_and(|error| {
+            !matches!(error.kind(), TransportErrorKind::Tls | TransportErrorKind::Configuration)
+        }),
     }
 }
 

@@ -22,7 +22,7 @@ pub enum Delivery {
     Answered(StatusCode),
 }
 
-/// What went wrong, for people and logs only: no decision is made from it.
+/// What went wrong, for people and logs. What it means for the money follows from [`Delivery`] alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransportErrorKind {
@@ -44,6 +44,10 @@ pub enum TransportErrorKind {
     BodyTooLarge,
     /// The transport was shut down, or the attempt was cancelled.
     Cancelled,
+    /// The transport cannot send as it was set up or where it was called: its runtime is missing, for one. The
+    /// [source](std::error::Error::source) names what is missing. With [`Delivery::NotProcessed`] it makes
+    /// [`Error::is_configuration`](crate::Error::is_configuration) true.
+    Configuration,
     /// Anything else.
     Other,
 }
@@ -61,6 +65,7 @@ impl TransportErrorKind {
             Self::BodyTruncated => "body_truncated",
             Self::BodyTooLarge => "body_too_large",
             Self::Cancelled => "cancelled",
+            Self::Configuration => "configuration",
             Self::Other => "transport",
         }
     }
@@ -77,6 +82,7 @@ impl TransportErrorKind {
             Self::BodyTruncated => "the answer broke off",
             Self::BodyTooLarge => "the answer is larger than the cap",
             Self::Cancelled => "the attempt was cancelled",
+            Self::Configuration => "the transport is not set up to send",
             Self::Other => "the transport failed",
         }
     }
@@ -135,6 +141,11 @@ impl TransportError {
         self.delivery
     }
 
+    /// Nothing was sent, and nothing will be before the program is corrected.
+    pub(crate) fn is_configuration(&self) -> bool {
+        self.kind == TransportErrorKind::Configuration && self.delivery == Delivery::NotProcessed
+    }
+
     /// What was read of an answer that broke off.
     pub fn partial(&self) -> Option<&TransportResponse> {
         self.partial.as_deref()
@@ -157,6 +168,7 @@ impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.description())?;
         match self.delivery {
+            Delivery::NotProcessed if self.is_configuration() => Ok(()),
             Delivery::NotProcessed => f.write_str(" before the request was sent"),
             Delivery::Unknown => f.write_str(" after the request may have been sent"),
             Delivery::Answered(status) => write!(f, " after HTTP status {}", status.as_u16()),

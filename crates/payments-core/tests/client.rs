@@ -143,6 +143,14 @@ fn d12_a_lookup_is_repeated_only_so_often() {
 }
 
 #[test]
+fn a_look_up_is_not_repeated_where_the_transport_cannot_send_d12() {
+    let script =
+        Script::new([Step::Fail(TransportError::not_processed(TransportErrorKind::Configuration)), found()]);
+    block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap_err();
+    assert_eq!(script.sent(), 1);
+}
+
+#[test]
 fn d12_every_passing_status_is_asked_again() {
     for status in [408, 425, 429, 500, 501, 502, 503, 504, 599] {
         let script = Script::new([answer(status, ""), found()]);

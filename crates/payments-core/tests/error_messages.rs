@@ -152,6 +152,29 @@ fn an_unsent_request() {
     assert!(error.is_connect());
 }
 
+fn no_runtime() -> TransportError {
+    TransportError::not_processed(TransportErrorKind::Configuration).with_source("a runtime is missing")
+}
+
+#[test]
+fn a_transport_without_its_runtime_gives_no_leave_to_send_again_d01() {
+    let error = sale().not_answered(&endpoint(), no_runtime());
+    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "configuration"));
+    assert!(error.is_configuration());
+    let message = "transaction: the transport is not set up to send: a runtime is missing; \
+                   nothing was sent: correct the settings";
+    shows(&error, message);
+    assert_eq!(format!("{error:#}"), message);
+}
+
+#[test]
+fn what_may_have_been_sent_is_no_configuration_error_d03() {
+    let sent = TransportError::unknown(TransportErrorKind::Configuration).with_source("a runtime is missing");
+    let error = sale().not_answered(&endpoint(), sent);
+    assert!(!error.is_configuration() && error.outcome() == Outcome::Unknown, "{error}");
+    assert!(error.to_string().contains("do not send it again"), "{error}");
+}
+
 #[test]
 fn a_refusal_of_the_service() {
     let error = answer(
