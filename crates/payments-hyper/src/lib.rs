@@ -56,6 +56,19 @@
 //! A request that hyper gave back from a pooled connection is put on another connection, in the same call. That is no
 //! second transmission, because there was no first. If a new connection gives it back too, the call ends there.
 //!
+//! # Runtime
+//!
+//! A call needs a tokio runtime with its network and time drivers, as `#[tokio::main]` and `Builder::enable_all` make it.
+//! Where one is missing, nothing was sent, and sending again does not help: the error is
+//! [`NotProcessed`](payments_core::Outcome::NotProcessed), its
+//! [`is_configuration`](payments_core::Error::is_configuration) is true, and its text names what is missing.
+//!
+//! - Outside of a runtime nothing panics. This holds with `panic = "abort"` as well.
+//! - In a runtime without a driver tokio panics, and it offers no way to ask first. The panic is caught, but its message
+//!   reaches the panic hook, which prints it by default. With `panic = "abort"` it ends the process.
+//! - A panic after a connection was taken is caught too. The request may have been sent, so the outcome is
+//!   [`Unknown`](payments_core::Outcome::Unknown) and it is no configuration error.
+//!
 //! # Connections
 //!
 //! Each carries one exchange at a time and is used again only if the whole answer was read and nothing went wrong. No

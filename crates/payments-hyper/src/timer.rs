@@ -12,7 +12,8 @@ use crate::deadline;
 
 /// tokio's clock: the [`Timer`](payments_core::Timer) to give a client that uses [`HyperTransport`](crate::HyperTransport).
 ///
-/// Outside of a tokio runtime, where tokio itself would panic, a sleep still ends in time, on a thread of its own.
+/// Outside of a tokio runtime, where tokio itself would panic, a sleep still ends in time, on a thread of its own. So does
+/// one in a runtime without its time driver, after tokio's panic was caught (see [Runtime](crate#runtime)).
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::exhaustive_structs, reason = "it is complete: a clock has nothing to set")]
 pub struct TokioTimer;

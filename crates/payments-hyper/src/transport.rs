@@ -1,15 +1,18 @@
 use std::error::Error as StdError;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
-use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+use payments_core::{
+    Deadlines, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+};
 use tokio::runtime::{self, Handle};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
@@ -28,8 +31,8 @@ use crate::pool::Pool;
 
 /// HTTP/1.1 over TCP and TLS, by hyper, rustls and tokio.
 ///
-/// Clones are cheap and share their connections. A call must be made within a tokio runtime that has its network and
-/// time drivers; anywhere else it is an error, not processed.
+/// Clones are cheap and share their connections. A call must be made [within a tokio runtime](crate#runtime) that has its
+/// network and time drivers. Anywhere else it is a configuration error: nothing was sent.
 ///
 /// See the [crate's documentation](crate) for what it proves and how.
 #[derive(Clone)]
@@ -93,74 +96,87 @@ impl Transport for HyperTransport {
         let prepared = self.shared.last_origin.for_uri(request.uri());
         let mut prepared = prepared.map(|origin| (Outgoing::new(request, &origin), origin));
         async move {
-            let started = Instant::now();
-            let connect_by = deadline::after(started, deadlines.connect());
-            let total_ends = deadline::after(started, deadlines.total());
             let (outgoing, origin) = match &mut prepared {
                 Ok(prepared) => prepared,
                 Err(error) => return Err(not_processed(TransportErrorKind::Other, *error)),
             };
-            let runtime =
-                Handle::try_current().map_err(|error| not_processed(TransportErrorKind::Other, error))?.id();
-            let alarm = deadline::alarm(total_ends).map_err(|_| {
-                not_processed(TransportErrorKind::Other, "the tokio runtime has no time driver")
-            })?;
-            let mut alarm = pin!(alarm);
-
-            // Nothing leaves before here has ended: a failure is NotProcessed.
-            let _permit = self.shared.permit(connect_by).await?;
-            let (mut link, head) = loop {
-                let mut link = self.shared.link(origin, runtime, connect_by, total_ends).await?;
-
-                // From here on the request may have been read: a failure is Unknown, unless hyper hands the request back.
-                let exchange = deadline::before(alarm.as_mut(), pin!(link.exchange(outgoing, origin))).await;
-                match exchange {
-                    None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
-                    Some(Exchange::Lost(error)) => {
-                        return Err(TransportError::unknown(kind_of(&error)).with_source(error));
-                    }
-                    Some(Exchange::Refused(error)) => {
-                        return Err(not_processed(TransportErrorKind::Closed, error));
-                    }
-                    Some(Exchange::HandedBack(error)) if !link.is_reused() => {
-                        return Err(not_processed(TransportErrorKind::Closed, error));
-                    }
-                    // Ends, because each turn uses up a pooled connection and a new one is not reused.
-                    Some(Exchange::HandedBack(_)) => {
-                        #[cfg(feature = "http2")]
-                        self.shared.multiplexed.forget(origin, runtime);
-                    }
-                    Some(Exchange::Answered(head)) => break (link, head),
-                }
-            };
-
-            // From here on there is a status: a failure is Answered, unless the answer cannot be told from another's.
-            if has_ambiguous_length(head.headers()) {
-                return Err(TransportError::unknown(TransportErrorKind::Protocol)
-                    .with_source("the answer gives its length more than once"));
-            }
-            let (parts, mut body) = head.into_parts();
-            let mut read = CappedBody::new(cap);
-            let failure = read_body(&mut link, &mut body, &mut read, alarm, total_ends).await.err();
-            let answer = TransportResponse::new(Response::from_parts(parts, read.into_bytes()));
-            if let Some(failure) = failure {
-                return Err(failure.after(answer));
-            }
-            self.shared.release(link, origin.clone(), runtime);
-            Ok(answer)
+            let is_taken = AtomicBool::new(false);
+            let mut call = pin!(self.shared.call(outgoing, origin, deadlines, cap, &is_taken));
+            poll_fn(|cx| deadline::poll_call(call.as_mut(), &is_taken, cx)).await
         }
     }
 }
 
 impl Shared {
+    /// One call within a runtime. `is_taken` is set while the request may be on a connection.
+    async fn call(
+        &self,
+        outgoing: &mut Outgoing,
+        origin: &Origin,
+        deadlines: Deadlines,
+        cap: usize,
+        is_taken: &AtomicBool,
+    ) -> Result<TransportResponse, TransportError> {
+        let started = Instant::now();
+        let connect_by = deadline::after(started, deadlines.connect());
+        let total_ends = deadline::after(started, deadlines.total());
+        let runtime = Handle::current().id();
+        let mut alarm = pin!(deadline::alarm(total_ends)?);
+
+        // Nothing leaves before here has ended: a failure is NotProcessed.
+        let _permit = self.permit(connect_by).await?;
+        let (mut link, head) = loop {
+            let mut link = self.link(origin, runtime, connect_by, total_ends).await?;
+
+            // From here on the request may have been read: a failure is Unknown, unless hyper hands the request back.
+            is_taken.store(true, Ordering::Relaxed);
+            let exchange = deadline::before(alarm.as_mut(), pin!(link.exchange(outgoing, origin))).await;
+            match exchange {
+                None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
+                Some(Exchange::Lost(error)) => {
+                    return Err(TransportError::unknown(kind_of(&error)).with_source(error));
+                }
+                Some(Exchange::Refused(error)) => {
+                    return Err(not_processed(TransportErrorKind::Closed, error));
+                }
+                Some(Exchange::HandedBack(error)) if !link.is_reused() => {
+                    return Err(not_processed(TransportErrorKind::Closed, error));
+                }
+                // Ends, because each turn uses up a pooled connection and a new one is not reused.
+                Some(Exchange::HandedBack(_)) => {
+                    is_taken.store(false, Ordering::Relaxed);
+                    #[cfg(feature = "http2")]
+                    self.multiplexed.forget(origin, runtime);
+                }
+                Some(Exchange::Answered(head)) => break (link, head),
+            }
+        };
+
+        // From here on there is a status: a failure is Answered, unless the answer cannot be told from another's.
+        if has_ambiguous_length(head.headers()) {
+            return Err(TransportError::unknown(TransportErrorKind::Protocol)
+                .with_source("the answer gives its length more than once"));
+        }
+        let (parts, mut body) = head.into_parts();
+        let mut read = CappedBody::new(cap);
+        let failure = read_body(&mut link, &mut body, &mut read, alarm, total_ends).await.err();
+        let answer = TransportResponse::new(Response::from_parts(parts, read.into_bytes()));
+        if let Some(failure) = failure {
+            return Err(failure.after(answer));
+        }
+        self.release(link, origin.clone(), runtime);
+        Ok(answer)
+    }
+
     async fn permit(&self, connect_by: Instant) -> Result<Option<SemaphorePermit<'_>>, TransportError> {
         let Some(permits) = &self.permits else {
             return Ok(None);
         };
-        match tokio::time::timeout_at(connect_by, permits.acquire()).await {
-            Ok(Ok(permit)) => Ok(Some(permit)),
-            Ok(Err(closed)) => Err(not_processed(TransportErrorKind::Cancelled, closed)),
-            Err(elapsed) => Err(not_processed(TransportErrorKind::Timeout, elapsed)),
+        let alarm = pin!(deadline::alarm(connect_by)?);
+        match deadline::before(alarm, pin!(permits.acquire())).await {
+            Some(Ok(permit)) => Ok(Some(permit)),
+            Some(Err(closed)) => Err(not_processed(TransportErrorKind::Cancelled, closed)),
+            None => Err(TransportError::not_processed(TransportErrorKind::Timeout)),
         }
     }
 
@@ -187,17 +203,11 @@ impl Shared {
         }
         let time_left = connect_by.saturating_duration_since(now);
         // In a box, because it is large, and most calls find a connection that is open.
-        let connecting = Box::pin(deadline::no_panic(self.connector.connect(origin, time_left)));
-        let link = match tokio::time::timeout_at(connect_by, connecting).await {
-            Ok(Ok(connected)) => connected?,
-            Ok(Err(_panic)) => {
-                return Err(not_processed(
-                    TransportErrorKind::Other,
-                    "the tokio runtime has no network driver",
-                ));
-            }
-            Err(elapsed) => return Err(not_processed(TransportErrorKind::Timeout, elapsed)),
-        };
+        let mut connecting = Box::pin(self.connector.connect(origin, time_left));
+        let alarm = pin!(deadline::alarm(connect_by)?);
+        let link = deadline::before(alarm, connecting.as_mut())
+            .await
+            .unwrap_or_else(|| Err(TransportError::not_processed(TransportErrorKind::Timeout)))?;
         #[cfg(feature = "http2")]
         if let Link::Multiplexed(connection) = &link {
             self.multiplexed.share(origin, runtime, connection);
