@@ -16,6 +16,10 @@ pub fn check(stack: &impl Stack) -> Report {
 
 /// Checks the contracts whose names `wanted` takes.
 ///
+/// If it takes none, as with a misspelt name, nothing was checked: the report then has one broken verdict that says so, and
+/// is not clean. A filter that takes several names cannot be asked which one it misses, so compare their number with that
+/// of the [verdicts](Report::verdicts).
+///
 /// ```
 /// # use payments_conformance::{Setup, Stack};
 /// # use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
@@ -35,7 +39,13 @@ pub fn check(stack: &impl Stack) -> Report {
 /// assert!(report.is_clean(), "{report}");
 /// ```
 pub fn check_only(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Report {
-    Report { verdicts: crate::contracts::check_each(stack, wanted) }
+    let mut verdicts = crate::contracts::check_each(stack, wanted);
+    if verdicts.is_empty() {
+        let story = "no contract has a name that the filter takes, so nothing was checked; the module \
+                     `payments_conformance::contracts` has all names";
+        verdicts.push(Verdict::broken("check_only", story.to_owned(), Vec::new()));
+    }
+    Report { verdicts }
 }
 
 /// The verdicts on every contract, in the order of the documentation. `Display` is one line for each.

@@ -94,6 +94,15 @@ fn a_deviation_from_a_contract_that_does_not_apply_is_told() {
     assert!(verdict.story().unwrap().contains("does not apply"), "{verdict}");
 }
 
+#[test]
+fn a_check_of_no_contract_is_broken() {
+    let report = check_only(&Hanging, |name| name == "redirects_are_followed");
+    assert!(!report.is_clean() && report.broken().count() == 1, "{report}");
+    let text = report.to_string();
+    assert!(text.contains("no contract has a name that the filter takes"), "{text}");
+    assert!(text.contains("payments_conformance::contracts"), "{text}");
+}
+
 /// A transport that never gives anything.
 struct Never;
 

@@ -91,6 +91,7 @@ impl Stack for Http2Stack {
 fn broken(retries: bool, contracts: [&str; 2]) -> Vec<&'static str> {
     let stack = Http2Stack { runtime: Runtime::new().unwrap(), retries };
     let report = check_only(&stack, |contract| contracts.contains(&contract));
+    assert_eq!(report.verdicts().len(), contracts.len(), "{report}");
     report.broken().map(Verdict::contract).collect()
 }
 
