@@ -5,6 +5,8 @@
 
 mod calls;
 mod echoes;
+mod journal_types;
+mod kit_types;
 mod lines;
 mod page;
 mod panics;

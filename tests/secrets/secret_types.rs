@@ -61,11 +61,14 @@ secret_types! {
     SandboxBuilder of payments_sandbox,
     Sandbox of payments_sandbox,
     BlockingSandbox of payments_sandbox,
+    JournaledClient of payments_journal,
+    SqliteStore of payments_journal,
+    PostgresStore of payments_journal,
 }
 
-/// They keep the secrets of their request to scrub the answer with, and are made to be read: what they say is searched for
-/// secrets in `calls.rs` and `echoes.rs`.
-const MADE_TO_BE_READ: [&str; 3] = ["Error", "LookupError", "Success"];
+/// They keep the secrets of their request to scrub the answer with, or hold one that does, and are made to be read: what they
+/// say is searched for secrets in `calls.rs`, `echoes.rs` and `public_types.rs`.
+const MADE_TO_BE_READ: [&str; 5] = ["Error", "LookupError", "Success", "Journaled", "TestError"];
 
 #[test]
 fn s5_no_secret_type_can_become_text_by_accident() {

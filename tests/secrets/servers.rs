@@ -63,7 +63,12 @@ fn every_fault(canaries: &Canaries, page: &Page, tls: bool) {
         let gateway = FakeGateway::builder().api_key(canaries.key()).ignore_unfired_faults().build();
         let exchanges = page.clone();
         let sandbox = Sandbox::builder().gateway(gateway.clone());
-        let sandbox = sandbox.on_exchange(move |exchange| tell!(&exchanges, *exchange));
+        let sandbox = sandbox.on_exchange(move |exchange| {
+            // So many times hold any three digits by chance, in every run.
+            let mut exchange = exchange.clone();
+            exchange.took = Duration::ZERO;
+            tell!(&exchanges, exchange);
+        });
         let sandbox = if tls { sandbox.tls() } else { sandbox }.start().await.unwrap();
         let transport = HyperTransport::builder();
         let transport = match sandbox.ca_certificate_pem() {
