@@ -103,7 +103,10 @@ impl Transport for ReqwestTransport {
         // nobody may be left to look at tokio's clock.
         let mut total = Delay::new(request.deadlines().total());
         let cap = request.response_cap();
-        Handle::try_current().map_err(never_sent)?;
+        Handle::try_current().map_err(|_| {
+            TransportError::not_processed(TransportErrorKind::Configuration)
+                .with_source("a tokio runtime is missing: make the call within one")
+        })?;
         let call = Call::new();
         let request = as_written(request, &call)?;
 

@@ -41,4 +41,5 @@ async fn an_address_that_would_be_rewritten_is_refused() {
 fn without_a_runtime_nothing_is_sent() {
     let error = payments_fake::block_on(failure("http://127.0.0.1:1/"));
     assert_eq!(error.delivery(), Delivery::NotProcessed, "{error:?}");
+    assert_eq!(error.kind(), TransportErrorKind::Configuration, "{error:?}");
 }
