@@ -13,7 +13,6 @@ use crate::randomness::{Randomness, SeededJitter};
 use crate::recorded_request::RequestLog;
 use crate::service::Service;
 use crate::tenants::Tenants;
-use crate::test_result::is_error_on_its_way;
 use crate::{
     ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, HeldRequest, Ledger,
     ManualClock, RecordedRequest, Reply, Responder, StoredToken, Tenant,
@@ -33,7 +32,8 @@ use crate::{
 /// [`assert_all_faults_fired`](Self::assert_all_faults_fired) asks earlier, and a fault that was not needed after all
 /// can be [disarmed](Self::disarm).
 ///
-/// A test that uses `?` returns [`TestResult`](crate::TestResult), so that its own error is the one that is shown.
+/// A drop cannot see what the test returns. A test that fails with an `Err` ends with [`conclude`](Self::conclude), or this
+/// panic hides its error.
 #[derive(Clone)]
 pub struct FakeGateway {
     responder: Responder,
@@ -182,6 +182,54 @@ impl FakeGateway {
         }
     }
 
+    /// Ends a test that uses `?`: returns its result, and its own error is the one that is shown.
+    ///
+    /// A test that ends early has often not come to its fault. With an `Err`, the faults that never fired are printed, and
+    /// all are disarmed, so that no drop panics over them. With an `Ok`, they fail the test as ever.
+    ///
+    /// ```should_panic
+    /// use std::error::Error;
+    ///
+    /// use payments_core::OperationName;
+    /// use payments_fake::{FakeGateway, Fault, block_on};
+    ///
+    /// // #[test]
+    /// fn a_lost_void_is_looked_up() -> Result<(), Box<dyn Error>> {
+    ///     let gateway = FakeGateway::new();
+    ///     gateway.arm(Fault::response_lost(OperationName::Void));
+    ///     let result = block_on(async {
+    ///         // The test fails here, and shows that there is no such transaction.
+    ///         gateway.client().transaction(&"txn_1".parse()?).await?;
+    ///         Ok(())
+    ///     });
+    ///     gateway.conclude(result)
+    /// }
+    /// # a_lost_void_is_looked_up().unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The test's own.
+    ///
+    /// # Panics
+    ///
+    /// If the result is `Ok` and an armed fault never fired.
+    #[track_caller]
+    pub fn conclude<T, E>(&self, result: Result<T, E>) -> Result<T, E> {
+        if result.is_ok() {
+            self.assert_all_faults_fired();
+        }
+        let unfired = self.service().faults.unfired();
+        if let Some(message) = unfired {
+            #[allow(clippy::print_stderr, reason = "the output of a test, beside its own error")]
+            {
+                eprintln!("{message}");
+            }
+        }
+        self.disarm_all();
+        result
+    }
+
     /// Commits everything that a fault in [`Phase::Late`](crate::Phase::Late) held back, in the order in which it came;
     /// says how many.
     pub fn deliver_late(&self) -> usize {
@@ -281,16 +329,10 @@ impl Drop for Sentinel {
             return;
         }
         let unfired = self.responder.service().faults.unfired();
-        let Some(message) = unfired else { return };
-        if is_error_on_its_way() {
-            #[allow(clippy::print_stderr, reason = "the output of a test, beside the error that it returns")]
-            {
-                eprintln!("{message}");
-            }
-            return;
+        if let Some(message) = unfired {
+            panic!(
+                "{message}\nif the test was returning an error, it is not shown: see FakeGateway::conclude"
+            );
         }
-        panic!(
-            "{message}\nif the test was returning an error, it is not shown: return payments_fake::TestResult"
-        );
     }
 }
