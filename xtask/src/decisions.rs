@@ -130,13 +130,13 @@ const DECISIONS: &[Decision] = &[
     ),
     decision(4, "of HTTP/2's refusals only REFUSED_STREAM is proof; without HTTP/2, none is claimed"),
     decision(5, "2xx with status code 100, a success status and a TransactionId is processed"),
-    decision(6, "2xx whose status says no is Rejected; any other status is Unknown"),
+    decision(6, "2xx whose status says no, beside a code that may, is Rejected; any other is Unknown"),
     decision(7, "2xx with any other status code is Unknown"),
     decision(8, "2xx that cannot be read is Unknown and keeps a TransactionId that can be"),
-    decision(9, "4xx with the service's error is Rejected; one that claims success is Unknown"),
-    decision(10, "4xx with a foreign body is Rejected by an intermediary"),
+    decision(9, "4xx with the service's error is Rejected; one that says anything else too is Unknown"),
+    decision(10, "4xx with a foreign body is Rejected by an intermediary, 403 and a TransactionId in it apart"),
     decision(11, "1xx, 3xx, 408, 409, 425, 5xx and unnamed statuses are Unknown, whatever the body"),
-    decision(12, "a look-up moves nothing: it succeeds with 200 and is never Unknown"),
+    decision(12, "a lookup moves nothing: it succeeds with 200 and fails with an error without an outcome"),
     // Sending.
     decision(20, "no charge is sent twice, no redirect followed; look-ups are retried under one deadline"),
     decision(21, "the body of a POST is never empty"),
@@ -161,6 +161,11 @@ const DECISIONS: &[Decision] = &[
     decision(40, "a token charge needs token, amount and fee; two kinds of customer id never mix"),
     decision(41, "ids in a path come from an allow-list"),
     decision(42, "no capture, refund, token creation, listing or webhooks: the interface has none"),
+    // The journal.
+    decision(43, "a journaled call speaks of the intent: what cannot be read or may be paid is Unknown"),
+    decision(44, "a second card after a decline is one explicit call; nothing else sends a rejected key again"),
+    decision(45, "purging never relies on one machine's clock alone"),
+    decision(46, "advice after Unknown names what that operation can be searched by"),
     // Reading.
     decision(60, "a record needs its TransactionId alone; the rest is kept even if unreadable"),
     decision(61, "numbers as text and text as numbers are read"),
@@ -187,7 +192,7 @@ mod tests {
     #[test]
     fn the_list_is_whole_and_in_order() {
         let listed: Vec<_> = DECISIONS.iter().map(|decision| decision.number).collect();
-        let expected: Vec<_> = (1..=12).chain(20..=42).chain(60..=66).collect();
+        let expected: Vec<_> = (1..=12).chain(20..=46).chain(60..=66).collect();
         assert_eq!(listed, expected);
     }
 

@@ -16,7 +16,7 @@ use crate::{OperationName, RetryAfter, TransportError};
 /// charge would read `NotProcessed`, and a caller who retries on that would charge twice. `?` cannot mix the two:
 ///
 /// ```compile_fail,E0277
-/// use payments_core::model::{TokenTransaction, TransactionId};
+/// use payments_core::model::TokenTransaction;
 /// use payments_core::{Client, Error};
 ///
 /// async fn charge_and_look_up(client: &Client, payment: &TokenTransaction) -> Result<(), Error> {
@@ -26,7 +26,20 @@ use crate::{OperationName, RetryAfter, TransportError};
 /// }
 /// ```
 ///
-/// Handle the lookup where it is made, or keep both in an error type of your own that tells them apart.
+/// Handle the lookup where it is made, or keep both in an error type of your own that tells them apart:
+///
+/// ```
+/// use payments_core::model::TokenTransaction;
+/// use payments_core::{Client, Error};
+///
+/// async fn charge_and_look_up(client: &Client, payment: &TokenTransaction) -> Result<(), Error> {
+///     let charged = client.process_token(payment).await?;
+///     if let Err(error) = client.transaction(&charged.transaction_id).await {
+///         eprintln!("charged, but not looked up: {error}");
+///     }
+///     Ok(())
+/// }
+/// ```
 ///
 /// `{}` is one line that says what happened and what to do; `{:#}` adds the causes below it. Neither these nor `Debug` show
 /// the API key.

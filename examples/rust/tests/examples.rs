@@ -23,6 +23,7 @@ examples! {
     outcome_handling
     own_transport
     quickstart
+    retry_unprocessed
     testing_with_the_fake
     tls_private_ca
     tracing_log
