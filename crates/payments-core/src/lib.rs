@@ -1,8 +1,9 @@
 //! A payments client that always knows whether the money can have moved.
 //!
-//! Every failed call answers that one question in its type: [`Error::outcome`] is [`Outcome::NotProcessed`] (send it
-//! again), [`Outcome::Rejected`] (correct it first) or [`Outcome::Unknown`] (never send it again blindly). And nothing
-//! here sends a payment twice by itself: no retry, no redirect, no second connection.
+//! Every failed call that could move money answers that question in its type: [`Error::outcome`] is
+//! [`Outcome::NotProcessed`] (send it again), [`Outcome::Rejected`] (correct it first) or [`Outcome::Unknown`] (never send it
+//! again blindly). And nothing here sends a payment twice by itself: no retry, no redirect, no second connection. A lookup
+//! fails with a [`LookupError`], which has no outcome, because it says nothing about a payment.
 //!
 #![doc = include_str!("../docs/outcome-table.md")]
 //!

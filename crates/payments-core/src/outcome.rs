@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Whether the money can have moved, the one question every failed call answers.
+/// Whether the money can have moved, the one question that every failed payment and void answers.
 ///
 /// Complete: a fourth answer would be a breaking change, and every `match` on it ought to notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Outcome {
     /// Provably never acted on. Sending the same request again is safe, and helps once the cause is gone.
     ///
-    /// Of a look-up it says that the look-up found out nothing, never that a payment was not processed.
+    /// A failed lookup has no outcome, because it says nothing about a payment: see [`LookupError`](crate::LookupError).
     NotProcessed,
     /// The service, or something in front of it, answered no. Correct the request, then send a new one.
     Rejected,
