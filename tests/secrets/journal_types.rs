@@ -41,6 +41,7 @@ async fn calls(page: &Page, canaries: &Canaries) {
     tell!(page, journal);
     let client = JournaledClient::new(gateway.client(), journal);
     tell!(page, client);
+    tell!(page, client.after_rejection(&key("card")));
     tell!(page, key("card"));
     tell!(page, IntentKey::new(canaries.card()).unwrap_err());
 

@@ -61,6 +61,7 @@ secret_types! {
     SandboxBuilder of payments_sandbox,
     Sandbox of payments_sandbox,
     BlockingSandbox of payments_sandbox,
+    AfterRejection<'static> of payments_journal,
     JournaledClient of payments_journal,
     SqliteStore of payments_journal,
     PostgresStore of payments_journal,

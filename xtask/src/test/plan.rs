@@ -164,7 +164,7 @@ fn tests_of_features(workspace: &Workspace, has_nextest: bool) -> Call {
     tests(&selection, has_nextest)
 }
 
-/// The command asks for all that the journal has, and the model's own tests for what it has.
+/// Their own tests ask for all that they have.
 const ALREADY_WITH_EVERY_FEATURE: &[&str] = &["payments-journal", "payments-model"];
 
 fn readme_examples(workspace: &Workspace) -> Step {
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn what_others_ask_for_is_tested_with_every_feature() {
         let workspace = Workspace::load().unwrap();
-        for (name, asking) in ALREADY_WITH_EVERY_FEATURE.iter().zip(["payments-cli", "payments-model"]) {
+        for (name, asking) in ALREADY_WITH_EVERY_FEATURE.iter().zip(["payments-journal", "payments-model"]) {
             let asking = &workspace.member(asking).unwrap().manifest;
             let asked =
                 asking.lines().find(|line| line.starts_with(&format!("{name} = "))).unwrap_or_default();
