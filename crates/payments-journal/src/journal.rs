@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -21,8 +21,15 @@ use crate::{
 #[derive(Clone)]
 pub struct Journal {
     store: Arc<dyn ErasedStore>,
-    /// How attempts ended whose end could not be written: it is, before anything new begins.
-    unwritten: Arc<Mutex<Vec<Change>>>,
+    unwritten: Arc<Unwritten>,
+}
+
+/// How attempts ended whose end could not be written, the oldest first: it is, before anything new begins.
+#[derive(Default)]
+struct Unwritten {
+    ends: Mutex<VecDeque<Change>>,
+    /// Held by whoever writes them, so that nobody takes them for written before they are.
+    writing: tokio::sync::Mutex<()>,
 }
 
 /// What became of the wish to begin.
@@ -159,6 +166,9 @@ impl Journal {
     /// Writes down how charges ended whose end [could not be written](crate::Journaled::not_recorded) when they ended. It is
     /// also done before anything new begins; before a program ends, this is the last chance.
     ///
+    /// It may be cancelled at any point: what is not written then is written by the next call. Where another call is
+    /// already writing, it waits for that one.
+    ///
     /// # Errors
     ///
     /// If the store still cannot be written. What is left then becomes unknown when the journal is opened the next time.
@@ -231,7 +241,7 @@ impl Journal {
                 "somebody else has changed the intent while it was being sent, so how it ended is not written down",
             )),
             Err(error) => {
-                self.unwritten().push(change);
+                self.unwritten().push_back(change);
                 Err(error)
             }
         }
@@ -239,22 +249,22 @@ impl Journal {
 
     /// Has this written down before anything new begins, for an attempt that cannot wait for it.
     pub(crate) fn end_later(&self, key: &IntentKey, attempt: &AttemptId, ending: Ending) {
-        self.unwritten().push(Change::end(key.clone(), attempt.clone(), ending, now()));
+        self.unwritten().push_back(Change::end(key.clone(), attempt.clone(), ending, now()));
     }
 
+    /// Each is removed only once it is written: whoever is cancelled here leaves it to the next.
     async fn write_what_is_left(&self) -> Result<(), StoreError> {
+        let _writing = self.unwritten.writing.lock().await;
         loop {
-            let Some(change) = self.unwritten().pop() else { return Ok(()) };
-            // Of an attempt whose row says something else by now, nothing more is to be said.
-            if let Err(error) = self.store.apply(change.clone()).await {
-                self.unwritten().push(change);
-                return Err(error);
-            }
+            let Some(change) = self.unwritten().front().cloned() else { return Ok(()) };
+            // A row that says something else by now stays as it is.
+            self.store.apply(change).await?;
+            self.unwritten().pop_front();
         }
     }
 
-    fn unwritten(&self) -> MutexGuard<'_, Vec<Change>> {
-        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    fn unwritten(&self) -> MutexGuard<'_, VecDeque<Change>> {
+        self.unwritten.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Another payment that has this transaction, by the service's word or a person's; or another void, if it is one.

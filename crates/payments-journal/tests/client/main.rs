@@ -11,5 +11,6 @@ mod intent_outcomes;
 mod keys;
 mod never_twice;
 mod resolving;
+mod settling;
 mod store_faults;
 mod support;

@@ -1,0 +1,178 @@
+//! Ends that could not be written when they ended, and who writes them later.
+
+use std::collections::VecDeque;
+use std::future::Future as _;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::SystemTime;
+
+use payments_journal::{
+    Applied, Change, Cursor, Intent, IntentKey, IntentStore, MemoryStore, OwnerId, Page, StateName,
+    StoreError,
+};
+use tokio::sync::Semaphore;
+
+use crate::support::{TEN_FIFTY, World, noop_waker, payment_of};
+
+/// What happens to a change.
+#[derive(Clone, Copy)]
+enum Step {
+    Made,
+    /// Not made.
+    Refused,
+    /// Made once the test lets it pass.
+    Held,
+}
+
+/// A store that follows a script; when that is over, every change is made.
+#[derive(Clone)]
+struct ScriptedStore {
+    below: Arc<MemoryStore>,
+    script: Arc<Mutex<VecDeque<Step>>>,
+    /// A permit for each change that has arrived at the gate.
+    arrived: Arc<Semaphore>,
+    gate: Arc<Semaphore>,
+    /// The keys of the changes that were made, in order.
+    made: Arc<Mutex<Vec<String>>>,
+}
+
+impl ScriptedStore {
+    fn new(script: impl IntoIterator<Item = Step>) -> Self {
+        Self {
+            below: Arc::new(MemoryStore::new()),
+            script: Arc::new(Mutex::new(script.into_iter().collect())),
+            arrived: Arc::new(Semaphore::new(0)),
+            gate: Arc::new(Semaphore::new(0)),
+            made: Arc::default(),
+        }
+    }
+
+    /// Until a change is held.
+    async fn until_held(&self) {
+        self.arrived.acquire().await.unwrap().forget();
+    }
+}
+
+impl IntentStore for ScriptedStore {
+    fn owner(&self) -> &OwnerId {
+        self.below.owner()
+    }
+
+    async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        let step = self.script.lock().unwrap().pop_front().unwrap_or(Step::Made);
+        match step {
+            Step::Made => {}
+            Step::Refused => return Err(StoreError::unavailable("the disk is full")),
+            Step::Held => {
+                self.arrived.add_permits(1);
+                self.gate.acquire().await.unwrap().forget();
+            }
+        }
+        self.made.lock().unwrap().push(change.key().to_string());
+        self.below.apply(change).await
+    }
+
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.below.find(key).await
+    }
+
+    async fn list(
+        &self,
+        states: &[StateName],
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        self.below.list(states, after, limit).await
+    }
+
+    async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+        self.below.is_live(owner).await
+    }
+
+    async fn purge(&self, ended_before: SystemTime) -> Result<u64, StoreError> {
+        self.below.purge(ended_before).await
+    }
+}
+
+/// A payment was made whose end could not be written, and the next change is held.
+async fn charged_and_unwritten() -> (World, ScriptedStore) {
+    let store = ScriptedStore::new([Step::Made, Step::Refused, Step::Held]);
+    let world = World::over(store.clone()).await;
+    assert!(world.pay().await.unwrap().not_recorded.is_some());
+    (world, store)
+}
+
+#[tokio::test]
+async fn a_settle_that_is_cancelled_keeps_the_end_for_the_next() {
+    let (world, store) = charged_and_unwritten().await;
+    let journal = world.client.journal();
+    tokio::select! {
+        settled = journal.settle() => panic!("{settled:?}"),
+        () = store.until_held() => {}
+    }
+    assert_eq!(world.intent().await.state.name(), StateName::Sending);
+    journal.settle().await.unwrap();
+    assert_eq!(world.intent().await.state.name(), StateName::Processed);
+}
+
+#[tokio::test]
+async fn a_settle_waits_for_the_end_that_another_is_writing() {
+    let (world, store) = charged_and_unwritten().await;
+    let first = tokio::spawn({
+        let journal = world.client.journal().clone();
+        async move { journal.settle().await }
+    });
+    store.until_held().await;
+    {
+        let mut second = pin!(world.client.journal().settle());
+        let polled = second.as_mut().poll(&mut Context::from_waker(&noop_waker()));
+        assert!(matches!(polled, Poll::Pending), "{polled:?}, while the end is not written");
+        store.gate.add_permits(1);
+        second.await.unwrap();
+    }
+    assert_eq!(world.intent().await.state.name(), StateName::Processed);
+    first.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn nothing_new_begins_while_another_writes_an_earlier_end() {
+    let (world, store) = charged_and_unwritten().await;
+    let settling = tokio::spawn({
+        let journal = world.client.journal().clone();
+        async move { journal.settle().await }
+    });
+    store.until_held().await;
+    let next = tokio::spawn({
+        let client = world.client.clone();
+        let key = IntentKey::new("invoice-18").unwrap();
+        async move { client.process_token(&key, &payment_of(TEN_FIFTY)).await }
+    });
+    // All is on this thread: the call has come as far as it can.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.sent(), 1, "the second was sent before the first was written");
+    store.gate.add_permits(1);
+    settling.await.unwrap().unwrap();
+    next.await.unwrap().unwrap();
+    assert_eq!(*store.made.lock().unwrap(), ["invoice-17", "invoice-17", "invoice-18", "invoice-18"]);
+}
+
+#[tokio::test]
+async fn what_was_left_is_written_in_the_order_in_which_it_ended() {
+    // The second begins before the first has ended, so that both are left at once.
+    let store = ScriptedStore::new([Step::Held, Step::Made, Step::Refused, Step::Refused]);
+    let world = World::over(store.clone()).await;
+    let second = tokio::spawn({
+        let client = world.client.clone();
+        let key = IntentKey::new("invoice-18").unwrap();
+        async move { client.process_token(&key, &payment_of(TEN_FIFTY)).await }
+    });
+    store.until_held().await;
+    assert!(world.pay().await.unwrap().not_recorded.is_some());
+    store.gate.add_permits(1);
+    assert!(second.await.unwrap().unwrap().not_recorded.is_some());
+    world.client.journal().settle().await.unwrap();
+    assert_eq!(*store.made.lock().unwrap(), ["invoice-17", "invoice-18", "invoice-17", "invoice-18"]);
+}
