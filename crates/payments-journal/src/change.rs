@@ -3,7 +3,7 @@ use std::time::SystemTime;
 use payments_model::{TransactionId, without_card_numbers};
 
 use crate::{
-    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, Subject,
+    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, Subject, Verdict,
 };
 
 /// One change of one row, and the only way a row ever changes.
@@ -92,6 +92,12 @@ impl Change {
     /// Whose row it changes.
     pub fn key(&self) -> &IntentKey {
         &self.key
+    }
+
+    /// Whether it must not be made if another intent is already [processed as](Intent::processed_as) the same transaction:
+    /// a person's word. What the service answered is always written down.
+    pub fn is_refused_if_taken(&self) -> bool {
+        matches!(&self.kind, Kind::Resolve { resolution: Resolution { verdict: Verdict::Processed(_), .. } })
     }
 
     /// Whether it says how an attempt ended that may have been sent, which nobody can find out again: worth waiting for.

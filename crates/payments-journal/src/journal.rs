@@ -3,9 +3,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use payments_core::OperationName;
-use payments_model::TransactionId;
-
 use crate::events;
 use crate::row::now;
 use crate::store::ErasedStore;
@@ -87,20 +84,21 @@ impl Journal {
     /// # Errors
     ///
     /// If there is no such intent, if its outcome is not unknown, if another intent already has that transaction (a payment
-    /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed.
+    /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed. Of two people who
+    /// name one transaction for two intents at the same time, one gets this error.
+    ///
+    /// One error is other than these: in a PostgreSQL journal the service may give the same transaction to a charge that
+    /// ends at the very moment of the resolution. Then both are written down, and the error's text says so.
     pub async fn resolve(&self, key: &IntentKey, resolution: Resolution) -> Result<Intent, ResolveError> {
-        if let Verdict::Processed(id) = &resolution.verdict
-            && let Some(intent) = self.store.find(key).await?
-            && let Some(holder) = self.other_holder_of(id, &intent).await?
-        {
-            return Err(ResolveError::taken(id, &holder));
-        }
-        let Applied { found, written } =
+        let verdict = resolution.verdict.clone();
+        let Applied { found, written, same_transaction_as } =
             self.store.apply(Change::resolve(key.clone(), resolution, now())).await?;
-        match (written, found) {
-            (Some(written), _) => Ok(written),
-            (None, Some(found)) => Err(ResolveError::not_unknown(&found)),
-            (None, None) => Err(ResolveError::no_such_intent(key)),
+        match (written, found, same_transaction_as, verdict) {
+            (Some(_), _, Some(by), Verdict::Processed(id)) => Err(ResolveError::taken_meanwhile(key, id, by)),
+            (None, _, Some(by), Verdict::Processed(id)) => Err(ResolveError::taken(id, by)),
+            (Some(written), ..) => Ok(written),
+            (None, Some(found), ..) => Err(ResolveError::not_unknown(&found)),
+            (None, None, ..) => Err(ResolveError::no_such_intent(key)),
         }
     }
 
@@ -227,17 +225,18 @@ impl Journal {
         Ok(applied)
     }
 
-    /// Writes down how the attempt ended. What cannot be written now is written before anything new begins.
+    /// Writes down how the attempt ended. What cannot be written now is written before anything new begins. Returns another
+    /// intent that is processed as the same transaction.
     pub(crate) async fn end(
         &self,
         key: &IntentKey,
         attempt: &AttemptId,
         ending: Ending,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<IntentKey>, StoreError> {
         let change = Change::end(key.clone(), attempt.clone(), ending, now());
         match self.store.apply(change.clone()).await {
-            Ok(Applied { written: Some(_), found: _ }) => Ok(()),
-            Ok(Applied { written: None, found: _ }) => Err(StoreError::in_doubt(
+            Ok(Applied { written: Some(_), same_transaction_as, .. }) => Ok(same_transaction_as),
+            Ok(Applied { written: None, .. }) => Err(StoreError::in_doubt(
                 "somebody else has changed the intent while it was being sent, so how it ended is not written down",
             )),
             Err(error) => {
@@ -265,31 +264,6 @@ impl Journal {
 
     fn unwritten(&self) -> MutexGuard<'_, VecDeque<Change>> {
         self.unwritten.ends.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Another payment that has this transaction, by the service's word or a person's; or another void, if it is one.
-    async fn other_holder_of(
-        &self,
-        id: &TransactionId,
-        intent: &Intent,
-    ) -> Result<Option<Intent>, StoreError> {
-        let is_void = |intent: &Intent| intent.request.operation == OperationName::Void;
-        let mut after = None;
-        loop {
-            let page = self.store.list(&[StateName::Processed, StateName::Resolved], after, PAGE).await?;
-            let has_it = |other: &Intent| {
-                other.key != intent.key
-                    && is_void(other) == is_void(intent)
-                    && other.processed_as() == Some(id)
-            };
-            if let Some(holder) = page.intents.into_iter().find(has_it) {
-                return Ok(Some(holder));
-            }
-            after = page.next;
-            if after.is_none() {
-                return Ok(None);
-            }
-        }
     }
 }
 

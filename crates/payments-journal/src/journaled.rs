@@ -1,7 +1,7 @@
 use payments_core::Success;
 use payments_model::TransactionId;
 
-use crate::StoreError;
+use crate::{IntentKey, StoreError};
 
 /// A payment or void that was processed: by this call, or by an earlier one with the same key.
 #[derive(Clone, Debug)]
@@ -17,6 +17,14 @@ pub struct Journaled<T> {
     /// same key sends nothing and is told that the outcome is unknown, until a person
     /// [resolves](crate::Journal::resolve) it with this transaction's id. Keep the id.
     pub not_recorded: Option<StoreError>,
+    /// Another intent that the journal already holds as processed as this very transaction: a payment if this is a payment,
+    /// a void if this is a void. The charge was processed and is written down like any other. But the service has given one
+    /// id to two charges, or a person has resolved the other one with the wrong id: let a person compare both with the
+    /// service before either is trusted.
+    ///
+    /// It is found when this call writes the end. It is `None` for an end that is written later (see
+    /// [`not_recorded`](Self::not_recorded)), and if a PostgreSQL server goes away between the writing and the looking.
+    pub same_transaction_as: Option<IntentKey>,
 }
 
 impl<T> Journaled<T> {

@@ -348,19 +348,24 @@ impl<P: Payment> Attempt<P> {
         if !is_awaited() {
             events::left_before_it_was_sent(&key);
             end.ending = Ending::NotProcessed(Failure::of_kind(Failure::ABANDONED));
-            let not_recorded = end.write().await;
-            return Err(not_recorded
-                .map_or_else(|| Error::lost(key.clone()), |error| Error::store(key.clone(), error)));
+            let written = end.write().await;
+            return Err(
+                written.map_or_else(|error| Error::store(key.clone(), error), |_| Error::lost(key.clone()))
+            );
         }
         end.ending = Ending::Unknown(Failure::of_kind(Failure::LOST));
         let result = contained(payment.send(&client)).await;
         end.ending = ending::<P>(result.as_ref());
-        let not_recorded = end.write().await;
+        let (same_transaction_as, not_recorded) = match end.write().await {
+            Ok(other) => (other, None),
+            Err(error) => (None, Some(error)),
+        };
         match result {
             Some(Ok(answer)) => Ok(Journaled {
                 transaction_id: P::transaction_id(&answer).clone(),
                 answer: Some(answer),
                 not_recorded,
+                same_transaction_as,
             }),
             Some(Err(error)) => Err(Error::of_call(key.clone(), error, not_recorded)),
             None => Err(Error::panicked(key.clone(), not_recorded)),
@@ -389,14 +394,15 @@ impl<'a> End<'a> {
         self.is_open = false;
     }
 
-    /// Writes it, or says why it cannot be written now.
-    async fn write(&mut self) -> Option<StoreError> {
+    /// Writes it. Returns another intent that is processed as the same transaction.
+    async fn write(&mut self) -> Result<Option<IntentKey>, StoreError> {
         let written = self.journal.end(self.key, self.attempt, self.ending.clone()).await;
         self.is_open = false;
         self.tell();
-        let error = written.err()?;
-        events::not_recorded(self.key, &self.ending, &error);
-        Some(error)
+        if let Err(error) = &written {
+            events::not_recorded(self.key, &self.ending, error);
+        }
+        written
     }
 
     fn tell(&self) {
@@ -435,7 +441,7 @@ fn from_the_journal<P: Payment>(intent: Intent, payment: &P) -> Result<Journaled
         return Err(Error::key_reused(intent, differences));
     }
     if let Some(transaction_id) = intent.processed_as().cloned() {
-        return Ok(Journaled { transaction_id, answer: None, not_recorded: None });
+        return Ok(Journaled { transaction_id, answer: None, not_recorded: None, same_transaction_as: None });
     }
     Err(if intent.state == IntentState::Sending {
         Error::in_progress(intent)

@@ -1,6 +1,9 @@
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
+
+use payments_core::OperationName;
+use payments_model::TransactionId;
 
 use crate::{Applied, Change, Cursor, Intent, IntentKey, IntentStore, OwnerId, Page, StateName, StoreError};
 
@@ -26,8 +29,27 @@ pub struct MemoryStore {
 struct Shared {
     intents: BTreeMap<i64, Intent>,
     positions: HashMap<IntentKey, i64>,
+    /// Who is processed as which transaction: of the payments, and of the voids.
+    processed: HashMap<(bool, TransactionId), BTreeSet<IntentKey>>,
     last: i64,
     live: HashSet<OwnerId>,
+}
+
+impl Shared {
+    /// The intent no longer holds its transaction.
+    fn release(&mut self, intent: &Intent) {
+        let Some(held) = intent.processed_as().map(|id| holding(intent, id)) else { return };
+        if let Some(holders) = self.processed.get_mut(&held) {
+            holders.remove(&intent.key);
+            if holders.is_empty() {
+                self.processed.remove(&held);
+            }
+        }
+    }
+}
+
+fn holding(intent: &Intent, id: &TransactionId) -> (bool, TransactionId) {
+    (intent.request.operation == OperationName::Void, id.clone())
 }
 
 impl MemoryStore {
@@ -74,17 +96,29 @@ impl IntentStore for MemoryStore {
         let mut shared = self.lock();
         let position = shared.positions.get(change.key()).copied();
         let found = position.and_then(|position| shared.intents.get(&position)).cloned();
-        let written = change.decide(found.as_ref());
-        if let Some(intent) = &written {
-            let position = position.unwrap_or_else(|| {
-                shared.last += 1;
-                let last = shared.last;
-                shared.positions.insert(intent.key.clone(), last);
-                last
-            });
-            shared.intents.insert(position, intent.clone());
+        let Some(written) = change.decide(found.as_ref()) else {
+            return Ok(Applied { found, written: None, same_transaction_as: None });
+        };
+        let holders = written.processed_as().and_then(|id| shared.processed.get(&holding(&written, id)));
+        let other_holder = holders.and_then(|keys| keys.iter().find(|key| **key != written.key)).cloned();
+        if other_holder.is_some() && change.is_refused_if_taken() {
+            return Ok(Applied { found, written: None, same_transaction_as: other_holder });
         }
-        Ok(Applied { found, written })
+        let position = position.unwrap_or_else(|| {
+            shared.last += 1;
+            let last = shared.last;
+            shared.positions.insert(written.key.clone(), last);
+            last
+        });
+        if let Some(found) = &found {
+            shared.release(found);
+        }
+        if let Some(id) = written.processed_as() {
+            let holders = shared.processed.entry(holding(&written, id)).or_default();
+            holders.insert(written.key.clone());
+        }
+        shared.intents.insert(position, written.clone());
+        Ok(Applied { found, written: Some(written), same_transaction_as: other_holder })
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
@@ -113,10 +147,12 @@ impl IntentStore for MemoryStore {
 
     async fn purge(&self, ended_before: SystemTime) -> Result<u64, StoreError> {
         let mut shared = self.lock();
-        let Shared { intents, positions, .. } = &mut *shared;
-        let before = intents.len();
-        intents.retain(|_, intent| intent.is_unresolved() || intent.changed_at >= ended_before);
-        positions.retain(|_, position| intents.contains_key(position));
-        Ok((before - intents.len()) as u64)
+        let is_old = |intent: &Intent| !intent.is_unresolved() && intent.changed_at < ended_before;
+        let old: Vec<_> = shared.intents.extract_if(.., |_, intent| is_old(intent)).collect();
+        for (_, intent) in &old {
+            shared.positions.remove(&intent.key);
+            shared.release(intent);
+        }
+        Ok(old.len() as u64)
     }
 }

@@ -33,7 +33,7 @@ use fence::Fence;
 use link::Link;
 use owners::Claim;
 use pool::Pool;
-use session::Session;
+use session::{Resolved, Session};
 
 /// A journal in a PostgreSQL database that several machines share: version 12 or newer.
 ///
@@ -149,11 +149,20 @@ impl PostgresStore {
     /// CONFLICT DO NOTHING` waits for another one of the same key and writes nothing if that is kept. An `UPDATE` that
     /// waits for another one of the same row looks at what that has left, and finds another revision. So between the reading
     /// and the writing of a change that is made nobody has written the row; of two who try, one reads again.
+    ///
+    /// A person's resolution as processed is the one change that depends on other rows: see
+    /// [`Session::update_unless_taken`].
     async fn attempt(&self, change: &Change, earlier: &mut Vec<Tried>) -> Result<Applied, StoreError> {
         self.fence.wait_for(change.key(), &self.pool).await?;
         let lease = self.pool.lease().await?;
         match self.attempt_over(&lease, change, earlier).await {
-            Ok(applied) => {
+            Ok(mut applied) => {
+                // After it was committed: of two who write the same transaction, the last sees the other. What is written
+                // stays written, whatever becomes of this question.
+                if let Some(written) = applied.written.as_ref().map(IntentRow::from) {
+                    let Ok(other) = lease.other_holder(&written).await else { return Ok(applied) };
+                    applied.same_transaction_as = other.and_then(|key| IntentKey::new(key).ok());
+                }
                 lease.give_back();
                 Ok(applied)
             }
@@ -193,18 +202,28 @@ impl PostgresStore {
             }
             let Some(written) = change.decide(intent.as_ref()) else {
                 if is_read {
-                    return Ok(Applied { found: intent, written: None });
+                    return Ok(Applied { found: intent, written: None, same_transaction_as: None });
                 }
                 found = session.find(key).await.map_err(Stop::Reading)?;
                 is_read = true;
                 continue;
             };
             let row = IntentRow::from(&written);
+            let written = Some(Intent::try_from(row.clone())?);
+            let mut applied = Applied { found: intent, written, same_transaction_as: None };
             let writing = match &found {
                 None => session.insert(&row).await,
+                Some(kept) if change.is_refused_if_taken() => {
+                    let resolved = session.update_unless_taken(kept, &row).await.map_err(Stop::Reading)?;
+                    if let Resolved::Taken(key) = resolved {
+                        session.commit().await.map_err(Stop::Reading)?;
+                        (applied.written, applied.same_transaction_as) = (None, IntentKey::new(key).ok());
+                        return Ok(applied);
+                    }
+                    session.commit().await.map(|()| resolved.position())
+                }
                 Some(kept) => session.update(kept, &row).await,
             };
-            let applied = Applied { found: intent, written: Some(Intent::try_from(row.clone())?) };
             match writing {
                 Ok(Some(position)) => {
                     if is_beginning {

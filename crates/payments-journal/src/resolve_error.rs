@@ -5,7 +5,7 @@ use payments_model::TransactionId;
 
 use crate::{Intent, IntentKey, StateName, StoreError};
 
-/// Why an intent was not resolved. Nothing was changed, and a resolution sends nothing.
+/// Why an intent was not resolved. Nothing was changed, unless the text says so, and a resolution sends nothing.
 #[derive(Debug)]
 pub struct ResolveError(Kind);
 
@@ -14,7 +14,16 @@ enum Kind {
     Store(StoreError),
     NoSuchIntent(IntentKey),
     NotUnknown(IntentKey, StateName),
-    Taken { id: TransactionId, by: IntentKey },
+    Taken {
+        id: TransactionId,
+        by: IntentKey,
+    },
+    /// Both are written down.
+    TakenMeanwhile {
+        key: IntentKey,
+        id: TransactionId,
+        by: IntentKey,
+    },
     LookUp(payments_core::LookupError),
     Contradicted(Vec<String>),
 }
@@ -28,8 +37,12 @@ impl ResolveError {
         Self(Kind::NotUnknown(intent.key.clone(), intent.state.name()))
     }
 
-    pub(crate) fn taken(id: &TransactionId, by: &Intent) -> Self {
-        Self(Kind::Taken { id: id.clone(), by: by.key.clone() })
+    pub(crate) fn taken(id: TransactionId, by: IntentKey) -> Self {
+        Self(Kind::Taken { id, by })
+    }
+
+    pub(crate) fn taken_meanwhile(key: &IntentKey, id: TransactionId, by: IntentKey) -> Self {
+        Self(Kind::TakenMeanwhile { key: key.clone(), id, by })
     }
 
     pub(crate) fn look_up(error: payments_core::LookupError) -> Self {
@@ -52,7 +65,7 @@ impl ResolveError {
 
     /// The transaction cannot be the intent's: another intent has it, or its amount or card is another one.
     pub fn is_contradicted(&self) -> bool {
-        matches!(self.0, Kind::Taken { .. } | Kind::Contradicted(_))
+        matches!(self.0, Kind::Taken { .. } | Kind::TakenMeanwhile { .. } | Kind::Contradicted(_))
     }
 
     /// Why the transaction could not be looked up.
@@ -91,6 +104,14 @@ impl fmt::Display for ResolveError {
             }
             Kind::Taken { id, by } => {
                 write!(f, "transaction {} already belongs to {by}", id.as_str().escape_debug())?;
+            }
+            Kind::TakenMeanwhile { key, id, by } => {
+                let id = id.as_str().escape_debug();
+                return write!(
+                    f,
+                    "the service answered {by} with transaction {id} at the very moment at which {key} was resolved with it; \
+                     both are written down: one of them is wrong, compare them and resolve {key} anew"
+                );
             }
             Kind::LookUp(error) => write!(f, "the transaction could not be looked up: {error}")?,
             Kind::Contradicted(by) => {

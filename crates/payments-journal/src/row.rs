@@ -76,6 +76,23 @@ pub(crate) const COLUMNS: [&str; 24] = [
     "revision",
 ];
 
+impl IntentRow {
+    /// What [`Intent::processed_as`] is to a store, which keeps it in an index.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) fn processed_as(&self) -> Option<&str> {
+        match self.verdict.as_deref() {
+            Some("processed") => self.resolved_id.as_deref(),
+            _ if self.state == StateName::Processed.as_str() => self.transaction_id.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// The condition that the rows of voids meet, as every database understands it. A void and its payment may have the same
+/// transaction; two payments, or two voids, may not.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) const IS_VOID: &str = "(operation = 'void')";
+
 impl From<&Intent> for IntentRow {
     fn from(intent: &Intent) -> Self {
         let Intent {

@@ -12,6 +12,11 @@ use crate::{Change, Intent, IntentKey, OwnerId, StateName, StoreError};
 /// - [`apply`](Self::apply) reads the row of [`Change::key`], asks [`Change::decide`], and writes what that says, in one
 ///   step of which nobody ever sees a half, and between whose reading and writing nobody else writes that row: not
 ///   another call, not another process, not another machine.
+/// - If the row to write is [processed as](Intent::processed_as) a transaction, `apply` looks, over an index, for another
+///   intent that is processed as the same one: for a payment among the payments, for a void among the voids. A change that
+///   [is refused if it is taken](Change::is_refused_if_taken) is then not made, and two such changes never both miss each
+///   other. Every other change is made all the same. Either way the other intent is
+///   [reported](Applied::same_transaction_as).
 /// - When `apply` has returned `Ok`, the change survives the death of the process, of the operating system and of the
 ///   machine's power, as far as the disk keeps what it says it has kept.
 /// - After an error of which nobody can say whether the change was kept, such as a failed sync, the store says
@@ -76,8 +81,10 @@ pub trait IntentStore: Send + Sync + 'static {
 pub struct Applied {
     /// As it was found.
     pub found: Option<Intent>,
-    /// As it was written, if [`Change::decide`] wanted it written.
+    /// As it was written, if [`Change::decide`] wanted it written and no other intent was in the way.
     pub written: Option<Intent>,
+    /// Another intent that is processed as the same transaction as the row to write. If nothing was written, this is why.
+    pub same_transaction_as: Option<IntentKey>,
 }
 
 /// Where a page of a list ends.

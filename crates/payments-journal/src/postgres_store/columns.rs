@@ -2,7 +2,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::fault::Fault;
-use crate::row::COLUMNS;
+use crate::row::{COLUMNS, IS_VOID};
 use crate::{IntentRow, StateName};
 
 /// A row as it was read or written.
@@ -81,6 +81,13 @@ fn read(row: &Row) -> Result<Kept, tokio_postgres::Error> {
 
 pub(super) fn find() -> String {
     format!("SELECT position, {} FROM payments_journal.intents WHERE key = $1", COLUMNS.join(", "))
+}
+
+/// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1`.
+pub(super) fn other_holder() -> String {
+    format!(
+        "SELECT key FROM payments_journal.intents WHERE processed_as = $1 AND key <> $2 AND {IS_VOID} = $3 LIMIT 1"
+    )
 }
 
 pub(super) fn insert() -> String {

@@ -45,7 +45,7 @@ fn take(place: &Place, connection: &mut Connection, patience: Duration) -> Resul
 }
 
 /// What the database file alone says of its mark, without its log and without making one; `None` if it cannot be read or
-/// is not of this version, which is told elsewhere.
+/// is of no version that this one reads, which is told elsewhere.
 ///
 /// SQLite opens it, which knows of the locks that this process has on it.
 pub(super) fn mark_in_file(place: &Place) -> Option<bool> {
@@ -55,7 +55,8 @@ pub(super) fn mark_in_file(place: &Place) -> Option<bool> {
         | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(place.immutable_uri(), flags).ok()?;
     connection.pragma_update(None, "trusted_schema", false).ok()?;
-    if numbers(&connection).ok()? != (schema::APPLICATION_ID, schema::VERSION) {
+    let (application, version) = numbers(&connection).ok()?;
+    if application != schema::APPLICATION_ID || !(1..=schema::VERSION).contains(&version) {
         return None;
     }
     connection.query_row(schema::IS_OPEN, [], |row| row.get(0)).ok()

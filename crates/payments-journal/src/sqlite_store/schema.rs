@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, Row};
 
-use crate::row::COLUMNS;
+use crate::row::{COLUMNS, IS_VOID};
 use crate::{IntentRow, StateName};
 
 /// `PAYJ` in ASCII, by which a file is known as a journal of intents.
 pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
 
 /// The version of the tables.
-pub(super) const VERSION: i32 = 1;
+pub(super) const VERSION: i32 = 2;
 
 /// What makes tables of version `from` those of the next.
 pub(super) struct Migration {
@@ -24,13 +24,24 @@ pub(super) struct Migration {
 }
 
 /// One for each older version that can still be opened.
-pub(super) const MIGRATIONS: &[Migration] = &[];
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    from: 1,
+    // The columns in the words of the definitions below, to whose end SQLite puts them.
+    statements: "
+        ALTER TABLE intent ADD COLUMN processed_as TEXT AS (CASE
+                WHEN verdict = 'processed' THEN resolved_id
+                WHEN state = 'processed' THEN transaction_id
+            END) VIRTUAL;
+        CREATE INDEX intent_processed ON intent (processed_as) WHERE processed_as IS NOT NULL;",
+}];
 
 /// The tables and indexes, as SQLite keeps their definitions.
 ///
 /// `position` is the order in which intents were first written down, and the key of the table: a row is added at its end,
 /// and a million keys in random order scatter the entries of one narrow index and not the rows. That index and the one of
-/// what is unresolved are all that a change touches beside its row. `position_floor` keeps the position of a row that was
+/// what is unresolved are all that a change touches beside its row, until the row is processed. `processed_as` is
+/// [`IntentRow::processed_as`]; its index is not unique, because what the service answers is kept whatever it is.
+/// `position_floor` keeps the position of a row that was
 /// purged from being given again, which would hide a new row from a list that is being read. `is_open` says that the log
 /// may hold what the database does not: see `mark.rs`.
 const DEFINITIONS: &[(&str, &str)] = &[
@@ -69,13 +80,21 @@ const DEFINITIONS: &[(&str, &str)] = &[
             created_at INTEGER NOT NULL,
             begun_at INTEGER NOT NULL,
             changed_at INTEGER NOT NULL,
-            revision INTEGER NOT NULL
+            revision INTEGER NOT NULL,
+            processed_as TEXT AS (CASE
+                WHEN verdict = 'processed' THEN resolved_id
+                WHEN state = 'processed' THEN transaction_id
+            END) VIRTUAL
         ) STRICT",
     ),
     ("index intent_key", "CREATE UNIQUE INDEX intent_key ON intent (key)"),
     (
         "index intent_unresolved",
         "CREATE INDEX intent_unresolved ON intent (position) WHERE state IN ('sending', 'unknown')",
+    ),
+    (
+        "index intent_processed",
+        "CREATE INDEX intent_processed ON intent (processed_as) WHERE processed_as IS NOT NULL",
     ),
 ];
 
@@ -215,6 +234,11 @@ pub(super) fn find() -> String {
     format!("SELECT {} FROM intent WHERE key = ?1", COLUMNS.join(", "))
 }
 
+/// The key, other than `?2`, of a void (`?3`) or of a payment that is processed as `?1`.
+pub(super) fn other_holder() -> String {
+    format!("SELECT key FROM intent WHERE processed_as = ?1 AND key <> ?2 AND {IS_VOID} = ?3 LIMIT 1")
+}
+
 /// A new row at the end, with the [`values`].
 pub(super) fn insert() -> String {
     let values: Vec<_> = (1..=COLUMNS.len()).map(|number| format!("?{number}")).collect();
@@ -302,6 +326,84 @@ mod tests {
         }
         assert_eq!(plan(list(StateName::ALL)), ["SEARCH intent USING INTEGER PRIMARY KEY (rowid>?)"]);
     }
+
+    #[test]
+    fn the_other_holder_of_a_transaction_is_found_by_its_index() {
+        let connection = database();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", other_holder())).unwrap();
+        let lines = plan.query_map(("txn_1", "k", false), |row| row.get::<_, String>(3)).unwrap();
+        let lines: Vec<_> = lines.map(Result::unwrap).collect();
+        assert_eq!(lines, ["SEARCH intent USING INDEX intent_processed (processed_as=?)"]);
+    }
+
+    #[test]
+    fn tables_of_version_1_are_brought_up_and_their_rows_are_found_by_their_transactions() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(VERSION_1).unwrap();
+        for (key, state, answered, verdict, resolved) in [
+            ("a", "processed", Some("txn_1"), None, None),
+            ("b", "resolved", None, Some("processed"), Some("txn_2")),
+            ("c", "resolved", Some("txn_3"), Some("not_processed"), None),
+            ("d", "unknown", Some("txn_3"), None, None),
+        ] {
+            connection
+                .execute(
+                    "INSERT INTO intent (key, operation, subject_kind, state, attempt, owner, attempts,
+                        transaction_id, verdict, resolved_id, created_at, begun_at, changed_at, revision)
+                     VALUES (?1, 'token-transaction', 'token', ?2, '', '', 1, ?3, ?4, ?5, 1, 2, 3, 2)",
+                    (key, state, answered, verdict, resolved),
+                )
+                .unwrap();
+        }
+        assert!(can_migrate(1, VERSION, MIGRATIONS));
+        migrate(&connection, 1, VERSION, MIGRATIONS).unwrap();
+        assert_eq!(unlike(&connection).unwrap(), None, "the same as new tables");
+        let holder = |id: &str| {
+            let holder = connection.query_row(&other_holder(), (id, "k", false), |row| row.get(0));
+            rusqlite::OptionalExtension::optional(holder).unwrap()
+        };
+        assert_eq!(holder("txn_1"), Some("a".to_owned()));
+        assert_eq!(holder("txn_2"), Some("b".to_owned()));
+        assert_eq!(holder("txn_3"), None);
+    }
+
+    /// As the first version made them.
+    const VERSION_1: &str = "
+        CREATE TABLE meta (
+            row INTEGER PRIMARY KEY CHECK (row = 1),
+            position_floor INTEGER NOT NULL,
+            is_open INTEGER NOT NULL CHECK (is_open IN (0, 1))
+        ) STRICT;
+        CREATE TABLE intent (
+            position INTEGER PRIMARY KEY,
+            key TEXT NOT NULL,
+            operation TEXT NOT NULL,
+            subject_kind TEXT NOT NULL,
+            subject TEXT,
+            amount TEXT,
+            transaction_type TEXT,
+            convenience_fee INTEGER,
+            reference TEXT,
+            state TEXT NOT NULL,
+            attempt TEXT NOT NULL,
+            owner TEXT NOT NULL,
+            attempts INTEGER NOT NULL,
+            kind TEXT,
+            http_status INTEGER,
+            reason TEXT,
+            transaction_id TEXT,
+            verdict TEXT,
+            resolved_id TEXT,
+            resolved_by TEXT,
+            note TEXT,
+            created_at INTEGER NOT NULL,
+            begun_at INTEGER NOT NULL,
+            changed_at INTEGER NOT NULL,
+            revision INTEGER NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX intent_key ON intent (key);
+        CREATE INDEX intent_unresolved ON intent (position) WHERE state IN ('sending', 'unknown');
+        INSERT INTO meta (row, position_floor, is_open) VALUES (1, 0, 0)";
 
     #[test]
     fn older_tables_are_brought_up_step_by_step_or_not_at_all() {

@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
+use payments_core::OperationName;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement};
 use tokio::sync::oneshot;
 
 use crate::sqlite_store::place::Place;
 use crate::sqlite_store::{Poison, connection, problem, schema};
-use crate::{Applied, Change, Intent, IntentRow, StoreError};
+use crate::{Applied, Change, Intent, IntentKey, IntentRow, StoreError};
 
 /// A thread that makes the changes, as many as wait in one commit.
 pub(super) struct Writer {
@@ -320,6 +321,7 @@ struct Statements<'a> {
     find: Statement<'a>,
     insert: Statement<'a>,
     update: Statement<'a>,
+    other_holder: Statement<'a>,
     position_after: Statement<'a>,
     raise_floor: Statement<'a>,
     purge: Statement<'a>,
@@ -332,6 +334,7 @@ impl<'a> Statements<'a> {
             find: connection.prepare(&schema::find())?,
             insert: connection.prepare(&schema::insert())?,
             update: connection.prepare(&schema::update())?,
+            other_holder: connection.prepare(&schema::other_holder())?,
             position_after: connection.prepare(schema::POSITION_AFTER)?,
             raise_floor: connection.prepare(schema::RAISE_FLOOR)?,
             purge: connection.prepare(schema::PURGE)?,
@@ -356,16 +359,27 @@ impl<'a> Statements<'a> {
             Ok(found) => found,
             Err(damaged) => return Ok(Err(damaged)),
         };
-        let written = change.decide(found.as_ref());
-        if let Some(intent) = &written {
-            let statement = if found.is_some() { &mut self.update } else { &mut self.insert };
-            let row = IntentRow::from(intent);
-            let changed = statement.execute(&schema::values(&row)[..])?;
-            if changed != 1 {
-                return Err(rusqlite::Error::StatementChangedRows(changed));
-            }
+        let Some(written) = change.decide(found.as_ref()) else {
+            return Ok(Ok(Applied { found, written: None, same_transaction_as: None }));
+        };
+        let row = IntentRow::from(&written);
+        let other_holder = self.other_holder(&row, written.request.operation == OperationName::Void)?;
+        let is_taken = other_holder.is_some();
+        let same_transaction_as = other_holder.and_then(|key| IntentKey::new(key).ok());
+        if is_taken && change.is_refused_if_taken() {
+            return Ok(Ok(Applied { found, written: None, same_transaction_as }));
         }
-        Ok(Ok(Applied { found, written }))
+        let statement = if found.is_some() { &mut self.update } else { &mut self.insert };
+        let changed = statement.execute(&schema::values(&row)[..])?;
+        if changed != 1 {
+            return Err(rusqlite::Error::StatementChangedRows(changed));
+        }
+        Ok(Ok(Applied { found, written: Some(written), same_transaction_as }))
+    }
+
+    fn other_holder(&mut self, row: &IntentRow, is_void: bool) -> rusqlite::Result<Option<String>> {
+        let Some(id) = row.processed_as() else { return Ok(None) };
+        self.other_holder.query_row((id, &row.key, is_void), |row| row.get(0)).optional()
     }
 
     /// The position up to which it is done now, and how many rows were removed; `None` at the end.

@@ -2,8 +2,8 @@ use payments_core::OperationName;
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType, Void,
 };
-use payments_fake::Fault;
-use payments_journal::{IntentKey, IntentState, Resolution, StateName, Verdict};
+use payments_fake::{FakeGateway, Fault};
+use payments_journal::{IntentKey, IntentState, JournaledClient, Resolution, StateName, Verdict};
 
 use crate::support::{TEN_FIFTY, World, key, payment_of};
 
@@ -106,6 +106,23 @@ async fn a_void_may_be_resolved_with_the_id_of_the_payment_that_it_voids() {
     world.client.void(&another, &Void::new(id.clone())).await.unwrap_err();
     let error = world.client.resolve_processed(&another, &id, "ada", None).await.unwrap_err();
     assert!(error.is_contradicted(), "the void that took effect has it: {error}");
+}
+
+/// Two services that count from the same number stand for one that gives an id twice.
+#[tokio::test]
+async fn a_charge_whose_transaction_another_intent_holds_is_recorded_and_says_so() {
+    let world = World::new().await;
+    let first = world.pay().await.unwrap();
+    assert_eq!(first.same_transaction_as, None);
+    let another_service = FakeGateway::new();
+    let client = JournaledClient::new(another_service.client(), world.client.journal().clone());
+    let other = IntentKey::new("invoice-18").unwrap();
+    let second = client.process_token(&other, &payment_of(TEN_FIFTY)).await.unwrap();
+    assert_eq!(second.transaction_id, first.transaction_id);
+    assert_eq!(second.same_transaction_as, Some(key()));
+    assert!(second.not_recorded.is_none());
+    let kept = client.journal().find(&other).await.unwrap().unwrap();
+    assert_eq!(kept.processed_as(), Some(&first.transaction_id));
 }
 
 #[tokio::test]

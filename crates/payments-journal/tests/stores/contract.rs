@@ -53,6 +53,9 @@ macro_rules! tests {
             what_the_dead_have_left_is_unknown
             who_was_taken_for_dead_may_still_say_how_it_ended
             many_clients_send_one_key_once
+            of_many_who_resolve_with_one_transaction_one_wins
+            a_person_cannot_give_an_intent_what_another_holds_except_a_void
+            an_end_that_repeats_a_transaction_is_recorded_and_reported
         );
     };
     ($place:path, $maybe:path: $($name:ident)*) => {$(
@@ -151,11 +154,11 @@ pub(crate) async fn an_intent_comes_back_as_it_was<P: Place>(place: P) {
             assert_eq!(ended.found, began.written);
             let mut last = ended.written.unwrap();
             if matches!(ending, Ending::Unknown(_)) {
-                let resolution =
-                    Resolution::processed(transaction("txn_8"), "ada").note("it is on the statement");
+                let id = transaction(&format!("txn_8-{number}-{ending_number}"));
+                let resolution = Resolution::processed(id.clone(), "ada").note("it is on the statement");
                 let resolved = apply(&store, Change::resolve(key.clone(), resolution, at(3))).await;
                 last = resolved.written.unwrap();
-                assert_eq!(last.transaction_id(), Some(&transaction("txn_8")));
+                assert_eq!(last.transaction_id(), Some(&id));
                 assert_eq!((last.created_at, last.changed_at, last.revision), (at(1), at(3), 3));
             }
             assert_eq!(store.find(&key).await.unwrap().as_ref(), Some(&last));
@@ -198,7 +201,10 @@ pub(crate) async fn what_one_has_written_another_sees<P: Place>(place: P) {
     let written = apply(&one, change).await.written;
     assert_eq!(other.find(&key("k")).await.unwrap(), written);
     let (again, _) = begin("k", &other, 2);
-    assert_eq!(apply(&other, again).await, Applied { found: written, written: None });
+    assert_eq!(
+        apply(&other, again).await,
+        Applied { found: written, written: None, same_transaction_as: None }
+    );
     apply(&one, Change::end(key("k"), attempt, Ending::Processed(transaction("txn_1")), at(3))).await;
     assert_eq!(other.find(&key("k")).await.unwrap().unwrap().state.name(), StateName::Processed);
 }
@@ -242,9 +248,15 @@ pub(crate) async fn any_changes_do_what_the_rules_say<P: Place>(place: P) {
                 9 => Change::resolve(key.clone(), Resolution::not_processed("ada"), now),
                 _ => Change::orphan(key.clone(), attempt.clone(), now),
             };
-            let expected =
-                Applied { found: model.get(&key).cloned(), written: change.decide(model.get(&key)) };
-            assert_eq!(apply(store, change.clone()).await, expected, "{change:?}");
+            let expected = Applied {
+                found: model.get(&key).cloned(),
+                written: change.decide(model.get(&key)),
+                same_transaction_as: None,
+            };
+            let mut applied = apply(store, change.clone()).await;
+            // The keys of earlier rounds hold it too.
+            applied.same_transaction_as = None;
+            assert_eq!(applied, expected, "{change:?}");
             if let Some(written) = expected.written {
                 model.insert(key, written);
             }
@@ -454,7 +466,11 @@ pub(crate) async fn who_was_taken_for_dead_may_still_say_how_it_ended<P: Place>(
     let end = Change::end(key("k"), attempt.clone(), Ending::Processed(transaction("txn_1")), at(3));
     let ended = apply(&store, end.clone()).await.written.unwrap();
     assert_eq!(ended.state, IntentState::Processed { transaction_id: transaction("txn_1") });
-    assert_eq!(apply(&store, end).await, Applied { found: Some(ended), written: None }, "said again");
+    assert_eq!(
+        apply(&store, end).await,
+        Applied { found: Some(ended), written: None, same_transaction_as: None },
+        "said again"
+    );
 }
 
 pub(crate) async fn many_clients_send_one_key_once<P: Place>(place: P) {
@@ -482,4 +498,110 @@ pub(crate) async fn many_clients_send_one_key_once<P: Place>(place: P) {
         let intent = clients[0].journal().find(&key(&format!("k{round}"))).await.unwrap().unwrap();
         assert_eq!(intent.state.name(), StateName::Processed);
     }
+}
+
+/// An intent of unknown outcome.
+async fn unknown(text: &str, request: IntentRequest, store: &impl IntentStore) {
+    let (key, attempt) = (key(text), AttemptId::new());
+    apply(store, Change::begin(key.clone(), request, attempt.clone(), store.owner().clone(), at(1))).await;
+    let ending = Ending::Unknown(Failure::of_kind("timeout"));
+    apply(store, Change::end(key, attempt, ending, at(2))).await;
+}
+
+/// Two people, on two machines, find the same transaction for two invoices.
+pub(crate) async fn of_many_who_resolve_with_one_transaction_one_wins<P: Place>(place: P) {
+    let mut journals = Vec::new();
+    for _ in 0..3 {
+        journals.push(Journal::open(place.open().await).await.unwrap());
+    }
+    let store = place.open().await;
+    for round in 0..20 {
+        let keys: Vec<_> = (0..6).map(|number| format!("k{round}-{number}")).collect();
+        for key in &keys {
+            unknown(key, token_request(10_50), &store).await;
+        }
+        let mut racing = JoinSet::new();
+        for (number, key) in keys.iter().enumerate() {
+            let (journal, key) = (journals[number % journals.len()].clone(), self::key(key));
+            let resolution = Resolution::processed(transaction(&format!("txn_{round}")), "ada");
+            racing.spawn(async move { (journal.resolve(&key, resolution).await, key) });
+        }
+        let results = racing.join_all().await;
+        let winners: Vec<_> = results.iter().filter(|(result, _)| result.is_ok()).collect();
+        assert_eq!(winners.len(), 1, "round {round}: {results:?}");
+        let (_, winner) = winners[0];
+        for (result, key) in &results {
+            let kept = store.find(key).await.unwrap().unwrap();
+            let Err(error) = result else {
+                assert_eq!(kept.processed_as(), Some(&transaction(&format!("txn_{round}"))));
+                continue;
+            };
+            assert!(error.is_contradicted(), "{error}");
+            assert!(error.to_string().contains(&format!("already belongs to {winner}")), "{error}");
+            assert_eq!((kept.state.name(), kept.revision), (StateName::Unknown, 2));
+        }
+    }
+}
+
+pub(crate) async fn a_person_cannot_give_an_intent_what_another_holds_except_a_void<P: Place>(place: P) {
+    let (one, other) = (place.open().await, place.open().await);
+    let processed = |text: &str, id: &str| {
+        Change::resolve(key(text), Resolution::processed(transaction(id), "ada"), at(3))
+    };
+    // By the service's word, and by a person's. An id may be of any length and of any characters.
+    let long = format!("txn_\0{}", "9".repeat(20_000));
+    for (round, id) in [(0, "txn_1"), (1, &long)] {
+        let name = |text: &str| format!("{text}-{round}");
+        let (change, attempt) = begin(&name("answered"), &one, 1);
+        apply(&one, change).await;
+        let end = Ending::Processed(transaction(id));
+        apply(&one, Change::end(key(&name("answered")), attempt, end, at(2))).await;
+        for (text, request) in
+            [("k", token_request(1)), ("void", void_request()), ("second-void", void_request())]
+        {
+            unknown(&name(text), request, &one).await;
+        }
+        let refused = apply(&other, processed(&name("k"), id)).await;
+        let expected = Applied {
+            found: one.find(&key(&name("k"))).await.unwrap(),
+            written: None,
+            same_transaction_as: Some(key(&name("answered"))),
+        };
+        assert_eq!(refused, expected);
+        assert!(apply(&other, processed(&name("void"), id)).await.written.is_some(), "a void of the payment");
+        let refused = apply(&one, processed(&name("second-void"), id)).await;
+        assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(&name("void")))));
+        // Whoever holds it may say so again, and whoever gives it back makes room.
+        assert!(apply(&one, processed(&name("void"), id)).await.written.is_some());
+        let not_processed = Resolution::not_processed("ada");
+        apply(&one, Change::resolve(key(&name("void")), not_processed, at(4))).await;
+        let resolved = apply(&other, processed(&name("second-void"), id)).await;
+        assert_eq!(resolved.same_transaction_as, None);
+        assert!(resolved.written.is_some());
+    }
+}
+
+pub(crate) async fn an_end_that_repeats_a_transaction_is_recorded_and_reported<P: Place>(place: P) {
+    let (one, other) = (place.open().await, place.open().await);
+    for (text, holder) in [("first", None), ("second", Some("first")), ("third", Some("either"))] {
+        let (change, attempt) = begin(text, &one, 1);
+        assert_eq!(apply(&one, change).await.same_transaction_as, None);
+        let end = Change::end(key(text), attempt, Ending::Processed(transaction("txn_1")), at(2));
+        let ended = apply(&other, end).await;
+        let kept = one.find(&key(text)).await.unwrap().unwrap();
+        assert_eq!(kept.processed_as(), Some(&transaction("txn_1")));
+        assert_eq!(ended.written, Some(kept));
+        let reported = ended.same_transaction_as;
+        match holder {
+            Some("either") => assert!([Some(key("first")), Some(key("second"))].contains(&reported)),
+            holder => assert_eq!(reported, holder.map(key)),
+        }
+    }
+    // An id beside another outcome is no payment.
+    let (change, attempt) = begin("unknown", &one, 1);
+    apply(&one, change).await;
+    let mut failure = Failure::of_kind("timeout");
+    failure.transaction_id = Some(transaction("txn_1"));
+    let ended = apply(&one, Change::end(key("unknown"), attempt, Ending::Unknown(failure), at(2))).await;
+    assert_eq!(ended.same_transaction_as, None);
 }

@@ -8,6 +8,7 @@ mod privileges;
 mod proxy;
 mod purges;
 mod refusals;
+mod resolving;
 mod tls;
 
 use std::future::Future;

@@ -93,7 +93,7 @@ fn a_database_of_another_program_is_left_alone() {
 #[test]
 fn a_journal_of_another_version_is_left_alone() {
     for (version, words) in
-        [(2, "of a newer version"), (900, "of a newer version"), (0, "of an older version")]
+        [(3, "of a newer version"), (900, "of a newer version"), (0, "of an older version")]
     {
         let place = InAFile::new();
         block_on(charge(&SqliteStore::open(place.path()).unwrap(), 3));
@@ -107,9 +107,12 @@ fn a_journal_of_another_version_is_left_alone() {
 
 #[test]
 fn a_journal_without_its_index_is_left_alone() {
-    for sql in
-        ["DROP INDEX intent_key", "DROP INDEX intent_unresolved", "ALTER TABLE intent DROP COLUMN note"]
-    {
+    for sql in [
+        "DROP INDEX intent_key",
+        "DROP INDEX intent_unresolved",
+        "DROP INDEX intent_processed",
+        "ALTER TABLE intent DROP COLUMN note",
+    ] {
         let place = InAFile::new();
         block_on(charge(&SqliteStore::open(place.path()).unwrap(), 3));
         Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
@@ -271,7 +274,10 @@ fn a_page_that_is_lost_permits_nothing() {
         if block_on(store.list(StateName::UNRESOLVED, None, 9)).is_err() {
             errors += 1;
         }
-        if block_on(store.apply(begin("new", &store, 9).0)).is_err() {
+        let (change, attempt) = begin("new", &store, 9);
+        let ending = Ending::Processed(payments_core::model::TransactionId::from_answer("txn_new").unwrap());
+        let end = Change::end(change.key().clone(), attempt, ending, at(9));
+        if block_on(store.apply(change)).is_err() || block_on(store.apply(end)).is_err() {
             errors += 1;
         }
         noticed += usize::from(errors > 0);

@@ -1,0 +1,66 @@
+use payments_core::model::TransactionId;
+use payments_journal::{Change, Failure, IntentStore as _, PostgresStore, Resolution};
+use payments_postgres_for_tests::Server;
+
+use super::{administrator, until};
+use crate::contract::{at, begin, key};
+
+fn resolve(text: &str) -> Change {
+    let id = TransactionId::from_answer("txn_1").unwrap();
+    Change::resolve(key(text), Resolution::processed(id, "ada"), at(3))
+}
+
+/// Somebody who is resolving with the transaction is waited for, and has not done so until it is committed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_resolution_waits_for_the_one_before_it() {
+    let Some(server) = Server::start() else { return };
+    let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
+    for name in ["one", "two"] {
+        let (change, attempt) = begin(name, &*store, 1);
+        store.apply(change).await.unwrap();
+        let unknown = payments_journal::Ending::Unknown(Failure::of_kind("timeout"));
+        store.apply(Change::end(key(name), attempt, unknown, at(2))).await.unwrap();
+    }
+    // The first stops before it has committed.
+    let mut another = administrator(&server.url()).await;
+    let first = another.transaction().await.unwrap();
+    first.batch_execute("SELECT pg_advisory_xact_lock(8243121615369823603)").await.unwrap();
+    first
+        .batch_execute(
+            "UPDATE payments_journal.intents SET state = 'resolved', verdict = 'processed', resolved_id = 'txn_1',
+             resolved_by = 'grace', revision = revision + 1 WHERE key = 'one'",
+        )
+        .await
+        .unwrap();
+    let second = tokio::spawn({
+        let store = store.clone();
+        async move { store.apply(resolve("two")).await.unwrap() }
+    });
+    let administrator = administrator(&server.url()).await;
+    until("the second waits", async || {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+        administrator.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 1
+    })
+    .await;
+    first.commit().await.unwrap();
+    let second = second.await.unwrap();
+    assert_eq!((second.written, second.same_transaction_as), (None, Some(key("one"))));
+}
+
+#[tokio::test]
+async fn the_other_holder_of_a_transaction_is_found_by_its_index() {
+    let Some(server) = Server::start() else { return };
+    let _store = PostgresStore::connect(&server.url()).await.unwrap();
+    let administrator = administrator(&server.url()).await;
+    administrator.batch_execute("SET enable_seqscan = off").await.unwrap();
+    let plan = administrator
+        .query(
+            "EXPLAIN SELECT key FROM payments_journal.intents
+             WHERE processed_as = 'txn_1' AND key <> 'k' AND (operation = 'void') = false LIMIT 1",
+            &[],
+        )
+        .await
+        .unwrap();
+    let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+    assert!(plan.iter().any(|line| line.contains("intents_processed")), "{plan:#?}");
+}
