@@ -1,14 +1,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::events;
 use crate::row::now;
 use crate::store::ErasedStore;
 use crate::{
     Applied, AttemptId, Change, Cursor, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState,
-    IntentStore, Page, Resolution, ResolveError, StateName, StoreError, Verdict,
+    IntentStore, Page, Purged, Resolution, ResolveError, StateName, StoreError, Verdict,
 };
 
 /// Every intent, and what became of it: an opened [`IntentStore`].
@@ -115,24 +115,34 @@ impl Journal {
         Ok(self.store.apply(change).await?.written)
     }
 
-    /// Removes what ended longer ago, and says how many intents that were. What is unresolved is never removed.
+    /// Removes what ended longer ago. What is unresolved is never removed.
     ///
-    /// **A key that is removed is new again**: whoever uses it once more charges once more.
+    /// **A key that is removed is new again**: whoever uses it once more charges once more. So age is not counted by the
+    /// clock of whoever sent or purges alone, but from a time that the store notes with each row:
+    ///
+    /// | store | a row is removed if it is old |
+    /// |---|---|
+    /// | `PostgresStore` | by the server's clock, which has noted the time of the row too |
+    /// | `SqliteStore` | by the machine's clock *and* by the newest time that the journal held when it was opened |
+    /// | [`MemoryStore`](crate::MemoryStore) | by a clock that never jumps, and by what a test has [added](crate::MemoryStore::make_older) |
+    ///
+    /// A SQLite journal notes the later of the machine's clock and the newest time that it holds, and removes nothing while
+    /// the clock is behind that time. What it does not notice: a clock that ran ahead while an earlier process wrote rows.
+    /// Compare [`Purged::newest`] with what you expect. All of this is chosen by this SDK.
     ///
     /// # Errors
     ///
     /// If `age` is under 24 hours, in which a caller may still repeat a key; or if the store cannot be written.
-    pub async fn purge_older_than(&self, age: Duration) -> Result<u64, StoreError> {
+    pub async fn purge_older_than(&self, age: Duration) -> Result<Purged, StoreError> {
         if age < Self::YOUNGEST_TO_PURGE {
             return Err(StoreError::refused(
                 "what is younger than 24 hours is not purged: its key may still be repeated; nothing was removed",
             ));
         }
-        let ended_before = now().checked_sub(age).unwrap_or(SystemTime::UNIX_EPOCH);
-        self.store.purge(ended_before).await
+        self.store.purge(age).await
     }
 
-    /// 24 hours.
+    /// 24 hours. No store removes what is younger.
     pub const YOUNGEST_TO_PURGE: Duration = Duration::from_hours(24);
 
     /// Gives what owners that are dead have left behind its name, and says how many intents that were.

@@ -148,5 +148,5 @@ pub use resolve_error::ResolveError;
 pub use row::IntentRow;
 #[cfg(feature = "sqlite")]
 pub use sqlite_store::SqliteStore;
-pub use store::{Applied, Cursor, IntentStore, Page};
+pub use store::{Applied, Cursor, IntentStore, Page, Purged};
 pub use store_error::StoreError;

@@ -1,11 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use payments_core::OperationName;
 use payments_model::TransactionId;
 
-use crate::{Applied, Change, Cursor, Intent, IntentKey, IntentStore, OwnerId, Page, StateName, StoreError};
+use crate::{
+    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
+    StoreError,
+};
 
 /// A journal in memory, **for tests alone**: it ends with the process, and with it the guarantee.
 ///
@@ -25,17 +28,26 @@ pub struct MemoryStore {
     owner: OwnerId,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
     intents: BTreeMap<i64, Intent>,
+    /// When each was last written.
+    stored_at: HashMap<i64, SystemTime>,
     positions: HashMap<IntentKey, i64>,
     /// Who is processed as which transaction: of the payments, and of the voids.
     processed: HashMap<(bool, TransactionId), BTreeSet<IntentKey>>,
     last: i64,
     live: HashSet<OwnerId>,
+    /// When it was made, by two clocks, of which the second never jumps.
+    made: (SystemTime, Instant),
 }
 
 impl Shared {
+    fn now(&self) -> SystemTime {
+        let (time, since) = self.made;
+        time + since.elapsed()
+    }
+
     /// The intent no longer holds its transaction.
     fn release(&mut self, intent: &Intent) {
         let Some(held) = intent.processed_as().map(|id| holding(intent, id)) else { return };
@@ -55,7 +67,24 @@ fn holding(intent: &Intent, id: &TransactionId) -> (bool, TransactionId) {
 impl MemoryStore {
     /// A new one without intents.
     pub fn new() -> Self {
-        Self::of(Arc::default())
+        let shared = Shared {
+            intents: BTreeMap::new(),
+            stored_at: HashMap::new(),
+            positions: HashMap::new(),
+            processed: HashMap::new(),
+            last: 0,
+            live: HashSet::new(),
+            made: (SystemTime::now(), Instant::now()),
+        };
+        Self::of(Arc::new(Mutex::new(shared)))
+    }
+
+    /// Makes everything that is kept older by this, for a test of [purging](crate::Journal::purge_older_than). The times of
+    /// the intents stay.
+    pub fn make_older(&self, by: Duration) {
+        for stored_at in self.lock().stored_at.values_mut() {
+            *stored_at = stored_at.checked_sub(by).unwrap_or(SystemTime::UNIX_EPOCH);
+        }
     }
 
     /// The same intents, opened by somebody else, as another process opens the same file.
@@ -117,6 +146,8 @@ impl IntentStore for MemoryStore {
             let holders = shared.processed.entry(holding(&written, id)).or_default();
             holders.insert(written.key.clone());
         }
+        let now = shared.now();
+        shared.stored_at.insert(position, now);
         shared.intents.insert(position, written.clone());
         Ok(Applied { found, written: Some(written), same_transaction_as: other_holder })
     }
@@ -145,14 +176,22 @@ impl IntentStore for MemoryStore {
         Ok(self.lock().live.contains(owner))
     }
 
-    async fn purge(&self, ended_before: SystemTime) -> Result<u64, StoreError> {
+    async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
         let mut shared = self.lock();
-        let is_old = |intent: &Intent| !intent.is_unresolved() && intent.changed_at < ended_before;
-        let old: Vec<_> = shared.intents.extract_if(.., |_, intent| is_old(intent)).collect();
-        for (_, intent) in &old {
+        let mut purged = Purged::default();
+        let age = age.max(Journal::YOUNGEST_TO_PURGE);
+        let Some(stored_before) = shared.now().checked_sub(age) else { return Ok(purged) };
+        let Shared { intents, stored_at, .. } = &mut *shared;
+        let is_old = |position: &i64, intent: &mut Intent| {
+            !intent.is_unresolved() && stored_at[position] < stored_before
+        };
+        let old: Vec<_> = intents.extract_if(.., is_old).collect();
+        for (position, intent) in &old {
+            purged.intents += 1;
+            purged.newest = purged.newest.max(shared.stored_at.remove(position));
             shared.positions.remove(&intent.key);
             shared.release(intent);
         }
-        Ok(old.len() as u64)
+        Ok(purged)
     }
 }

@@ -17,13 +17,13 @@ mod session;
 mod tls;
 
 use std::fmt;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use crate::row::milliseconds;
 use crate::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentRow, IntentStore, OwnerId, Page, StateName, StoreError,
+    Applied, Change, Cursor, Intent, IntentKey, IntentRow, IntentStore, Journal, OwnerId, Page, Purged,
+    StateName, StoreError,
 };
 use address::Address;
 use begun::Begun;
@@ -330,20 +330,21 @@ impl IntentStore for PostgresStore {
         self.read(async |session| owners::is_live(session, owner).await).await
     }
 
-    async fn purge(&self, ended_before: SystemTime) -> Result<u64, StoreError> {
+    async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
         let ended: Vec<_> =
             StateName::ALL.iter().copied().filter(|state| !StateName::UNRESOLVED.contains(state)).collect();
         let statement = columns::purge(&ended);
-        let ended_before = milliseconds(ended_before);
-        let mut purged = 0;
+        let age = age.max(Journal::YOUNGEST_TO_PURGE).as_secs().min(OLDEST.as_secs()).cast_signed();
+        let mut purged = Purged::default();
         loop {
             let lease = self.pool.lease().await?;
-            let removing =
-                ask(lease.link.client.execute(&statement, &[&ended_before, &PURGED_AT_ONCE])).await;
+            let removing = ask(lease.link.client.query_one(&statement, &[&age, &PURGED_AT_ONCE])).await;
             let removed = removing.map_err(Fault::of_writing)?;
             lease.give_back();
-            purged += removed;
-            if removed < PURGED_AT_ONCE.unsigned_abs() {
+            let rows: i64 = removed.get(0);
+            purged.intents += rows.unsigned_abs();
+            purged.newest = purged.newest.max(removed.get(1));
+            if rows < PURGED_AT_ONCE {
                 return Ok(purged);
             }
         }
@@ -382,6 +383,9 @@ const MOST_TRIES: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(30);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// More than any row's age, and within the years that the server can count.
+const OLDEST: Duration = Duration::from_hours(24 * 365 * 1000);
 
 /// Rows that are removed by one statement.
 const PURGED_AT_ONCE: i64 = 10_000;

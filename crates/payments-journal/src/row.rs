@@ -262,7 +262,7 @@ pub(crate) fn milliseconds(time: SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn time(milliseconds: i64) -> Option<SystemTime> {
+pub(crate) fn time(milliseconds: i64) -> Option<SystemTime> {
     UNIX_EPOCH.checked_add(Duration::from_millis(u64::try_from(milliseconds).ok()?))
 }
 

@@ -9,8 +9,11 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use crate::row::milliseconds;
-use crate::{Applied, Change, Cursor, Intent, IntentKey, IntentStore, OwnerId, Page, StateName, StoreError};
+use crate::row::{milliseconds, time};
+use crate::{
+    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
+    StoreError,
+};
 
 mod connection;
 #[cfg(any(target_os = "linux", target_os = "android", test))]
@@ -69,6 +72,14 @@ use writer::{Commit, Writer};
 /// network file system, and FUSE, which can be one. What is refused is left as it was. Where there are no Unix permissions,
 /// only the file's kind is looked at.
 ///
+/// # Purging
+///
+/// [`Journal::purge_older_than`] counts age from the time at which a row was last written: the later of the machine's clock
+/// and the newest time in the journal. It counts it by the newest time that the journal held when this store was opened, so
+/// what a process has written itself is never purged by it, and a clock that jumps ahead while it runs purges nothing. While
+/// the clock is behind that time, nothing is purged at all. A clock that ran ahead while rows were written by an earlier
+/// process is not noticed.
+///
 /// # When it fails
 ///
 /// | what failed | this change | the store |
@@ -87,6 +98,9 @@ pub struct SqliteStore {
     poison: Poison,
     place: Arc<Place>,
     patience: Duration,
+    clock: Clock,
+    /// The newest time in the journal when it was opened, in milliseconds since 1970.
+    newest_before: i64,
 }
 
 impl SqliteStore {
@@ -111,17 +125,28 @@ impl SqliteStore {
         let place = Arc::new(place.opened());
         // Before any row can name it.
         let owner = Owner::register(&place)?;
+        let newest_before = connection
+            .query_row(schema::NEWEST_STORED_AT, [], |row| row.get(0))
+            .map_err(|error| problem::at_open(place.path(), &error))?;
         mark::set(&place, &connection, settings.patience)?;
         drop(turn);
         let poison = Poison::default();
         let reader = connection::to_read(&place, settings.patience)?;
         Ok(Self {
-            writer: Writer::start(connection, place.clone(), poison.clone(), settings.commit)?,
+            writer: Writer::start(
+                connection,
+                place.clone(),
+                poison.clone(),
+                settings.commit,
+                settings.clock.clone(),
+            )?,
             reader: Reader::start(reader, place.clone())?,
             owner,
             poison,
             place,
             patience: settings.patience,
+            clock: settings.clock,
+            newest_before,
         })
     }
 }
@@ -142,11 +167,15 @@ struct Settings {
     /// How long to wait for another process.
     patience: Duration,
     commit: Commit,
+    clock: Clock,
 }
+
+/// The machine's clock.
+type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(10), commit: writer::commit() }
+        Self { patience: Duration::from_secs(10), commit: writer::commit(), clock: Arc::new(SystemTime::now) }
     }
 }
 
@@ -198,15 +227,21 @@ impl IntentStore for SqliteStore {
     }
 
     /// In portions, between which charges go on. After an error some may have been removed.
-    async fn purge(&self, ended_before: SystemTime) -> Result<u64, StoreError> {
+    async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
         self.poison.check()?;
-        self.writer.purge(milliseconds(ended_before)).await
+        if milliseconds((self.clock)()) < self.newest_before {
+            return Ok(Purged::default());
+        }
+        // What is old by that time is old by the clock too. What this store has written, by whatever clock, is younger.
+        let age = i64::try_from(age.max(Journal::YOUNGEST_TO_PURGE).as_millis()).unwrap_or(i64::MAX);
+        let removed = self.writer.purge(self.newest_before.saturating_sub(age)).await?;
+        Ok(Purged { intents: removed.rows, newest: removed.newest.and_then(time) })
     }
 }
 
 impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { reader: _, writer: _, owner, poison, place, patience: _ } = self;
+        let Self { owner, poison, place, .. } = self;
         f.debug_struct("SqliteStore")
             .field("path", &place.path())
             .field("owner", owner.id())

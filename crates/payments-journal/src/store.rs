@@ -1,7 +1,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::{Change, Intent, IntentKey, OwnerId, StateName, StoreError};
 
@@ -63,13 +63,17 @@ pub trait IntentStore: Send + Sync + 'static {
     /// If that cannot be found out.
     fn is_live(&self, owner: &OwnerId) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Removes what ended before, and says how many: processed, rejected, not processed and resolved intents, by their
-    /// [`changed_at`](Intent::changed_at). What is [unresolved](Intent::is_unresolved) stays, whatever its age.
+    /// Removes what ended longer ago than this: processed, rejected, not processed and resolved intents. What is
+    /// [unresolved](Intent::is_unresolved) stays, whatever its age, and so does what was written within the last
+    /// [24 hours](crate::Journal::YOUNGEST_TO_PURGE), whatever `age` is.
+    ///
+    /// A key that is removed too early is charged once more, so no sender's clock counts, and none of an intent's times: the
+    /// store itself notes when it writes a row, and how far a clock can be trusted for that.
     ///
     /// # Errors
     ///
     /// If they cannot be removed.
-    fn purge(&self, ended_before: SystemTime) -> impl Future<Output = Result<u64, StoreError>> + Send;
+    fn purge(&self, age: Duration) -> impl Future<Output = Result<Purged, StoreError>> + Send;
 }
 
 /// A row around a change.
@@ -85,6 +89,16 @@ pub struct Applied {
     pub written: Option<Intent>,
     /// Another intent that is processed as the same transaction as the row to write. If nothing was written, this is why.
     pub same_transaction_as: Option<IntentKey>,
+}
+
+/// What a purge has removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "complete: stores make it")]
+pub struct Purged {
+    /// How many intents.
+    pub intents: u64,
+    /// When the newest of them was last written, by the store's time; `None` if there were none.
+    pub newest: Option<SystemTime>,
 }
 
 /// Where a page of a list ends.
@@ -122,7 +136,7 @@ pub(crate) trait ErasedStore: Send + Sync {
     fn find<'a>(&'a self, key: &'a IntentKey) -> Boxed<'a, Option<Intent>>;
     fn list<'a>(&'a self, states: &'a [StateName], after: Option<Cursor>, limit: usize) -> Boxed<'a, Page>;
     fn is_live<'a>(&'a self, owner: &'a OwnerId) -> Boxed<'a, bool>;
-    fn purge(&self, ended_before: SystemTime) -> Boxed<'_, u64>;
+    fn purge(&self, age: Duration) -> Boxed<'_, Purged>;
 }
 
 impl<T: IntentStore> ErasedStore for T {
@@ -146,8 +160,8 @@ impl<T: IntentStore> ErasedStore for T {
         Box::pin(IntentStore::is_live(self, owner))
     }
 
-    fn purge(&self, ended_before: SystemTime) -> Boxed<'_, u64> {
-        Box::pin(IntentStore::purge(self, ended_before))
+    fn purge(&self, age: Duration) -> Boxed<'_, Purged> {
+        Box::pin(IntentStore::purge(self, age))
     }
 }
 

@@ -104,7 +104,7 @@ pub(super) fn insert() -> String {
 pub(super) fn update() -> String {
     let places: Vec<_> = (1..=COLUMNS.len()).map(|number| format!("${number}")).collect();
     format!(
-        "UPDATE payments_journal.intents SET ({}) = ROW ({}) WHERE position = ${} AND revision = ${}",
+        "UPDATE payments_journal.intents SET ({}) = ROW ({}), stored_at = now() WHERE position = ${} AND revision = ${}",
         COLUMNS.join(", "),
         places.join(", "),
         COLUMNS.len() + 1,
@@ -121,12 +121,17 @@ pub(super) fn list(states: &[StateName]) -> String {
     )
 }
 
-/// At most `$2` rows. What was asked of a row is asked again of what it has become when it is removed.
+/// At most `$2` rows that were stored more than `$1` seconds ago, by the server's time: how many, and the newest of their
+/// times. What was asked of a row is asked again of what it has become when it is removed.
 pub(super) fn purge(states: &[StateName]) -> String {
-    let is_old = format!("state IN ({}) AND changed_at < $1", quoted(states));
+    let is_old =
+        format!("state IN ({}) AND stored_at < now() - $1::bigint * interval '1 second'", quoted(states));
     format!(
-        "DELETE FROM payments_journal.intents WHERE {is_old} AND position = ANY (ARRAY(\
-         SELECT position FROM payments_journal.intents WHERE {is_old} LIMIT $2))"
+        "WITH purged AS (
+             DELETE FROM payments_journal.intents WHERE {is_old} AND position = ANY (ARRAY(
+                 SELECT position FROM payments_journal.intents WHERE {is_old} LIMIT $2))
+             RETURNING stored_at
+         ) SELECT count(*), max(stored_at) FROM purged"
     )
 }
 

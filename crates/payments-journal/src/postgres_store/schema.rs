@@ -135,13 +135,14 @@ const MIGRATIONS: &[&str] = &[
     );
     CREATE INDEX intents_unresolved ON payments_journal.intents (position) WHERE state IN ('sending', 'unknown');
     "#,
-    // By hash, because an index of another kind refuses long values, and no end of a charge may be refused.
+    // `stored_at` is the server's time. By hash, because an index of another kind refuses long values, and no end of a charge may be refused.
     r#"
     ALTER TABLE payments_journal.intents
         ADD COLUMN processed_as text COLLATE "C" GENERATED ALWAYS AS (CASE
             WHEN verdict = 'processed' THEN resolved_id
             WHEN state = 'processed' THEN transaction_id
-        END) STORED;
+        END) STORED,
+        ADD COLUMN stored_at timestamptz NOT NULL DEFAULT now();
     CREATE INDEX intents_processed ON payments_journal.intents USING hash (processed_as);
     "#,
 ];

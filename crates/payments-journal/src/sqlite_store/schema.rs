@@ -32,6 +32,10 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
                 WHEN verdict = 'processed' THEN resolved_id
                 WHEN state = 'processed' THEN transaction_id
             END) VIRTUAL;
+        ALTER TABLE intent ADD COLUMN stored_at INTEGER NOT NULL DEFAULT 0;
+        UPDATE intent SET stored_at = changed_at;
+        ALTER TABLE meta ADD COLUMN newest_stored_at INTEGER NOT NULL DEFAULT 0;
+        UPDATE meta SET newest_stored_at = (SELECT coalesce(max(stored_at), 0) FROM intent);
         CREATE INDEX intent_processed ON intent (processed_as) WHERE processed_as IS NOT NULL;",
 }];
 
@@ -41,16 +45,17 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
 /// and a million keys in random order scatter the entries of one narrow index and not the rows. That index and the one of
 /// what is unresolved are all that a change touches beside its row, until the row is processed. `processed_as` is
 /// [`IntentRow::processed_as`]; its index is not unique, because what the service answers is kept whatever it is.
-/// `position_floor` keeps the position of a row that was
-/// purged from being given again, which would hide a new row from a list that is being read. `is_open` says that the log
-/// may hold what the database does not: see `mark.rs`.
+/// `stored_at` is when the row was last written: the later of the machine's clock and `newest_stored_at`, which it then is.
+/// `position_floor` keeps the position of a row that was purged from being given again, which would hide a new row from a
+/// list that is being read. `is_open` says that the log may hold what the database does not: see `mark.rs`.
 const DEFINITIONS: &[(&str, &str)] = &[
     (
         "table meta",
         "CREATE TABLE meta (
             row INTEGER PRIMARY KEY CHECK (row = 1),
             position_floor INTEGER NOT NULL,
-            is_open INTEGER NOT NULL CHECK (is_open IN (0, 1))
+            is_open INTEGER NOT NULL CHECK (is_open IN (0, 1)),
+            newest_stored_at INTEGER NOT NULL DEFAULT 0
         ) STRICT",
     ),
     (
@@ -84,7 +89,8 @@ const DEFINITIONS: &[(&str, &str)] = &[
             processed_as TEXT AS (CASE
                 WHEN verdict = 'processed' THEN resolved_id
                 WHEN state = 'processed' THEN transaction_id
-            END) VIRTUAL
+            END) VIRTUAL,
+            stored_at INTEGER NOT NULL DEFAULT 0
         ) STRICT",
     ),
     ("index intent_key", "CREATE UNIQUE INDEX intent_key ON intent (key)"),
@@ -239,11 +245,11 @@ pub(super) fn other_holder() -> String {
     format!("SELECT key FROM intent WHERE processed_as = ?1 AND key <> ?2 AND {IS_VOID} = ?3 LIMIT 1")
 }
 
-/// A new row at the end, with the [`values`].
+/// A new row at the end, with the [`values`], and after them the time.
 pub(super) fn insert() -> String {
     let values: Vec<_> = (1..=COLUMNS.len()).map(|number| format!("?{number}")).collect();
     format!(
-        "INSERT INTO intent (position, {}) VALUES ({NEXT_POSITION}, {})",
+        "INSERT INTO intent (position, {}, stored_at) VALUES ({NEXT_POSITION}, {}, ?{STORED_AT})",
         COLUMNS.join(", "),
         values.join(", ")
     )
@@ -252,11 +258,14 @@ pub(super) fn insert() -> String {
 const NEXT_POSITION: &str =
     "(SELECT max(position_floor, coalesce((SELECT max(position) FROM intent), 0)) + 1 FROM meta)";
 
-/// The row with the key of the [`values`] becomes these.
+/// The number of the parameter after the [`values`].
+const STORED_AT: usize = COLUMNS.len() + 1;
+
+/// The row with the key of the [`values`] becomes these, at the time after them.
 pub(super) fn update() -> String {
     let columns = COLUMNS.iter().zip(1..).skip(1);
     let columns: Vec<_> = columns.map(|(column, number)| format!("{column} = ?{number}")).collect();
-    format!("UPDATE intent SET {} WHERE key = ?1", columns.join(", "))
+    format!("UPDATE intent SET {}, stored_at = ?{STORED_AT} WHERE key = ?1", columns.join(", "))
 }
 
 /// At most `?2` rows in these states from after position `?1`, each after its position.
@@ -279,9 +288,16 @@ pub(super) fn list(states: &[StateName]) -> String {
 /// The first position after `?1`.
 pub(super) const POSITION_AFTER: &str = "SELECT min(position) FROM intent WHERE position > ?1";
 
-/// Removes what ended before `?3`, of the rows from position `?1` to `?2`.
+/// Removes what ended and was stored before `?3`, of the rows from position `?1` to `?2`, and tells when each was stored.
 pub(super) const PURGE: &str = "DELETE FROM intent WHERE position BETWEEN ?1 AND ?2 \
-     AND state NOT IN ('sending', 'unknown') AND changed_at < ?3";
+     AND state NOT IN ('sending', 'unknown') AND stored_at < ?3 RETURNING stored_at";
+
+/// The newest time in the journal.
+pub(super) const NEWEST_STORED_AT: &str = "SELECT newest_stored_at FROM meta";
+
+/// The time at which rows are stored now, where the clock says `?1`.
+pub(super) const TELL_TIME: &str =
+    "UPDATE meta SET newest_stored_at = max(newest_stored_at, ?1) RETURNING newest_stored_at";
 
 /// Before anything is removed: no position is given twice.
 pub(super) const RAISE_FLOOR: &str = "UPDATE meta SET position_floor = (SELECT max(position) FROM intent) \
@@ -365,6 +381,8 @@ mod tests {
         assert_eq!(holder("txn_1"), Some("a".to_owned()));
         assert_eq!(holder("txn_2"), Some("b".to_owned()));
         assert_eq!(holder("txn_3"), None);
+        let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!((number("SELECT min(stored_at) FROM intent"), number(NEWEST_STORED_AT)), (3, 3));
     }
 
     /// As the first version made them.

@@ -2,9 +2,9 @@
 //! real processes do is in `tests/stores`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use payments_core::Outcome;
@@ -132,7 +132,7 @@ async fn a_commit_that_fails_is_in_doubt_and_the_last() {
         assert!(error.to_string().contains("disk I/O error"), "{error}");
         assert!(store.find(&key("before")).await.unwrap_err().is_poisoned());
         assert!(store.list(StateName::ALL, None, 9).await.unwrap_err().is_poisoned());
-        assert!(store.purge(SystemTime::now()).await.unwrap_err().is_poisoned());
+        assert!(store.purge(Duration::ZERO).await.unwrap_err().is_poisoned());
 
         drop(store);
         assert!(world.log_length() > 0, "nothing of the log is moved on the word of a failed sync");
@@ -255,38 +255,151 @@ async fn a_writer_that_panics_leaves_the_change_in_doubt_and_ends_the_store() {
     assert_eq!(world.open().list(StateName::ALL, None, 9).await.unwrap().intents, []);
 }
 
+const DAY: Duration = Duration::from_hours(24);
+
+/// A machine's clock that the test sets.
+#[derive(Clone)]
+struct TestClock(Arc<Mutex<SystemTime>>);
+
+impl TestClock {
+    /// At noon of day 10 000 after 1970.
+    fn new() -> Self {
+        Self(Arc::new(Mutex::new(SystemTime::UNIX_EPOCH + 10_000 * DAY + DAY / 2)))
+    }
+
+    fn goes_on(&self, by: Duration) {
+        *self.0.lock().unwrap() += by;
+    }
+
+    fn now(&self) -> SystemTime {
+        *self.0.lock().unwrap()
+    }
+
+    fn is_set(&self, to: SystemTime) {
+        *self.0.lock().unwrap() = to;
+    }
+}
+
+impl World {
+    /// As another process opens it.
+    fn open_at(&self, clock: &TestClock) -> SqliteStore {
+        let clock = clock.clone();
+        let settings = Settings { clock: Arc::new(move || clock.now()), ..self.disk.settings() };
+        SqliteStore::open_with(&self.path, settings).unwrap()
+    }
+}
+
+async fn charged(text: &str, store: &SqliteStore) {
+    let (change, attempt) = begin(text, store);
+    store.apply(change).await.unwrap();
+    store.apply(processed(text, attempt)).await.unwrap();
+}
+
+async fn keys(store: &SqliteStore) -> Vec<String> {
+    let page = store.list(StateName::ALL, None, 99).await.unwrap();
+    page.intents.into_iter().map(|intent| intent.key.to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_ahead_purges_nothing_d45() {
+    let (world, clock) = (World::new(), TestClock::new());
+    charged("yesterday", &world.open_at(&clock)).await;
+    clock.goes_on(DAY);
+    charged("before", &world.open_at(&clock)).await;
+    let right = clock.now();
+
+    let store = world.open_at(&clock);
+    clock.is_set(right + 400 * DAY);
+    charged("ahead", &store).await;
+    clock.goes_on(400 * DAY);
+    assert_eq!(store.purge(90 * DAY).await.unwrap(), Purged::default());
+    drop(store);
+    // A process that starts while the clock is ahead.
+    clock.is_set(right + 400 * DAY);
+    let world_without = World::new();
+    charged("before", &world_without.open_at(&TestClock::new())).await;
+    let store = world_without.open_at(&clock);
+    assert_eq!(store.purge(90 * DAY).await.unwrap(), Purged::default());
+    assert_eq!(keys(&store).await, ["before"]);
+}
+
+#[tokio::test]
+async fn a_clock_that_is_behind_purges_nothing_d45() {
+    let (world, clock) = (World::new(), TestClock::new());
+    let oldest = clock.now();
+    charged("old", &world.open_at(&clock)).await;
+    clock.goes_on(100 * DAY);
+    charged("young", &world.open_at(&clock)).await;
+    let right = clock.now();
+
+    clock.is_set(right - Duration::from_millis(1));
+    let store = world.open_at(&clock);
+    assert_eq!(store.purge(30 * DAY).await.unwrap(), Purged::default());
+    clock.is_set(right);
+    let purged = store.purge(30 * DAY).await.unwrap();
+    assert_eq!(purged, Purged { intents: 1, newest: Some(oldest) });
+    assert_eq!(keys(&store).await, ["young"]);
+}
+
+/// Once the clock is right again, its rows would look as if they were decades old.
+#[tokio::test]
+async fn what_is_written_while_the_clock_is_behind_is_not_old_d45() {
+    let (world, clock) = (World::new(), TestClock::new());
+    let right = clock.now();
+    let other = world.open_at(&clock);
+    clock.is_set(SystemTime::UNIX_EPOCH);
+    let store = world.open_at(&clock);
+    // The newest time counts although another store has written it.
+    clock.is_set(right);
+    charged("before", &other).await;
+    clock.is_set(SystemTime::UNIX_EPOCH);
+    charged("behind", &store).await;
+    drop((store, other));
+
+    clock.is_set(right + 2 * DAY);
+    charged("after", &world.open_at(&clock)).await;
+    let store = world.open_at(&clock);
+    assert_eq!(store.purge(30 * DAY).await.unwrap(), Purged::default());
+    assert_eq!(store.purge(DAY).await.unwrap(), Purged { intents: 2, newest: Some(right) });
+}
+
 #[tokio::test]
 async fn a_purge_that_fails_removes_no_part_of_a_portion() {
-    let world = World::new();
-    let store = world.open();
+    let (world, clock) = (World::new(), TestClock::new());
+    let store = world.open_at(&clock);
     for name in ["one", "two"] {
-        let (change, attempt) = begin(name, &store);
-        store.apply(change).await.unwrap();
-        store.apply(processed(name, attempt)).await.unwrap();
+        charged(name, &store).await;
     }
+    clock.goes_on(100 * DAY);
+    charged("three", &store).await;
+    drop(store);
+    let store = world.open_at(&clock);
     world.disk.becomes(LOSES);
-    assert!(store.purge(SystemTime::now()).await.unwrap_err().is_in_doubt());
+    assert!(store.purge(DAY).await.unwrap_err().is_in_doubt());
     drop(store);
     world.disk.becomes(SOUND);
-    assert_eq!(world.open().list(StateName::ALL, None, 9).await.unwrap().intents.len(), 2);
+    assert_eq!(keys(&world.open()).await, ["one", "two", "three"]);
 }
 
 #[tokio::test]
 async fn a_position_is_never_given_twice() {
-    let world = World::new();
-    let store = world.open();
+    let (world, clock) = (World::new(), TestClock::new());
     let mut last = 0;
     for name in ["one", "two", "three"] {
-        let (change, attempt) = begin(name, &store);
-        store.apply(change).await.unwrap();
-        store.apply(processed(name, attempt)).await.unwrap();
-        let page = store.list(StateName::ALL, None, 9).await.unwrap();
-        assert_eq!(page.intents.len(), 1);
+        let store = world.open_at(&clock);
+        charged(name, &store).await;
+        assert_eq!(keys(&store).await.len(), 1);
         let look = connection::to_read(&store.place, Duration::ZERO).unwrap();
         let position = look.query_row("SELECT max(position) FROM intent", [], |row| row.get(0)).unwrap();
         assert!(position > last, "{position}");
         last = position;
-        assert_eq!(store.purge(SystemTime::now()).await.unwrap(), 1);
+        clock.goes_on(2 * DAY);
+        // The journal must have held a newer time before the purge.
+        let newer = rusqlite::Connection::open(&world.path).unwrap();
+        let newest = milliseconds(clock.now());
+        newer.execute("UPDATE meta SET newest_stored_at = ?1", [newest]).unwrap();
+        drop(store);
+        assert_eq!(world.open_at(&clock).purge(DAY).await.unwrap().intents, 1);
     }
 }
 

@@ -9,8 +9,9 @@ use payments_core::OperationName;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement};
 use tokio::sync::oneshot;
 
+use crate::row::milliseconds;
 use crate::sqlite_store::place::Place;
-use crate::sqlite_store::{Poison, connection, problem, schema};
+use crate::sqlite_store::{Clock, Poison, connection, problem, schema};
 use crate::{Applied, Change, Intent, IntentKey, IntentRow, StoreError};
 
 /// A thread that makes the changes, as many as wait in one commit.
@@ -39,11 +40,19 @@ enum Wish {
 
 struct Purge {
     /// In milliseconds since 1970.
-    ended_before: i64,
+    stored_before: i64,
     /// The position up to which it is done.
     done: i64,
-    removed: u64,
-    reply: Reply<u64>,
+    removed: Removed,
+    reply: Reply<Removed>,
+}
+
+/// What a purge has removed so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Removed {
+    pub(super) rows: u64,
+    /// In milliseconds since 1970.
+    pub(super) newest: Option<i64>,
 }
 
 impl Writer {
@@ -52,6 +61,7 @@ impl Writer {
         place: Arc<Place>,
         poison: Poison,
         commit: Commit,
+        clock: Clock,
     ) -> Result<Self, StoreError> {
         let logged = Arc::new(AtomicU32::new(0));
         let count = logged.clone();
@@ -65,7 +75,7 @@ impl Writer {
         let there = place.clone();
         let thread = thread::Builder::new()
             .name("payments-journal-writer".to_owned())
-            .spawn(move || run(connection, &there, &poison, commit, &logged, &asked))
+            .spawn(move || run(connection, &there, &poison, commit, &clock, &logged, &asked))
             .map_err(|error| problem::unavailable(place.path(), error))?;
         Ok(Self { wishes: Some(wishes), thread: Some(thread), place })
     }
@@ -74,9 +84,10 @@ impl Writer {
         self.ask(|reply| Wish::Apply(Box::new(change), reply)).await
     }
 
-    /// `ended_before` in milliseconds since 1970.
-    pub(super) async fn purge(&self, ended_before: i64) -> Result<u64, StoreError> {
-        self.ask(|reply| Wish::Purge(Purge { ended_before, done: i64::MIN, removed: 0, reply })).await
+    /// `stored_before` in milliseconds since 1970.
+    pub(super) async fn purge(&self, stored_before: i64) -> Result<Removed, StoreError> {
+        let removed = Removed::default();
+        self.ask(|reply| Wish::Purge(Purge { stored_before, done: i64::MIN, removed, reply })).await
     }
 
     async fn ask<T>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> Result<T, StoreError> {
@@ -112,12 +123,13 @@ fn run(
     place: &Place,
     poison: &Poison,
     commit: Commit,
+    clock: &Clock,
     logged: &AtomicU32,
     asked: &mpsc::Receiver<Wish>,
 ) -> Option<Connection> {
     let written = Statements::prepare(&connection)
         .map_err(|error| problem::poisoned(place.path(), error))
-        .map(|statements| Session { connection: &connection, place, poison, commit, statements })
+        .map(|statements| Session { connection: &connection, place, poison, commit, clock, statements })
         .and_then(|mut session| session.serve(asked, logged));
     let Err(error) = written else {
         return (!place.is_displaced(&connection)).then_some(connection);
@@ -146,6 +158,7 @@ struct Session<'a> {
     place: &'a Place,
     poison: &'a Poison,
     commit: Commit,
+    clock: &'a Clock,
     statements: Statements<'a>,
 }
 
@@ -185,10 +198,12 @@ impl Session<'_> {
     /// Makes the changes in one transaction and wakes who waits for them.
     fn apply(&mut self, changes: &mut Vec<(Box<Change>, Reply<Applied>)>) -> Result<(), StoreError> {
         let path = self.place.path();
+        let clock = self.clock;
         let result = self.transact(|statements| {
+            let mut time = Time { clock, told: None };
             changes
                 .iter()
-                .map(|(change, _)| statements.apply(change, path))
+                .map(|(change, _)| statements.apply(change, &mut time, path))
                 .collect::<rusqlite::Result<Vec<_>>>()
         });
         match result {
@@ -214,13 +229,9 @@ impl Session<'_> {
 
     /// Removes a portion, and gives the rest back.
     fn purge(&mut self, mut purge: Purge) -> Result<Option<Purge>, StoreError> {
-        match self.transact(|statements| statements.purge(purge.done, purge.ended_before)) {
-            Ok(Some((done, removed))) => {
-                purge.done = done;
-                purge.removed += removed;
-                Ok(Some(purge))
-            }
-            Ok(None) => {
+        match self.transact(|statements| statements.purge(&mut purge)) {
+            Ok(true) => Ok(Some(purge)),
+            Ok(false) => {
                 let _ = purge.reply.send(Ok(purge.removed));
                 Ok(None)
             }
@@ -315,6 +326,12 @@ fn sort(wish: Wish, changes: &mut Vec<(Box<Change>, Reply<Applied>)>, purges: &m
     }
 }
 
+/// When the rows of one transaction are stored, which is asked with the first of them.
+struct Time<'a> {
+    clock: &'a Clock,
+    told: Option<i64>,
+}
+
 /// Everything a transaction needs, prepared once.
 struct Statements<'a> {
     version: Statement<'a>,
@@ -322,6 +339,7 @@ struct Statements<'a> {
     insert: Statement<'a>,
     update: Statement<'a>,
     other_holder: Statement<'a>,
+    tell_time: Statement<'a>,
     position_after: Statement<'a>,
     raise_floor: Statement<'a>,
     purge: Statement<'a>,
@@ -335,6 +353,7 @@ impl<'a> Statements<'a> {
             insert: connection.prepare(&schema::insert())?,
             update: connection.prepare(&schema::update())?,
             other_holder: connection.prepare(&schema::other_holder())?,
+            tell_time: connection.prepare(schema::TELL_TIME)?,
             position_after: connection.prepare(schema::POSITION_AFTER)?,
             raise_floor: connection.prepare(schema::RAISE_FLOOR)?,
             purge: connection.prepare(schema::PURGE)?,
@@ -346,7 +365,12 @@ impl<'a> Statements<'a> {
     }
 
     /// Reads, asks and writes. The inner error is about this row alone, and then it was not changed.
-    fn apply(&mut self, change: &Change, path: &Path) -> rusqlite::Result<Result<Applied, StoreError>> {
+    fn apply(
+        &mut self,
+        change: &Change,
+        time: &mut Time<'_>,
+        path: &Path,
+    ) -> rusqlite::Result<Result<Applied, StoreError>> {
         let found = self.find.query_row([change.key().as_str()], |row| schema::read(row, 0)).optional();
         let found = match found {
             // What stands there is no text or no number.
@@ -370,7 +394,16 @@ impl<'a> Statements<'a> {
             return Ok(Ok(Applied { found, written: None, same_transaction_as }));
         }
         let statement = if found.is_some() { &mut self.update } else { &mut self.insert };
-        let changed = statement.execute(&schema::values(&row)[..])?;
+        let stored_at = match time.told {
+            Some(told) => told,
+            None => {
+                let clock = milliseconds((time.clock)());
+                *time.told.insert(self.tell_time.query_row([clock], |row| row.get(0))?)
+            }
+        };
+        let mut values = schema::values(&row).to_vec();
+        values.push(&stored_at);
+        let changed = statement.execute(&values[..])?;
         if changed != 1 {
             return Err(rusqlite::Error::StatementChangedRows(changed));
         }
@@ -382,14 +415,19 @@ impl<'a> Statements<'a> {
         self.other_holder.query_row((id, &row.key, is_void), |row| row.get(0)).optional()
     }
 
-    /// The position up to which it is done now, and how many rows were removed; `None` at the end.
-    fn purge(&mut self, done: i64, ended_before: i64) -> rusqlite::Result<Option<(i64, u64)>> {
-        let Some(first) = self.position_after.query_row([done], |row| row.get::<_, Option<i64>>(0))? else {
-            return Ok(None);
-        };
+    /// Removes the next portion; `false` at the end.
+    fn purge(&mut self, purge: &mut Purge) -> rusqlite::Result<bool> {
+        let first = self.position_after.query_row([purge.done], |row| row.get::<_, Option<i64>>(0))?;
+        let Some(first) = first else { return Ok(false) };
         let last = first.saturating_add(PORTION);
         self.raise_floor.execute([])?;
-        let removed = self.purge.execute([first, last, ended_before])?;
-        Ok(Some((last, removed as u64)))
+        let times = self.purge.query_map([first, last, purge.stored_before], |row| row.get::<_, i64>(0))?;
+        let mut removed = purge.removed;
+        for stored_at in times {
+            removed.rows += 1;
+            removed.newest = removed.newest.max(Some(stored_at?));
+        }
+        (purge.done, purge.removed) = (last, removed);
+        Ok(true)
     }
 }

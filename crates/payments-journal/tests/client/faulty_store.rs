@@ -1,9 +1,9 @@
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::time::SystemTime;
+use std::time::Duration;
 
 use payments_journal::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, MemoryStore, OwnerId, Page, StateName,
+    Applied, Change, Cursor, Intent, IntentKey, IntentStore, MemoryStore, OwnerId, Page, Purged, StateName,
     StoreError,
 };
 
@@ -72,7 +72,7 @@ impl IntentStore for FaultyStore {
         self.below.is_live(owner).await
     }
 
-    async fn purge(&self, ended_before: SystemTime) -> Result<u64, StoreError> {
-        self.below.purge(ended_before).await
+    async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+        self.below.purge(age).await
     }
 }

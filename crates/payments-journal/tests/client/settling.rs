@@ -5,10 +5,10 @@ use std::future::Future as _;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use std::time::SystemTime;
+use std::time::Duration;
 
 use payments_journal::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, MemoryStore, OwnerId, Page, StateName,
+    Applied, Change, Cursor, Intent, IntentKey, IntentStore, MemoryStore, OwnerId, Page, Purged, StateName,
     StoreError,
 };
 use tokio::sync::Semaphore;
@@ -90,8 +90,8 @@ impl IntentStore for ScriptedStore {
         self.below.is_live(owner).await
     }
 
-    async fn purge(&self, ended_before: SystemTime) -> Result<u64, StoreError> {
-        self.below.purge(ended_before).await
+    async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+        self.below.purge(age).await
     }
 }
 

@@ -13,7 +13,7 @@ use payments_core::model::{
 use payments_fake::FakeGateway;
 use payments_journal::{
     Applied, AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState, IntentStore,
-    Journal, JournaledClient, Resolution, StateName,
+    Journal, JournaledClient, Purged, Resolution, StateName,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -26,6 +26,9 @@ pub(crate) trait Place: Send + Sync {
 
     /// Opens it as another process would.
     fn open(&self) -> impl Future<Output = Self::Store> + Send;
+
+    /// Makes everything that is kept older, by the store's own time.
+    fn make_older(&self, by: Duration) -> impl Future<Output = ()> + Send;
 }
 
 /// Makes a test of each function below, over the place that `$place().await` makes, or the one that it may make.
@@ -48,7 +51,9 @@ macro_rules! tests {
             different_keys_do_not_disturb_each_other
             a_list_has_pages_in_the_order_of_writing
             a_list_has_the_states_that_were_asked_for
-            purging_spares_what_is_unresolved_or_young
+            purging_spares_what_is_unresolved_or_young_d45
+            purging_spares_a_day_whatever_age_is_asked_for_d45
+            purging_counts_no_senders_clock_d45
             an_owner_is_live_until_it_is_closed
             what_the_dead_have_left_is_unknown
             who_was_taken_for_dead_may_still_say_how_it_ended
@@ -402,28 +407,79 @@ pub(crate) async fn a_list_has_the_states_that_were_asked_for<P: Place>(place: P
     assert_eq!(keys(&[]).await, [""; 0]);
 }
 
-pub(crate) async fn purging_spares_what_is_unresolved_or_young<P: Place>(place: P) {
+const HOUR: Duration = Duration::from_hours(1);
+
+pub(crate) async fn purging_spares_what_is_unresolved_or_young_d45<P: Place>(place: P) {
     let store = place.open().await;
-    for (name, second) in [("old", 10), ("young", 30)] {
+    for name in ["old", "young"] {
         for (number, ending) in endings().into_iter().enumerate() {
             let key = format!("{name}-{number}");
             let (change, attempt) = begin(&key, &store, 1);
             apply(&store, change).await;
-            apply(&store, Change::end(self::key(&key), attempt, ending, at(second))).await;
+            apply(&store, Change::end(self::key(&key), attempt, ending, at(2))).await;
         }
-        apply(
-            &store,
-            Change::resolve(key(&format!("{name}-4")), Resolution::not_processed("ada"), at(second)),
-        )
-        .await;
+        let resolution = Resolution::not_processed("ada");
+        apply(&store, Change::resolve(key(&format!("{name}-4")), resolution, at(3))).await;
+        if name == "old" {
+            apply(&store, begin("old-sending", &store, 1).0).await;
+            place.make_older(48 * HOUR).await;
+        }
     }
-    apply(&store, begin("old-sending", &store, 1).0).await;
-    assert_eq!(store.purge(at(10)).await.unwrap(), 0, "ended before, not then");
-    assert_eq!(store.purge(at(20)).await.unwrap(), 4);
+    // As a later process does it.
+    let store = place.open().await;
+    assert_eq!(store.purge(72 * HOUR).await.unwrap(), Purged::default(), "nothing is as old");
+    let purged = store.purge(36 * HOUR).await.unwrap();
+    assert_eq!(purged.intents, 4);
+    let age = purged.newest.unwrap().elapsed().unwrap();
+    assert!(age >= 48 * HOUR && age < 49 * HOUR, "{age:?}");
     let left = store.list(StateName::ALL, None, 100).await.unwrap().intents;
     let left: Vec<_> = left.iter().map(|intent| intent.key.as_str()).collect();
-    assert_eq!(left, ["old-3", "young-0", "young-1", "young-2", "young-3", "young-4", "old-sending"]);
-    assert!(apply(&store, begin("old-0", &store, 40).0).await.written.is_some(), "a purged key is new again");
+    assert_eq!(left, ["old-3", "old-sending", "young-0", "young-1", "young-2", "young-3", "young-4"]);
+    let begun = apply(&store, begin("old-0", &store, 40).0).await;
+    assert!(begun.written.is_some(), "a purged key is new again");
+    let (change, attempt) = begin("again", &store, 41);
+    apply(&store, change).await;
+    let end = Change::end(key("again"), attempt, Ending::Processed(transaction("txn_8")), at(42));
+    assert_eq!(apply(&store, end).await.same_transaction_as, None);
+}
+
+async fn ended(text: &str, store: &impl IntentStore, times: [SystemTime; 2]) {
+    let attempt = AttemptId::new();
+    let owner = store.owner().clone();
+    apply(store, Change::begin(key(text), token_request(1), attempt.clone(), owner, times[0])).await;
+    let ending = Ending::Processed(transaction(&format!("txn_{text}")));
+    apply(store, Change::end(key(text), attempt, ending, times[1])).await;
+}
+
+pub(crate) async fn purging_spares_a_day_whatever_age_is_asked_for_d45<P: Place>(place: P) {
+    ended("k", &place.open().await, [at(1), at(2)]).await;
+    place.make_older(23 * HOUR).await;
+    // So that the journal holds a newer time.
+    ended("newer", &place.open().await, [at(1), at(2)]).await;
+    let store = place.open().await;
+    for age in [Duration::ZERO, HOUR, 22 * HOUR, Duration::MAX] {
+        assert_eq!(store.purge(age).await.unwrap(), Purged::default(), "{age:?}");
+    }
+    place.make_older(2 * HOUR).await;
+    assert_eq!(store.purge(Duration::ZERO).await.unwrap().intents, 1);
+    assert!(store.find(&key("newer")).await.unwrap().is_some());
+}
+
+/// A sender whose clock stands in 1970, and one whose clock is a century ahead.
+pub(crate) async fn purging_counts_no_senders_clock_d45<P: Place>(place: P) {
+    let ahead = SystemTime::now() + 24 * 365 * 100 * HOUR;
+    ended("ahead", &place.open().await, [ahead, ahead]).await;
+    place.make_older(48 * HOUR).await;
+    ended("behind", &place.open().await, [UNIX_EPOCH, UNIX_EPOCH]).await;
+    let store = place.open().await;
+    assert_eq!(store.purge(36 * HOUR).await.unwrap().intents, 1);
+    let left = store.list(StateName::ALL, None, 9).await.unwrap().intents;
+    assert_eq!(left.len(), 1);
+    assert_eq!(
+        (left[0].key.as_str(), left[0].changed_at),
+        ("behind", UNIX_EPOCH),
+        "its sender's time is shown"
+    );
 }
 
 pub(crate) async fn an_owner_is_live_until_it_is_closed<P: Place>(place: P) {

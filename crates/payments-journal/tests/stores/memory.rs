@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use payments_journal::MemoryStore;
 
 use crate::contract::{self, Place};
@@ -9,6 +11,10 @@ impl Place for InMemory {
 
     async fn open(&self) -> MemoryStore {
         self.0.another_owner()
+    }
+
+    async fn make_older(&self, by: Duration) {
+        self.0.make_older(by);
     }
 }
 

@@ -31,6 +31,10 @@ impl Place for InPostgres {
     async fn open(&self) -> PostgresStore {
         PostgresStore::connect(&self.0.url()).await.unwrap()
     }
+
+    async fn make_older(&self, by: Duration) {
+        make_older(&self.0.url(), by).await;
+    }
 }
 
 async fn place() -> Option<InPostgres> {
@@ -71,6 +75,13 @@ async fn sql(url: &str, statements: &str) {
     for statement in statements.split(';').filter(|statement| !statement.trim().is_empty()) {
         administrator.batch_execute(statement).await.unwrap();
     }
+}
+
+async fn make_older(url: &str, by: Duration) {
+    let by = by.as_secs();
+    let older =
+        format!("UPDATE payments_journal.intents SET stored_at = stored_at - {by} * interval '1 second'");
+    sql(url, &older).await;
 }
 
 /// Asks until it is so.

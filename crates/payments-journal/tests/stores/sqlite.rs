@@ -1,6 +1,7 @@
 //! The contract, put to a file.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use payments_journal::SqliteStore;
 use tempfile::TempDir;
@@ -43,6 +44,12 @@ impl Place for InAFile {
 
     async fn open(&self) -> SqliteStore {
         SqliteStore::open(self.path()).unwrap()
+    }
+
+    async fn make_older(&self, by: Duration) {
+        let connection = rusqlite::Connection::open(self.path()).unwrap();
+        let by = i64::try_from(by.as_millis()).unwrap();
+        connection.execute("UPDATE intent SET stored_at = stored_at - ?1", [by]).unwrap();
     }
 }
 

@@ -1,7 +1,11 @@
-use payments_journal::{AttemptId, Change, Ending, Failure, IntentStore as _, PostgresStore, StateName};
+use std::time::Duration;
+
+use payments_journal::{
+    AttemptId, Change, Ending, Failure, IntentStore as _, PostgresStore, Purged, StateName,
+};
 use payments_postgres_for_tests::Server;
 
-use super::{administrator, until};
+use super::{administrator, make_older, until};
 use crate::contract::{at, begin, key};
 
 /// An old intent of which nothing was sent, and which is being sent again while it is to be removed.
@@ -14,6 +18,8 @@ async fn what_is_begun_again_while_it_is_purged_stays() {
     let ending = Ending::NotProcessed(Failure::of_kind("connect"));
     store.apply(Change::end(key("k"), attempt, ending, at(2))).await.unwrap();
 
+    make_older(&server.url(), Duration::from_hours(48)).await;
+
     let mut another = administrator(&server.url()).await;
     let beginning = another.transaction().await.unwrap();
     let begin_again =
@@ -21,7 +27,7 @@ async fn what_is_begun_again_while_it_is_purged_stays() {
     beginning.execute(begin_again, &[&AttemptId::new().as_str()]).await.unwrap();
     let purging = tokio::spawn({
         let store = store.clone();
-        async move { store.purge(at(10)).await.unwrap() }
+        async move { store.purge(Duration::from_hours(24)).await.unwrap() }
     });
     let administrator = administrator(&server.url()).await;
     until("the purge waits for the row", async || {
@@ -30,6 +36,6 @@ async fn what_is_begun_again_while_it_is_purged_stays() {
     })
     .await;
     beginning.commit().await.unwrap();
-    assert_eq!(purging.await.unwrap(), 0);
+    assert_eq!(purging.await.unwrap(), Purged::default());
     assert_eq!(store.find(&key("k")).await.unwrap().unwrap().state.name(), StateName::Sending);
 }
