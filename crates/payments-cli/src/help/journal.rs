@@ -84,9 +84,17 @@ Remove what ended long ago
 Removes processed, rejected, not_processed and resolved intents that last
 changed longer ago. What is sending or unknown stays, whatever its age.
 
+Age is counted by the journal's own time, because a machine whose clock is wrong
+must not free a key. In PostgreSQL that is the server's time. A SQLite file notes
+the time of every change: a row is removed if it is old by this machine's clock
+and also by the newest time in the file. So a file in which nothing was written
+since keeps its last rows, and nothing is removed while the clock is behind. A
+clock that ran ahead while an earlier process wrote is not noticed: compare
+newest_purged_at, the newest time that was removed, with what you expect.
+
 A KEY THAT WAS REMOVED IS NEW AGAIN: a file that still holds it charges it once
 more. Remove only what no run can bring back.
-With --output json: {\"purged\":3,\"warning\":…}";
+With --output json: {\"purged\":3,\"newest_purged_at\":\"2026-…Z\",\"warning\":…}";
 
 /// The exit codes of what reads.
 pub(crate) const READ_CODES: &str = "\

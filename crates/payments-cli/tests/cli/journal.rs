@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use payments_model::TransactionId;
 use serde_json::{Value, json};
@@ -457,6 +457,30 @@ fn a_purge_leaves_what_is_young_and_says_what_it_means() {
     let text = office.journal_command(&["purge", "--older-than", "24h", "--output", "text"]);
     assert!(text.stderr.contains("new again"), "{text:?}");
     assert_eq!(keys(&office.list(&[])), STATES);
+}
+
+#[test]
+fn a_purge_tells_the_newest_time_that_it_removes_d45() {
+    let office = Office::of_every_state();
+    let age = |key: &str, days: u32| {
+        let journal = rusqlite::Connection::open(office.journal()).unwrap();
+        let sql =
+            "UPDATE intent SET stored_at = stored_at - ?2 * 86400000 WHERE key = ?1 RETURNING stored_at";
+        journal.query_row(sql, (key, days), |row| row.get::<_, i64>(0)).unwrap().unsigned_abs()
+    };
+    age("paid", 40);
+    let newest = UNIX_EPOCH + Duration::from_millis(age("refused", 35));
+    let nothing = office.journal_command(&["purge", "--older-than", "50d"]).json();
+    assert_eq!((&nothing["purged"], &nothing["newest_purged_at"]), (&json!(0), &Value::Null));
+    let purged = office.journal_command(&["purge", "--older-than", "30d"]).json();
+    let newest = humantime::format_rfc3339_millis(newest).to_string();
+    assert_eq!((&purged["purged"], &purged["newest_purged_at"]), (&json!(2), &json!(newest)));
+
+    age("found", 60);
+    let text = office.journal_command(&["purge", "--older-than", "45d", "--output", "text"]);
+    let lines: Vec<_> = text.stdout.lines().collect();
+    assert_eq!(lines[0], "purged 1 intent that ended more than 45d ago");
+    assert!(lines[1].starts_with("the newest of them last changed at 2"), "{lines:?}");
 }
 
 #[test]

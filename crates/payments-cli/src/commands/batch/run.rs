@@ -526,7 +526,7 @@ mod tests {
     use payments_hyper::TokioTimer;
     use payments_journal::{
         Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore,
-        OwnerId, Page, StateName, StoreError,
+        OwnerId, Page, Purged, StateName, StoreError,
     };
     use payments_model::{Amount, ConvenienceFee, TokenTransaction};
 
@@ -967,8 +967,8 @@ mod tests {
             self.kept.is_live(owner).await
         }
 
-        async fn purge(&self, ended_before: SystemTime) -> Result<u64, StoreError> {
-            self.kept.purge(ended_before).await
+        async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+            self.kept.purge(age).await
         }
     }
 

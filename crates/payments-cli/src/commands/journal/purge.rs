@@ -1,22 +1,32 @@
 //! `payments journal purge`.
 
+use std::fmt::Write as _;
+
+use payments_journal::Purged;
 use serde_json::json;
 
 use super::stdout::{self, Ended};
 use crate::journal_arguments::Age;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
+use crate::timestamp::timestamp;
 
 pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Result<(), Ended> {
     let journal = place.open_what_is_there().await?;
-    let purged = journal.purge_older_than(age.duration).await?;
+    let Purged { intents: purged, newest } = journal.purge_older_than(age.duration).await?;
+    let newest = newest.map(timestamp);
     let warning = "a purged key is new again: whoever uses it once more charges once more";
     output.warn(&[warning.to_owned()]);
     if output.is_text() {
         let noun = if purged == 1 { "intent" } else { "intents" };
         let age = &age.given;
-        stdout::write("purged", &format!("purged {purged} {noun} that ended more than {age} ago\n"))
+        let mut text = format!("purged {purged} {noun} that ended more than {age} ago\n");
+        if let Some(newest) = newest {
+            let _ = writeln!(text, "the newest of them last changed at {newest}, by the journal's own time");
+        }
+        stdout::write("purged", &text)
     } else {
-        stdout::write_document("purged", &json!({ "purged": purged, "warning": warning }))
+        let purged = json!({ "purged": purged, "newest_purged_at": newest, "warning": warning });
+        stdout::write_document("purged", &purged)
     }
 }
