@@ -14,7 +14,7 @@ use crate::{
 /// Every intent, and what became of it: an opened [`IntentStore`].
 ///
 /// Cloning is cheap and shares it. It is closed when the last clone is dropped; nothing is lost then, because everything
-/// was durable before it was answered.
+/// was durable before it was answered. Dropping it does not wait; [`close`](Self::close) does.
 #[derive(Clone)]
 pub struct Journal {
     store: Arc<dyn ErasedStore>,
@@ -182,6 +182,16 @@ impl Journal {
     /// If the store still cannot be written. What is left then becomes unknown when the journal is opened the next time.
     pub async fn settle(&self) -> Result<(), StoreError> {
         self.write_what_is_left().await
+    }
+
+    /// Closes the store for every clone of this journal, and waits until it is closed. Before a program ends this leaves a
+    /// SQLite journal as a single file, without its log; without it the log stays, as after a crash, and the next to open
+    /// the journal reads it. No key and no end of a charge depends on it.
+    ///
+    /// What is asked of the journal afterwards fails, and nothing is sent. [Drain](crate::JournaledClient::drain) the client
+    /// and [`settle`](Self::settle) first.
+    pub async fn close(&self) {
+        self.store.close().await;
     }
 
     /// Writes down that this attempt is about to be sent, if the key allows it.

@@ -32,7 +32,7 @@ mod writer;
 use owners::{Owner, Turn};
 use place::Place;
 use reader::Reader;
-use writer::{Commit, Writer};
+use writer::{Commit, Workplace, Writer};
 
 /// A journal in a SQLite file, for any number of processes of one machine.
 ///
@@ -72,6 +72,13 @@ use writer::{Commit, Writer};
 /// network file system, and FUSE, which can be one. What is refused is left as it was. Where there are no Unix permissions,
 /// only the file's kind is looked at.
 ///
+/// # Closing
+///
+/// Dropping the store waits for nothing: the thread that writes closes the journal behind it, at worst after some seconds
+/// that another process has the file for. Every change that was answered is on the disk before. The file can be opened again
+/// at once. A program that ends before it is closed leaves the log beside the database, as a crash does; before a program
+/// ends, or the database is copied, [`Journal::close`] waits.
+///
 /// # Purging
 ///
 /// [`Journal::purge_older_than`] counts age from the time at which a row was last written: the later of the machine's clock
@@ -94,10 +101,9 @@ use writer::{Commit, Writer};
 pub struct SqliteStore {
     reader: Reader,
     writer: Writer,
-    owner: Owner,
+    owner: Arc<Owner>,
     poison: Poison,
     place: Arc<Place>,
-    patience: Duration,
     clock: Clock,
     /// The newest time in the journal when it was opened, in milliseconds since 1970.
     newest_before: i64,
@@ -130,35 +136,28 @@ impl SqliteStore {
             .map_err(|error| problem::at_open(place.path(), &error))?;
         mark::set(&place, &connection, settings.patience)?;
         drop(turn);
-        let poison = Poison::default();
+        let (poison, owner) = (Poison::default(), Arc::new(owner));
         let reader = connection::to_read(&place, settings.patience)?;
-        Ok(Self {
-            writer: Writer::start(
-                connection,
-                place.clone(),
-                poison.clone(),
-                settings.commit,
-                settings.clock.clone(),
-            )?,
-            reader: Reader::start(reader, place.clone())?,
-            owner,
-            poison,
-            place,
+        let (reader, reading) = Reader::start(reader, place.clone())?;
+        let writer = Writer::start(Workplace {
+            connection,
+            place: place.clone(),
+            poison: poison.clone(),
+            commit: settings.commit,
+            clock: settings.clock.clone(),
+            owner: owner.clone(),
+            reader: reading,
             patience: settings.patience,
-            clock: settings.clock,
-            newest_before,
-        })
+        })?;
+        Ok(Self { reader, writer, owner, poison, place, clock: settings.clock, newest_before })
     }
 }
 
-/// The reader ends before the writer, because whoever closes the database last also removes its log, which a reader may
-/// not; and the owner is live for as long as anything of it can be written.
+/// Nothing is waited for: the writer's thread ends when nobody can ask it any more, and closes the journal then. Who sends
+/// is dead at once, because whoever opens the journal next may ask.
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.reader.end();
-        if let Some(connection) = self.writer.end() {
-            mark::close(&self.place, connection, &mut self.owner, self.patience);
-        }
+        self.owner.retire();
     }
 }
 
@@ -236,6 +235,11 @@ impl IntentStore for SqliteStore {
         let age = i64::try_from(age.max(Journal::YOUNGEST_TO_PURGE).as_millis()).unwrap_or(i64::MAX);
         let removed = self.writer.purge(self.newest_before.saturating_sub(age)).await?;
         Ok(Purged { intents: removed.rows, newest: removed.newest.and_then(time) })
+    }
+
+    async fn close(&self) {
+        self.reader.end();
+        self.writer.end().await;
     }
 }
 

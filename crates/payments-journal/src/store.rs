@@ -74,6 +74,12 @@ pub trait IntentStore: Send + Sync + 'static {
     ///
     /// If they cannot be removed.
     fn purge(&self, age: Duration) -> impl Future<Output = Result<Purged, StoreError>> + Send;
+
+    /// Closes the store in order and waits for it. Afterwards it changes nothing any more. Dropping it closes it too, and
+    /// waits for nothing.
+    fn close(&self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
 }
 
 /// A row around a change.
@@ -137,6 +143,7 @@ pub(crate) trait ErasedStore: Send + Sync {
     fn list<'a>(&'a self, states: &'a [StateName], after: Option<Cursor>, limit: usize) -> Boxed<'a, Page>;
     fn is_live<'a>(&'a self, owner: &'a OwnerId) -> Boxed<'a, bool>;
     fn purge(&self, age: Duration) -> Boxed<'_, Purged>;
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
 impl<T: IntentStore> ErasedStore for T {
@@ -162,6 +169,10 @@ impl<T: IntentStore> ErasedStore for T {
 
     fn purge(&self, age: Duration) -> Boxed<'_, Purged> {
         Box::pin(IntentStore::purge(self, age))
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(IntentStore::close(self))
     }
 }
 

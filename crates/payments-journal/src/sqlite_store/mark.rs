@@ -65,7 +65,7 @@ pub(super) fn set(place: &Place, connection: &Connection, patience: Duration) ->
 /// Clears the mark and removes the log, if nobody else has the journal open.
 ///
 /// What fails here leaves both, which is what a crash leaves, and nothing is lost by it.
-pub(super) fn close(place: &Place, connection: Connection, owner: &mut Owner, patience: Duration) {
+pub(super) fn close(place: &Place, connection: Connection, owner: &Owner, patience: Duration) {
     let Ok(_turn) = Turn::take(place, patience) else { return };
     owner.release();
     if !owners::is_any_live(place) && clear(&connection).is_ok() {

@@ -7,6 +7,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,12 +15,12 @@ use crate::sqlite_store::place::{self, Place};
 use crate::sqlite_store::{problem, rights};
 use crate::{OwnerId, StoreError};
 
-/// The name of an open store, live until it is dropped.
+/// The name of an open store, live until it is released or dropped.
 pub(super) struct Owner {
     id: OwnerId,
     path: PathBuf,
     /// Locked, until it is released.
-    file: Option<File>,
+    file: Mutex<Option<File>>,
 }
 
 impl Owner {
@@ -43,11 +44,18 @@ impl Owner {
         Err(fail(ErrorKind::WouldBlock.into()))
     }
 
+    /// It sends no more, and may still write: its name is dead, and its lock is kept under another one.
+    pub(super) fn retire(&self) {
+        // If it stays under its name, it is live until it is released.
+        let _ = fs::rename(&self.path, closing(&self.path));
+    }
+
     /// It writes no more.
-    pub(super) fn release(&mut self) {
-        if let Some(locked) = self.file.take() {
+    pub(super) fn release(&self) {
+        let locked = self.file.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(locked) = locked {
             // If it stays, the next to open the journal removes it.
-            let _ = fs::remove_file(&self.path);
+            let _ = fs::remove_file(&self.path).or_else(|_| fs::remove_file(closing(&self.path)));
             drop(locked);
         }
     }
@@ -61,7 +69,9 @@ impl Owner {
         let path = directory.join(id.as_str());
         let file = place::to_be_new().open(&path)?;
         match file.try_lock() {
-            Ok(()) if rights::is_at(&file, &path) => Ok(Some(Self { id, path, file: Some(file) })),
+            Ok(()) if rights::is_at(&file, &path) => {
+                Ok(Some(Self { id, path, file: Mutex::new(Some(file)) }))
+            }
             Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -135,12 +145,13 @@ impl Turn {
     }
 }
 
-/// Whether any store has the journal open. Who is not sure says so.
+/// Whether any store has the journal open or is closing it. Who is not sure says so.
 pub(super) fn is_any_live(place: &Place) -> bool {
     let look_at_all = || -> io::Result<bool> {
         for entry in fs::read_dir(place.owners())? {
             let entry = entry?;
-            if entry.file_name().to_str().is_some_and(is_name) && matches!(look(&entry.path())?, Found::Live)
+            if entry.file_name().to_str().is_some_and(is_of_an_owner)
+                && matches!(look(&entry.path())?, Found::Live)
             {
                 return Ok(true);
             }
@@ -177,7 +188,7 @@ fn prepare(directory: &Path) -> Result<(), StoreError> {
 fn remove_the_dead(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        if entry.file_name().to_str().is_some_and(is_name)
+        if entry.file_name().to_str().is_some_and(is_of_an_owner)
             // Held while it is removed: whoever has just made it, and cannot lock it now, takes another name.
             && let Found::Dead(_locked) = look(&entry.path())?
         {
@@ -205,6 +216,15 @@ fn look(path: &Path) -> io::Result<Found> {
         Err(TryLockError::WouldBlock) => Ok(Found::Live),
         Err(TryLockError::Error(error)) => Err(error),
     }
+}
+
+/// The file of an owner who is closing.
+fn closing(path: &Path) -> PathBuf {
+    path.with_extension("closing")
+}
+
+fn is_of_an_owner(name: &str) -> bool {
+    is_name(name.strip_suffix(".closing").unwrap_or(name))
 }
 
 fn is_name(text: &str) -> bool {

@@ -10,9 +10,7 @@ use crate::{Cursor, Intent, IntentKey, IntentRow, Page, StateName, StoreError};
 
 /// A thread that reads what is committed, beside the writer's.
 pub(super) struct Reader {
-    /// `None` once it is to end.
-    questions: Option<mpsc::Sender<Question>>,
-    thread: Option<JoinHandle<()>>,
+    questions: mpsc::Sender<Question>,
     place: Arc<Place>,
 }
 
@@ -24,17 +22,28 @@ enum Question {
         limit: usize,
         reply: oneshot::Sender<Result<Page, StoreError>>,
     },
+    End,
 }
 
 impl Reader {
-    pub(super) fn start(connection: Connection, place: Arc<Place>) -> Result<Self, StoreError> {
+    /// The thread ends once it is told to, or when this is dropped.
+    pub(super) fn start(
+        connection: Connection,
+        place: Arc<Place>,
+    ) -> Result<(Self, JoinHandle<()>), StoreError> {
         let (questions, asked) = mpsc::channel();
         let there = place.clone();
         let thread = thread::Builder::new()
             .name("payments-journal-reader".to_owned())
             .spawn(move || answer_all(&connection, &there, &asked))
             .map_err(|error| problem::unavailable(place.path(), error))?;
-        Ok(Self { questions: Some(questions), thread: Some(thread), place })
+        Ok((Self { questions, place }, thread))
+    }
+
+    /// Once what was asked before is answered.
+    pub(super) fn end(&self) {
+        // If it has ended already, so much the better.
+        let _ = self.questions.send(Question::End);
     }
 
     pub(super) async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
@@ -57,28 +66,8 @@ impl Reader {
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let gone = || problem::poisoned(self.place.path(), "the thread that reads it has ended");
-        self.questions
-            .as_ref()
-            .and_then(|questions| questions.send(question(reply)).ok())
-            .ok_or_else(gone)?;
+        self.questions.send(question(reply)).map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))
-    }
-}
-
-impl Reader {
-    /// Waits for what was asked.
-    pub(super) fn end(&mut self) {
-        self.questions = None;
-        if let Some(thread) = self.thread.take() {
-            // Nobody is left to be told of a panic there.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 
@@ -90,6 +79,7 @@ fn answer_all(connection: &Connection, place: &Place, asked: &mpsc::Receiver<Que
             Question::List { states, after, limit, reply } => {
                 drop(reply.send(list(connection, place, &states, after, limit)));
             }
+            Question::End => return,
         }
     }
 }

@@ -1,26 +1,42 @@
 use std::collections::VecDeque;
 use std::fmt::Display;
+use std::mem;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use payments_core::OperationName;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::row::milliseconds;
+use crate::sqlite_store::owners::Owner;
 use crate::sqlite_store::place::Place;
-use crate::sqlite_store::{Clock, Poison, connection, problem, schema};
+use crate::sqlite_store::{Clock, Poison, connection, mark, problem, schema};
 use crate::{Applied, Change, Intent, IntentKey, IntentRow, StoreError};
 
 /// A thread that makes the changes, as many as wait in one commit.
 pub(super) struct Writer {
-    /// `None` once it is to end.
-    wishes: Option<mpsc::Sender<Wish>>,
-    /// Gives the connection back if nothing has failed.
-    thread: Option<JoinHandle<Option<Connection>>>,
+    wishes: mpsc::Sender<Wish>,
+    /// Until the thread has ended.
+    running: watch::Receiver<()>,
     place: Arc<Place>,
+}
+
+/// What the thread needs to write, and to close the journal when nobody asks any more.
+pub(super) struct Workplace {
+    pub(super) connection: Connection,
+    pub(super) place: Arc<Place>,
+    pub(super) poison: Poison,
+    pub(super) commit: Commit,
+    pub(super) clock: Clock,
+    pub(super) owner: Arc<Owner>,
+    /// It ends first: whoever closes the database last also removes its log, which a reader may not.
+    pub(super) reader: JoinHandle<()>,
+    /// How long to wait for another process.
+    pub(super) patience: Duration,
 }
 
 /// Ends a transaction durably. Tests put failures here that no disk makes on demand.
@@ -36,6 +52,7 @@ type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 enum Wish {
     Apply(Box<Change>, Reply<Applied>),
     Purge(Purge),
+    End,
 }
 
 struct Purge {
@@ -56,15 +73,12 @@ pub(super) struct Removed {
 }
 
 impl Writer {
-    pub(super) fn start(
-        mut connection: Connection,
-        place: Arc<Place>,
-        poison: Poison,
-        commit: Commit,
-        clock: Clock,
-    ) -> Result<Self, StoreError> {
+    /// The thread ends once it is told to, or when this is dropped: nobody waits for it who does not ask to.
+    pub(super) fn start(mut workplace: Workplace) -> Result<Self, StoreError> {
+        let place = workplace.place.clone();
         let logged = Arc::new(AtomicU32::new(0));
         let count = logged.clone();
+        let connection = &mut workplace.connection;
         connection
             .wal_hook(Some(move |_: &mut _, pages| {
                 count.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
@@ -72,12 +86,23 @@ impl Writer {
             }))
             .map_err(|error| problem::at_open(place.path(), &error))?;
         let (wishes, asked) = mpsc::channel();
-        let there = place.clone();
-        let thread = thread::Builder::new()
+        let (until_ended, running) = watch::channel(());
+        thread::Builder::new()
             .name("payments-journal-writer".to_owned())
-            .spawn(move || run(connection, &there, &poison, commit, &clock, &logged, &asked))
+            .spawn(move || {
+                workplace.work(asked, &logged);
+                drop(until_ended);
+            })
             .map_err(|error| problem::unavailable(place.path(), error))?;
-        Ok(Self { wishes: Some(wishes), thread: Some(thread), place })
+        Ok(Self { wishes, running, place })
+    }
+
+    /// Once what was asked before is done.
+    pub(super) async fn end(&self) {
+        // If it has ended already, so much the better.
+        let _ = self.wishes.send(Wish::End);
+        // Nothing is ever sent there: this is the end.
+        let _ = self.running.clone().changed().await;
     }
 
     pub(super) async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
@@ -93,53 +118,47 @@ impl Writer {
     async fn ask<T>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> Result<T, StoreError> {
         const GONE: &str = "the thread that writes it has ended";
         let (reply, answer) = oneshot::channel();
-        self.wishes
-            .as_ref()
-            .and_then(|wishes| wishes.send(wish(reply)).ok())
-            .ok_or_else(|| problem::poisoned(self.place.path(), GONE))?;
+        self.wishes.send(wish(reply)).map_err(|_| problem::poisoned(self.place.path(), GONE))?;
         answer.await.unwrap_or_else(|_| Err(problem::in_doubt(self.place.path(), GONE)))
     }
 }
 
-impl Writer {
-    /// Waits for what was asked for to be written: whoever drops a store may open its file again at once. The connection
-    /// comes back if nothing has failed.
-    pub(super) fn end(&mut self) -> Option<Connection> {
-        self.wishes = None;
-        // Whoever waited for a thread that panicked was told.
-        self.thread.take().and_then(|thread| thread.join().ok()).flatten()
+impl Workplace {
+    /// Writes until nobody asks any more, and closes the journal.
+    fn work(self, asked: mpsc::Receiver<Wish>, logged: &AtomicU32) {
+        let Self { connection, place, poison, commit, clock, owner, reader, patience } = self;
+        let written = Statements::prepare(&connection)
+            .map_err(|error| Ended::of_all(problem::poisoned(place.path(), error)))
+            .map(|statements| Session {
+                connection: &connection,
+                place: &place,
+                commit,
+                clock: &clock,
+                statements,
+            })
+            .and_then(|mut session| session.serve(&asked, logged));
+        match written {
+            Ok(()) => {
+                drop(asked);
+                // Whoever waited for a thread that panicked was told.
+                let _ = reader.join();
+                if !place.is_displaced(&connection) {
+                    mark::close(&place, connection, &owner, patience);
+                }
+            }
+            Err(Ended { poison: error, tell }) => {
+                // Also lets others have the file, if a transaction is open. The log stays: after a failed sync nobody knows
+                // what of it is on the disk, and whoever opens the file next reads it anew. So nobody hears of the failure
+                // before the file is closed.
+                drop(connection);
+                poison.set(error.clone());
+                tell();
+                refuse(&asked, &error);
+                let _ = reader.join();
+            }
+        }
+        owner.release();
     }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// Returns when nobody asks any more: with the connection, if nothing has failed and it may be closed in order.
-fn run(
-    connection: Connection,
-    place: &Place,
-    poison: &Poison,
-    commit: Commit,
-    clock: &Clock,
-    logged: &AtomicU32,
-    asked: &mpsc::Receiver<Wish>,
-) -> Option<Connection> {
-    let written = Statements::prepare(&connection)
-        .map_err(|error| problem::poisoned(place.path(), error))
-        .map(|statements| Session { connection: &connection, place, poison, commit, clock, statements })
-        .and_then(|mut session| session.serve(asked, logged));
-    let Err(error) = written else {
-        return (!place.is_displaced(&connection)).then_some(connection);
-    };
-    // Also lets others have the file, if a transaction is open. The log stays: after a failed sync nobody knows what of it
-    // is on the disk, and whoever opens the file next reads it anew.
-    drop(connection);
-    poison.set(error.clone());
-    refuse(asked, &error);
-    None
 }
 
 /// Nothing that is asked now can have been done.
@@ -148,6 +167,7 @@ fn refuse(asked: &mpsc::Receiver<Wish>, error: &StoreError) {
         match wish {
             Wish::Apply(_, reply) => drop(reply.send(Err(error.clone()))),
             Wish::Purge(purge) => drop(purge.reply.send(Err(error.clone()))),
+            Wish::End => return,
         }
     }
 }
@@ -156,10 +176,22 @@ fn refuse(asked: &mpsc::Receiver<Wish>, error: &StoreError) {
 struct Session<'a> {
     connection: &'a Connection,
     place: &'a Place,
-    poison: &'a Poison,
     commit: Commit,
     clock: &'a Clock,
     statements: Statements<'a>,
+}
+
+/// Why nothing is written any more.
+struct Ended {
+    poison: StoreError,
+    /// Tells those in the transaction that failed.
+    tell: Box<dyn FnOnce()>,
+}
+
+impl Ended {
+    fn of_all(poison: StoreError) -> Self {
+        Self { poison, tell: Box::new(|| ()) }
+    }
 }
 
 /// How a transaction failed.
@@ -174,16 +206,16 @@ enum Failed {
 
 impl Session<'_> {
     /// Until nobody asks any more, or until something fails.
-    fn serve(&mut self, asked: &mpsc::Receiver<Wish>, logged: &AtomicU32) -> Result<(), StoreError> {
+    fn serve(&mut self, asked: &mpsc::Receiver<Wish>, logged: &AtomicU32) -> Result<(), Ended> {
         let (mut changes, mut purges) = (Vec::new(), VecDeque::new());
-        let mut checkpointed = 0;
+        let (mut checkpointed, mut is_last) = (0, false);
         loop {
             if purges.is_empty() {
                 let Ok(first) = asked.recv() else { return Ok(()) };
-                sort(first, &mut changes, &mut purges);
+                is_last |= sort(first, &mut changes, &mut purges);
             }
             for wish in asked.try_iter().take(MOST_IN_A_COMMIT) {
-                sort(wish, &mut changes, &mut purges);
+                is_last |= sort(wish, &mut changes, &mut purges);
             }
             if !changes.is_empty() {
                 self.apply(&mut changes)?;
@@ -192,11 +224,14 @@ impl Session<'_> {
                 purges.extend(self.purge(purge)?);
             }
             self.checkpoint(logged.load(Ordering::Relaxed), &mut checkpointed)?;
+            if is_last && purges.is_empty() {
+                return Ok(());
+            }
         }
     }
 
     /// Makes the changes in one transaction and wakes who waits for them.
-    fn apply(&mut self, changes: &mut Vec<(Box<Change>, Reply<Applied>)>) -> Result<(), StoreError> {
+    fn apply(&mut self, changes: &mut Vec<(Box<Change>, Reply<Applied>)>) -> Result<(), Ended> {
         let path = self.place.path();
         let clock = self.clock;
         let result = self.transact(|statements| {
@@ -216,19 +251,19 @@ impl Session<'_> {
             }
             Err(failed) => {
                 let (error, poison) = told(path, failed);
-                if let Some(poison) = &poison {
-                    self.poison.set(poison.clone());
-                }
-                for (_, reply) in changes.drain(..) {
-                    let _ = reply.send(Err(error.clone()));
-                }
-                poison.map_or(Ok(()), Err)
+                let changes = mem::take(changes);
+                let tell = move || {
+                    for (_, reply) in changes {
+                        let _ = reply.send(Err(error.clone()));
+                    }
+                };
+                end_or_go_on(poison, tell)
             }
         }
     }
 
     /// Removes a portion, and gives the rest back.
-    fn purge(&mut self, mut purge: Purge) -> Result<Option<Purge>, StoreError> {
+    fn purge(&mut self, mut purge: Purge) -> Result<Option<Purge>, Ended> {
         match self.transact(|statements| statements.purge(&mut purge)) {
             Ok(true) => Ok(Some(purge)),
             Ok(false) => {
@@ -237,11 +272,8 @@ impl Session<'_> {
             }
             Err(failed) => {
                 let (error, poison) = told(self.place.path(), failed);
-                if let Some(poison) = &poison {
-                    self.poison.set(poison.clone());
-                }
-                let _ = purge.reply.send(Err(error));
-                poison.map_or(Ok(None), Err)
+                let tell = move || drop(purge.reply.send(Err(error)));
+                end_or_go_on(poison, tell).map(|()| None)
             }
         }
     }
@@ -276,7 +308,7 @@ impl Session<'_> {
     }
 
     /// Moves the log into the database when it has grown, after everybody has been answered.
-    fn checkpoint(&self, logged: u32, checkpointed: &mut u32) -> Result<(), StoreError> {
+    fn checkpoint(&self, logged: u32, checkpointed: &mut u32) -> Result<(), Ended> {
         if logged < *checkpointed {
             // It was begun anew.
             *checkpointed = 0;
@@ -288,7 +320,18 @@ impl Session<'_> {
         // What others still read stays for the next time.
         connection::checkpoint(self.connection, "PASSIVE")
             .map(|_| ())
-            .map_err(|error| problem::poisoned(self.place.path(), error))
+            .map_err(|error| Ended::of_all(problem::poisoned(self.place.path(), error)))
+    }
+}
+
+/// A failure that ends the store is told later.
+fn end_or_go_on(poison: Option<StoreError>, tell: impl FnOnce() + 'static) -> Result<(), Ended> {
+    match poison {
+        Some(poison) => Err(Ended { poison, tell: Box::new(tell) }),
+        None => {
+            tell();
+            Ok(())
+        }
     }
 }
 
@@ -319,11 +362,14 @@ fn told(path: &Path, failed: Failed) -> (StoreError, Option<StoreError>) {
     }
 }
 
-fn sort(wish: Wish, changes: &mut Vec<(Box<Change>, Reply<Applied>)>, purges: &mut VecDeque<Purge>) {
+/// Whether nothing is to follow.
+fn sort(wish: Wish, changes: &mut Vec<(Box<Change>, Reply<Applied>)>, purges: &mut VecDeque<Purge>) -> bool {
     match wish {
         Wish::Apply(change, reply) => changes.push((change, reply)),
         Wish::Purge(purge) => purges.push_back(purge),
+        Wish::End => return true,
     }
+    false
 }
 
 /// When the rows of one transaction are stored, which is asked with the first of them.

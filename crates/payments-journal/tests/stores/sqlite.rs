@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use payments_journal::SqliteStore;
+use payments_journal::{IntentStore as _, SqliteStore};
 use tempfile::TempDir;
 
 use crate::contract::{self, Place};
@@ -29,6 +29,11 @@ impl InAFile {
     pub(crate) fn path(&self) -> PathBuf {
         self.directory.path().join("journal.db")
     }
+}
+
+/// Closes it and waits for that, before its files are looked at.
+pub(crate) fn close(store: SqliteStore) {
+    payments_fake::block_on(store.close());
 }
 
 /// What stands beside the database.

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use tokio::runtime;
 
 use crate::contract::{at, begin, key};
-use crate::sqlite::{InAFile, beside};
+use crate::sqlite::{InAFile, beside, close};
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
     runtime::Builder::new_current_thread().build().unwrap().block_on(work)
@@ -96,7 +96,9 @@ fn a_journal_of_another_version_is_left_alone() {
         [(3, "of a newer version"), (900, "of a newer version"), (0, "of an older version")]
     {
         let place = InAFile::new();
-        block_on(charge(&SqliteStore::open(place.path()).unwrap(), 3));
+        let store = SqliteStore::open(place.path()).unwrap();
+        block_on(charge(&store, 3));
+        close(store);
         Connection::open(place.path()).unwrap().pragma_update(None, "user_version", version).unwrap();
         let error = assert_left_alone(&place.path());
         assert!(error.to_string().contains(words), "{error}");
@@ -114,7 +116,9 @@ fn a_journal_without_its_index_is_left_alone() {
         "ALTER TABLE intent DROP COLUMN note",
     ] {
         let place = InAFile::new();
-        block_on(charge(&SqliteStore::open(place.path()).unwrap(), 3));
+        let store = SqliteStore::open(place.path()).unwrap();
+        block_on(charge(&store, 3));
+        close(store);
         Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
         let error = assert_left_alone(&place.path());
         assert!(error.is_damaged(), "{error:?}");
@@ -164,13 +168,14 @@ fn a_log_that_was_cut_loses_its_last_commit_at_most() {
         let expected = block_on(rows(&store)).unwrap();
         let (database, log) =
             (fs::read(place.path()).unwrap(), fs::read(beside(&place.path(), "-wal")).unwrap());
-        drop(store);
+        close(store);
 
         let frame = 24 + page;
         assert_eq!((log.len() - 32) % frame, 0);
         for end in (log.len() - frame..log.len()).step_by(step).chain([log.len() - 1, log.len()]) {
             let store = open_copy(&place, &database, &log[..end]);
             let mut found = block_on(rows(&store)).unwrap();
+            close(store);
             if end < log.len() {
                 let row = found.insert(last.clone(), expected[&last].clone()).unwrap();
                 assert_eq!(row.state, IntentState::Sending, "{end}");
@@ -197,12 +202,14 @@ fn a_log_whose_end_is_wrong_loses_its_last_commit_at_most() {
     block_on(charge(&store, 3));
     let expected = block_on(rows(&store)).unwrap();
     let (database, log) = (fs::read(place.path()).unwrap(), fs::read(beside(&place.path(), "-wal")).unwrap());
-    drop(store);
+    close(store);
     for offset in [4119, 4096, 2000, 24, 23, 16, 8, 4, 1] {
         let mut log = log.clone();
         let place_of_byte = log.len() - offset;
         log[place_of_byte] ^= 0x55;
-        let found = block_on(rows(&open_copy(&place, &database, &log))).unwrap();
+        let store = open_copy(&place, &database, &log);
+        let found = block_on(rows(&store)).unwrap();
+        close(store);
         assert_eq!(found.len(), 3);
         let same = found.iter().filter(|(key, row)| expected[*key] == **row).count();
         assert_eq!(same, 2, "{offset}");
@@ -216,7 +223,7 @@ fn closed_journal(page: usize) -> (InAFile, Vec<u8>, BTreeMap<IntentKey, Intent>
     block_on(charge(&store, 60));
     block_on(store.apply(begin("in-flight", &store, 0).0)).unwrap();
     let rows = block_on(rows(&store)).unwrap();
-    drop(store);
+    close(store);
     assert!(!beside(&place.path(), "-wal").exists());
     let database = fs::read(place.path()).unwrap();
     (place, database, rows)
@@ -232,7 +239,7 @@ fn a_database_whose_end_is_missing_is_refused() {
             assert!(error.is_damaged(), "{end}: {error:?}");
         }
         fs::write(place.path(), &database).unwrap();
-        SqliteStore::open(place.path()).unwrap();
+        close(SqliteStore::open(place.path()).unwrap());
     }
 }
 
@@ -281,6 +288,7 @@ fn a_page_that_is_lost_permits_nothing() {
             errors += 1;
         }
         noticed += usize::from(errors > 0);
+        close(store);
     }
     assert_eq!(refused + noticed, 2 * pages, "no page is there for nothing");
 }

@@ -10,7 +10,7 @@ use payments_journal::{IntentState, IntentStore, SqliteStore, StateName};
 use rusqlite::Connection;
 
 use crate::contract::key;
-use crate::sqlite::{InAFile, beside};
+use crate::sqlite::{InAFile, beside, close};
 use crate::sqlite_process::Process;
 
 /// A shell that lets no file grow beyond so many blocks of 512 or 1024 bytes, and ends nobody who tries.
@@ -55,7 +55,7 @@ async fn assert_kept(journal: &Path, charged: &[String]) {
 #[tokio::test]
 async fn a_log_that_cannot_grow_loses_nothing() {
     let place = InAFile::new();
-    drop(SqliteStore::open(place.path()).unwrap());
+    close(SqliteStore::open(place.path()).unwrap());
     let mut process = Process::start_under(&["sh", "-c", &limit(200)], &place.path());
     let (charged, failure) = charge_until_it_fails(&mut process);
     assert!(!charged.is_empty());
@@ -69,7 +69,7 @@ async fn a_log_that_cannot_grow_loses_nothing() {
 #[tokio::test]
 async fn a_database_that_cannot_grow_loses_nothing() {
     let place = InAFile::new();
-    drop(SqliteStore::open(place.path()).unwrap());
+    close(SqliteStore::open(place.path()).unwrap());
     let filler = Connection::open(place.path()).unwrap();
     filler
         .execute_batch("CREATE TABLE filler (content BLOB); INSERT INTO filler VALUES (zeroblob(16000000))")
@@ -120,7 +120,7 @@ fn a_full_disk_loses_nothing_and_there_is_a_way_on() {
 #[tokio::test]
 async fn a_sync_that_fails_loses_nothing() {
     let place = InAFile::new();
-    drop(SqliteStore::open(place.path()).unwrap());
+    close(SqliteStore::open(place.path()).unwrap());
     let wrapper = [
         "strace",
         "-f",
@@ -150,7 +150,7 @@ async fn a_sync_that_fails_loses_nothing() {
 fn a_directory_that_may_not_be_written_is_refused() {
     let place = InAFile::new();
     let directory = place.path().parent().unwrap().to_owned();
-    drop(SqliteStore::open(place.path()).unwrap());
+    close(SqliteStore::open(place.path()).unwrap());
     let mut wrapper = Vec::new();
     if rustix::process::geteuid().is_root() {
         wrapper.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);

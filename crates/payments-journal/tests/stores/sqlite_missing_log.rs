@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use payments_journal::{IntentStore, SqliteStore, StateName};
 
-use crate::sqlite::{InAFile, beside};
+use crate::sqlite::{InAFile, beside, close};
 use crate::sqlite_process::Process;
 
 fn open(path: &Path) -> Process {
@@ -38,6 +38,7 @@ fn crashed(keys: &[&str]) -> InAFile {
 async fn keys(path: &Path) -> BTreeSet<String> {
     let store = SqliteStore::open(path).unwrap();
     let intents = store.list(StateName::ALL, None, usize::MAX).await.unwrap().intents;
+    close(store);
     intents.into_iter().map(|intent| intent.key.as_str().to_owned()).collect()
 }
 
@@ -157,11 +158,11 @@ fn many_that_open_and_close_at_once_are_never_refused() {
     let path = place.path();
     thread::scope(|scope| {
         for _ in 0..6 {
-            scope.spawn(|| (0..20).for_each(|_| drop(SqliteStore::open(&path).unwrap())));
+            scope.spawn(|| (0..20).for_each(|_| close(SqliteStore::open(&path).unwrap())));
         }
     });
     assert!(!beside(&path, "-wal").exists());
-    drop(SqliteStore::open(copy(&path, "alone", &[""])).unwrap());
+    close(SqliteStore::open(copy(&path, "alone", &[""])).unwrap());
 }
 
 /// Killed before each write, sync and removal of a session from its opening to its closing: the journal opens again with
@@ -199,7 +200,7 @@ async fn a_session_that_is_killed_anywhere_is_not_refused_and_a_lost_log_is() {
             let alone = copy(&path, "alone", &[""]);
             match SqliteStore::open(&alone) {
                 Ok(store) => {
-                    drop(store);
+                    close(store);
                     let found = keys(&alone).await;
                     assert!(found.is_superset(&charged), "{point}: {found:?} of {charged:?}");
                 }

@@ -8,7 +8,7 @@ use payments_journal::{IntentStore, OwnerId, SqliteStore, StateName, StoreError}
 use tempfile::TempDir;
 
 use crate::contract::{begin, key};
-use crate::sqlite::{InAFile, beside};
+use crate::sqlite::{InAFile, beside, close};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777
@@ -49,7 +49,7 @@ fn what_is_made_is_its_owners_alone() {
     assert_eq!(mode(&owners), 0o700);
     assert_eq!(names(&owners), [store.owner().as_str()]);
     assert_eq!(mode(&owners.join(store.owner().as_str())), 0o600);
-    drop(store);
+    close(store);
     assert_eq!(names(&directory.path().join("books")), ["journal.db", "journal.db-owners"]);
     assert!(names(&owners).is_empty());
 }
@@ -59,7 +59,7 @@ fn a_path_may_be_relative_to_a_directory_that_a_link_leads_to() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("disk")).unwrap();
     symlink("disk", directory.path().join("link")).unwrap();
-    SqliteStore::open(directory.path().join("link/journal.db")).unwrap();
+    close(SqliteStore::open(directory.path().join("link/journal.db")).unwrap());
     assert!(directory.path().join("disk/journal.db").is_file());
 }
 
@@ -75,7 +75,7 @@ fn a_directory_is_made_and_no_row_of_them() {
 fn a_file_that_others_may_touch_is_refused() {
     let place = InAFile::new();
     let path = place.path();
-    drop(SqliteStore::open(&path).unwrap());
+    close(SqliteStore::open(&path).unwrap());
     for bits in [0o640, 0o604, 0o620, 0o602, 0o644, 0o666, 0o660] {
         set_mode(&path, bits);
         let before = fs::read(&path).unwrap();
@@ -98,7 +98,7 @@ fn a_file_that_others_may_touch_is_refused() {
 #[test]
 fn a_file_of_another_user_is_refused() {
     let place = InAFile::new();
-    drop(SqliteStore::open(place.path()).unwrap());
+    close(SqliteStore::open(place.path()).unwrap());
     let other = rustix::process::geteuid().as_raw() + 1;
     if chown(place.path(), Some(other), None).is_err() {
         eprintln!("NOT COVERED: a file of another user; only root can give one away");
@@ -110,7 +110,7 @@ fn a_file_of_another_user_is_refused() {
 #[test]
 fn a_file_with_two_names_is_refused() {
     let place = InAFile::new();
-    drop(SqliteStore::open(place.path()).unwrap());
+    close(SqliteStore::open(place.path()).unwrap());
     fs::hard_link(place.path(), place.path().with_file_name("other.db")).unwrap();
     assert_refused(&place.path(), &["has a second name"]);
 }
@@ -122,7 +122,7 @@ fn a_symbolic_link_is_refused_and_not_followed() {
         let place = InAFile::new();
         let path = place.path();
         if !suffix.is_empty() {
-            drop(SqliteStore::open(&path).unwrap());
+            close(SqliteStore::open(&path).unwrap());
         }
         let elsewhere = path.with_file_name("elsewhere");
         fs::write(&elsewhere, "").unwrap();
@@ -145,7 +145,7 @@ fn a_directory_that_others_may_write_is_refused_unless_it_is_sticky() {
             assert_refused(&path, &[&format!("mode {bits:04o}"), "chmod go-w "]);
             assert!(names(directory.path()).is_empty());
         } else {
-            SqliteStore::open(&path).unwrap();
+            close(SqliteStore::open(&path).unwrap());
         }
     }
 }
@@ -175,7 +175,7 @@ async fn a_file_that_was_taken_away_ends_the_store() {
             assert!(error.is_poisoned(), "{number}: {error:?}");
             assert!(error.to_string().contains("was removed, moved or replaced"), "{number}: {error}");
         }
-        drop(store);
+        close(store);
     }
 }
 
@@ -195,10 +195,10 @@ async fn who_has_the_place_now_is_left_alone_by_who_had_it() {
         if notices_first {
             assert!(old.apply(begin("after", &old, 0).0).await.unwrap_err().is_poisoned());
         }
-        drop(old);
+        close(old);
         assert!(new.apply(begin("now", &new, 0).0).await.unwrap().written.is_none());
         assert!(new.apply(begin("later", &new, 0).0).await.unwrap().written.is_some());
-        drop(new);
+        close(new);
         let names = ["", "-wal", "-shm", "-owners"];
         assert!(
             names.iter().all(|suffix| beside(&path, suffix).exists() == ["", "-owners"].contains(suffix))
@@ -216,7 +216,7 @@ fn a_directory_that_a_group_may_write_is_safe_if_the_group_is_the_users_own() {
     set_mode(directory, 0o770);
     let (user, group) = (rustix::process::geteuid().as_raw(), fs::metadata(directory).unwrap().gid());
     if user == group {
-        SqliteStore::open(&path).unwrap();
+        close(SqliteStore::open(&path).unwrap());
     }
     if chown(directory, None, Some(user + 1)).is_err() {
         eprintln!("NOT COVERED: a directory of another group; only root can give one away");
@@ -270,7 +270,7 @@ async fn who_opens_the_journal_removes_the_files_of_the_dead_alone() {
         assert!(other.is_live(owner).await.unwrap());
     }
     let gone = other.owner().clone();
-    drop(other);
+    close(other);
     assert!(!store.is_live(&gone).await.unwrap());
 }
 

@@ -107,7 +107,9 @@ fn as_a_process_of_its_own() {
         let words: Vec<_> = line.split(' ').collect();
         let answer = match (&words[..], &store) {
             (["open"], _) => {
-                store = None;
+                if let Some(store) = store.take() {
+                    crate::sqlite::close(store);
+                }
                 match SqliteStore::open(&journal) {
                     Ok(opened) => {
                         store = Some(opened);
@@ -117,7 +119,9 @@ fn as_a_process_of_its_own() {
                 }
             }
             (["close"], _) => {
-                store = None;
+                if let Some(store) = store.take() {
+                    crate::sqlite::close(store);
+                }
                 "closed".to_owned()
             }
             (["remove", path], _) => format!("{:?}", std::fs::remove_file(path)),

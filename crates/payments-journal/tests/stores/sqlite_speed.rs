@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use tokio::task::JoinSet;
 
 use crate::contract::{at, begin};
-use crate::sqlite::InAFile;
+use crate::sqlite::{InAFile, close};
 
 /// Begins and ends so many intents, by so many callers at a time; two changes each.
 async fn charge(store: &Arc<SqliteStore>, callers: usize, each: usize, key: fn(usize) -> String) -> String {
@@ -92,7 +92,7 @@ async fn what_a_change_costs() {
         (1_000_000, "random", RANDOM, random),
     ] {
         let place = InAFile::new();
-        drop(SqliteStore::open(place.path()).unwrap());
+        close(SqliteStore::open(place.path()).unwrap());
         fill(&place, rows, sql);
         let start = Instant::now();
         let store = Arc::new(SqliteStore::open(place.path()).unwrap());
