@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use payments_core::Outcome;
 use payments_fake::FakeGateway;
@@ -458,4 +458,57 @@ fn every_commit_is_synced() {
     assert_eq!(number("synchronous"), 2, "2 is FULL");
     assert_eq!((number("fullfsync"), number("checkpoint_fullfsync")), (1, 1));
     assert_eq!(number("wal_autocheckpoint"), 0, "the writer does it, and sees it fail");
+}
+
+/// Whoever opens or closes the journal at this moment is waited for by the store's own thread.
+#[tokio::test]
+async fn dropping_a_store_waits_for_nobody() {
+    let world = World::new();
+    let store = world.open();
+    store.apply(begin("invoice-17", &store).0).await.unwrap();
+    let (place, owner) = (store.place.clone(), store.owner().clone());
+    let mut running = store.writer.running.clone();
+    let turn = Turn::take(&place, Duration::ZERO).unwrap();
+    let since = Instant::now();
+    drop(store);
+    assert!(since.elapsed() < Settings::default().patience / 2, "{:?}", since.elapsed());
+    assert!(!owners::is_live(&place, &owner).unwrap(), "it sends no more");
+    assert!(owners::is_any_live(&place), "it may still write");
+    assert!(world.log().exists());
+
+    drop(turn);
+    // Nothing is ever sent there.
+    assert!(running.changed().await.is_err());
+    assert!(!world.log().exists(), "closed in order");
+    assert!(!owners::is_any_live(&place));
+    assert_eq!(std::fs::read_dir(place.owners()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn what_was_answered_is_there_for_who_opens_the_file_after_a_drop() {
+    let world = World::new();
+    for number in 0..50 {
+        let store = world.open();
+        let found = keys(&store).await;
+        assert_eq!(found.len(), number, "{found:?}");
+        charged(&format!("invoice-{number}"), &store).await;
+    }
+    world.open().close().await;
+    assert!(!world.log().exists());
+}
+
+#[tokio::test]
+async fn a_journal_that_is_closed_is_one_file_and_changes_nothing_more() {
+    let (world, gateway) = (World::new(), FakeGateway::new());
+    let journal = Journal::open(world.open()).await.unwrap();
+    let client = JournaledClient::new(gateway.client(), journal.clone());
+    client.process_token(&key("before"), &payment()).await.unwrap();
+    journal.close().await;
+    journal.close().await;
+    assert!(!world.log().exists());
+    client.process_token(&key("after"), &payment()).await.unwrap_err();
+    assert!(journal.find(&key("before")).await.unwrap_err().is_poisoned());
+    gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
+    drop((client, journal));
+    assert_eq!(keys(&world.open()).await, ["before"]);
 }

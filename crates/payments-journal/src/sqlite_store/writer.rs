@@ -21,7 +21,7 @@ use crate::{Applied, Change, Intent, IntentKey, IntentRow, StoreError};
 pub(super) struct Writer {
     wishes: mpsc::Sender<Wish>,
     /// Until the thread has ended.
-    running: watch::Receiver<()>,
+    pub(super) running: watch::Receiver<()>,
     place: Arc<Place>,
 }
 
