@@ -58,7 +58,8 @@ With --output json, stdout is exactly one JSON document in every case:
   Of an unknown outcome, error has sent_at too, and where known, amount,
   reference and transaction_id: what it can be found by. Without sent_at
   nothing was sent now (kind journal).
-  With --key it also has key, and recorded if an earlier call ended so.
+  With --key it also has key, and recorded if an earlier call ended so; and
+  same_transaction_as, another key, if the journal holds its transaction twice.
 With --dry-run, which reads and checks everything and contacts nobody:
   {\"outcome\":\"dry_run\",\"request\":{\"method\":…,\"url\":…,\"headers\":{…},\"body\":{…}}}";
 

@@ -3,10 +3,14 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::mem;
 use std::path::{self, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use payments_journal::{Journal, PostgresStore, SqliteStore, StoreError};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
@@ -19,6 +23,8 @@ use crate::settings::Source;
 pub(crate) struct JournalPlace {
     kind: Kind,
     source: Source,
+    /// What was opened, to be closed in the end.
+    opened: Mutex<Vec<Journal>>,
 }
 
 enum Kind {
@@ -57,7 +63,7 @@ impl JournalPlace {
                 Err(error) => Err(error),
             },
         };
-        opened.map_err(|error| self.failure(&error))
+        opened.inspect(|journal| self.remember(journal)).map_err(|error| self.failure(&error))
     }
 
     /// Opens the journal if it is there: what only reads must not make one.
@@ -82,7 +88,23 @@ impl JournalPlace {
                 Err(error) => Err(error),
             },
         };
-        opened.map(Some).map_err(|error| self.failure(&error))
+        opened.inspect(|journal| self.remember(journal)).map(Some).map_err(|error| self.failure(&error))
+    }
+
+    fn remember(&self, journal: &Journal) {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
+    }
+
+    /// Closes what was opened, so that a journal in a file is left as one file. Another process that has the file is not
+    /// waited for: then its log stays beside it, and nothing is lost by that.
+    pub(crate) async fn close(&self) {
+        let opened = mem::take(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner));
+        let closing = async {
+            for journal in opened {
+                journal.close().await;
+            }
+        };
+        let _ = timeout(LONGEST_CLOSING, closing).await;
     }
 
     fn failure(&self, error: &StoreError) -> Failure {
@@ -153,9 +175,11 @@ impl JournalPlace {
                 Kind::File(path)
             }
         };
-        Ok(Some(Self { kind, source }))
+        Ok(Some(Self { kind, source, opened: Mutex::default() }))
     }
 }
+
+const LONGEST_CLOSING: Duration = Duration::from_secs(1);
 
 /// On a thread of its own, because another process may have the file for seconds.
 async fn open_file(path: PathBuf) -> Result<Journal, StoreError> {
@@ -198,7 +222,7 @@ impl fmt::Display for JournalPlace {
 
 impl fmt::Debug for JournalPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind: _, source } = self;
+        let Self { kind: _, source, opened: _ } = self;
         f.debug_struct("JournalPlace").field("kind", &format_args!("{self}")).field("source", source).finish()
     }
 }

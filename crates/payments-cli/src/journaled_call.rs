@@ -49,7 +49,12 @@ pub(crate) fn run<C: Charge>(
         Err(failure) => return Output::choose(options.output).write(&Report::from(failure)),
     };
     let output = Output::choose(options.output);
-    let ended = call::block_on(end(options.client, output, &intent, read)).and_then(|ended| ended);
+    let ended = call::block_on(async {
+        let ended = end(options.client, output, &intent, read).await;
+        intent.place.close().await;
+        ended
+    });
+    let ended = ended.and_then(|ended| ended);
     last_write::write(output, ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
 }
 
@@ -130,7 +135,7 @@ async fn end<C: Charge>(
             let failure = call::after_sending(&call, "interrupted", &what);
             let message =
                 format!("{}; the key stays listed in the journal until a person resolves it", failure.message);
-            let note = IntentNote { key: Some(key.clone()), is_recorded: false, not_recorded: None };
+            let note = IntentNote { key: Some(key.clone()), is_recorded: false, not_recorded: None, same_transaction_as: None };
             let failure = Failure { message, ..failure }.noted(note);
             Err(with_what_was_sent(failure, &call, &settings, at))
         }
@@ -186,6 +191,7 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
         key: (error.kind() != "secret_in_key").then(|| error.key().clone()),
         is_recorded: error.is_recorded(),
         not_recorded: error.not_recorded().map(|error| format!("{error:#}")),
+        same_transaction_as: None,
     };
     let failure = Failure { message: error.to_string(), ..failure }.noted(note);
     let status = failure.answer.as_ref().map(|answer| answer.http_status);

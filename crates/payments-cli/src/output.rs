@@ -97,7 +97,7 @@ impl Output {
                 Report::Failed(_) | Report::Refused(_) => Ok(()),
             },
         };
-        if let Some(warning) = report.note().and_then(|note| text::not_recorded(note, self.stderr)) {
+        if let Some(warning) = report.note().and_then(|note| text::journal_warning(note, self.stderr)) {
             stderr::write_last(warning);
         }
         let for_people = match report {

@@ -60,6 +60,7 @@ impl Processed {
             key: Some(key.clone()),
             is_recorded: journaled.is_from_the_journal(),
             not_recorded: journaled.not_recorded.map(|error| format!("{error:#}")),
+            same_transaction_as: journaled.same_transaction_as,
         };
         let id = &journaled.transaction_id;
         let processed = journaled.answer.as_ref().map_or_else(

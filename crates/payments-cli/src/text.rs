@@ -73,8 +73,14 @@ pub(crate) fn warning(processed: &Processed, style: Style) -> Option<String> {
     }
 }
 
-/// What a person must know though a program reads the document: the journal has not learnt how the call ended.
-pub(crate) fn not_recorded(note: &IntentNote, style: Style) -> Option<String> {
+/// What a person must know though a program reads the document: the journal has not learnt how the call ended, or holds the
+/// transaction for another intent too.
+pub(crate) fn journal_warning(note: &IntentNote, style: Style) -> Option<String> {
+    if let Some(other) = &note.same_transaction_as {
+        let warning =
+            style.paint(Tone::Doubtful, "WARNING: the journal holds the same transaction for another key");
+        return Some(format!("{warning}: {other}; both are recorded, compare both with the service\n"));
+    }
     let why = for_terminal(note.not_recorded.as_ref()?);
     let warning = style.paint(Tone::Doubtful, "WARNING: the outcome could not be written to the journal");
     Some(format!("{warning}, where the key stays in doubt: {why}\n"))

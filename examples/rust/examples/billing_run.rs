@@ -31,7 +31,10 @@ async fn program() -> anyhow::Result<()> {
         };
         charge(&client, invoice, token, amount.parse()?).await?;
     }
-    show_what_a_person_must_look_at(client.journal()).await
+    show_what_a_person_must_look_at(client.journal()).await?;
+    // So that the file alone is the journal once this program has ended.
+    client.journal().close().await;
+    Ok(())
 }
 
 async fn charge(client: &JournaledClient, invoice: &str, token: &str, amount: Amount) -> anyhow::Result<()> {

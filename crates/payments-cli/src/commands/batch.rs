@@ -55,7 +55,12 @@ pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode
     let ended =
         runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| cannot_start(&error));
     let ended = ended.and_then(|runtime| {
-        let ended = runtime.block_on(end(options, output, arguments));
+        let ended = runtime.block_on(async {
+            let place = JournalPlace::demand(arguments.journal.as_deref(), Purpose::MoveMoney)?;
+            let ended = end(options, output, arguments, &place).await;
+            place.close().await;
+            ended
+        });
         // What was given up must not keep the command alive.
         runtime.shutdown_background();
         ended
@@ -63,16 +68,20 @@ pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode
     last_write::write(output, ended.unwrap_or_else(Report::from))
 }
 
-async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) -> Result<Report, Failure> {
+async fn end(
+    options: GlobalOptions,
+    output: Output,
+    arguments: BatchArguments,
+    place: &JournalPlace,
+) -> Result<Report, Failure> {
     let (is_dry_run, is_verbose) = (options.client.dry_run, options.client.verbose);
-    let place = JournalPlace::demand(arguments.journal.as_deref(), Purpose::MoveMoney)?;
     output.warn(&place.warnings());
     let path = arguments.file.clone();
     let prepared =
         Prepared::new(options.client, output, |client, _| client, move || BatchFile::open(&path)).await?;
     let Prepared { settings, client, call: file, mut interrupt } = prepared;
     if is_verbose {
-        Trace::to_stderr().journal(&place);
+        Trace::to_stderr().journal(place);
     }
     if place.has(&arguments.file) {
         let message = "the file of the billing run is the journal or belongs to it; nothing was sent";
@@ -100,7 +109,7 @@ async fn end(options: GlobalOptions, output: Output, arguments: BatchArguments) 
     if is_dry_run {
         return Ok(Report::Summed(Box::new(summary)));
     }
-    let results = Results::open(&arguments, &file, &place)?;
+    let results = Results::open(&arguments, &file, place)?;
     let journal = match journal {
         Some(journal) => journal,
         None => interrupt.unless_arrived(place.open()).await?,

@@ -49,14 +49,16 @@ pub(super) fn run(
         Trace::to_stderr().journal(&place);
     }
     let ended = block_on(async move {
-        match command {
+        let ended = match command {
             JournalCommand::List(asked) => list::run(&place, output, &asked).await,
             JournalCommand::Show(asked) => show::run(&place, output, &asked.key).await,
             JournalCommand::Export(asked) => export::run(&place, asked.format).await,
             JournalCommand::Resolve(asked) => resolve::run(options.client, &place, output, asked).await,
             JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
             JournalCommand::Purge(asked) => purge::run(&place, output, &asked.older_than).await,
-        }
+        };
+        place.close().await;
+        ended
     });
     match ended.map_err(Ended::from).and_then(|ended| ended) {
         Ok(()) => ExitCode::Processed,

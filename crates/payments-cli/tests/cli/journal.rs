@@ -5,10 +5,11 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use payments_model::TransactionId;
+use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Office;
-use crate::support::{CARD_PAYMENT, Ended, KEY, TOKEN_PAYMENT, broken_pipe, payments};
+use crate::support::{CARD_PAYMENT, Ended, KEY, TOKEN_PAYMENT, broken_pipe, payments, payments_at};
 
 impl Office {
     fn journal_command(&self, arguments: &[&str]) -> Ended {
@@ -509,4 +510,41 @@ fn what_a_terminal_could_obey_is_written_out() {
         assert!(!ended.stdout.contains(['\u{1b}', '\u{202e}']), "{ended:?}");
         assert!(ended.stdout.contains("paid"), "{ended:?}");
     }
+}
+
+/// Two sandboxes that count alike stand for a service that gives an id twice.
+#[test]
+fn a_charge_whose_transaction_another_key_has_says_both_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("billing.db");
+    let charge = |key: &str| {
+        let service = Sandbox::builder().api_key(KEY).seed(7).start_blocking().unwrap();
+        let run =
+            payments_at(service.base_url(), ["token-transaction", "create", "--file", "-", "--key", key]);
+        run.stdin(TOKEN_PAYMENT).arguments(["--journal", journal.to_str().unwrap()]).end()
+    };
+    let (first, second) = (charge("one"), charge("two"));
+    assert_eq!((first.code, second.code), (Some(0), Some(0)), "{second:?}");
+    let [first, document] =
+        [&first, &second].map(|ended| serde_json::from_str::<Value>(&ended.stdout).unwrap());
+    assert_eq!(document["data"]["TransactionId"], first["data"]["TransactionId"]);
+    assert_eq!(document["same_transaction_as"], "one", "{document}");
+    assert_eq!(first.get("same_transaction_as"), None);
+    assert!(
+        second.stderr.contains("the same transaction for another key: one; both are recorded"),
+        "{second:?}"
+    );
+}
+
+/// A backup that copies the file after a command has the whole journal.
+#[test]
+fn a_command_leaves_the_journal_as_one_file() {
+    let office = Office::of_every_state();
+    let log = office.journal().with_extension("db-wal");
+    for arguments in [&["list"][..], &["show", "paid"], &["purge", "--older-than", "30d"]] {
+        assert_eq!(office.journal_command(arguments).code, Some(0), "{arguments:?}");
+        assert!(!log.exists(), "{arguments:?}");
+    }
+    office.charge("one-more").processed();
+    assert!(office.journal().exists() && !log.exists());
 }

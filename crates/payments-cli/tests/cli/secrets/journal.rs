@@ -115,7 +115,7 @@ fn left(canaries: &Canaries) -> Vec<Place> {
     let mut places = vec![("what is told", std::mem::take(&mut desk.told))];
     places.push(("the files while the journal is open", files(&folder)));
     places.push(("the log of the database", std::mem::take(&mut desk.logged)));
-    drop(kept_open);
+    payments_fake::block_on(payments_journal::IntentStore::close(&kept_open));
     places.push(("the files once it is closed", files(&folder)));
     assert!(!folder.path().join("journal.db-wal").exists(), "everybody has closed it");
     for (_, content) in &places[1..] {
