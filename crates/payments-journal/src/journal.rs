@@ -184,9 +184,9 @@ impl Journal {
         self.write_what_is_left().await
     }
 
-    /// Closes the store for every clone of this journal, and waits until it is closed. Before a program ends this leaves a
-    /// SQLite journal as a single file, without its log; without it the log stays, as after a crash, and the next to open
-    /// the journal reads it. No key and no end of a charge depends on it.
+    /// Closes the store for every clone of this journal, and waits until it is closed. If nobody else has a SQLite journal
+    /// open, it is then a single file, without its log. A program that ends without this may leave the log, as after a crash,
+    /// and the next to open the journal reads it. No key and no end of a charge depends on it.
     ///
     /// What is asked of the journal afterwards fails, and nothing is sent. [Drain](crate::JournaledClient::drain) the client
     /// and [`settle`](Self::settle) first.

@@ -486,15 +486,18 @@ async fn dropping_a_store_waits_for_nobody() {
 
 #[tokio::test]
 async fn what_was_answered_is_there_for_who_opens_the_file_after_a_drop() {
-    let world = World::new();
+    let (world, mut closing) = (World::new(), Vec::new());
     for number in 0..50 {
         let store = world.open();
         let found = keys(&store).await;
         assert_eq!(found.len(), number, "{found:?}");
         charged(&format!("invoice-{number}"), &store).await;
+        closing.push(store.writer.running.clone());
     }
-    world.open().close().await;
-    assert!(!world.log().exists());
+    for mut running in closing {
+        assert!(running.changed().await.is_err());
+    }
+    assert!(!world.log().exists(), "the last to close has closed in order");
 }
 
 #[tokio::test]

@@ -17,17 +17,19 @@ use crate::support::{TEN_FIFTY, World, noop_waker, payment_of};
 
 /// What happens to a change.
 #[derive(Clone, Copy)]
-enum Step {
+pub(crate) enum Step {
     Made,
     /// Not made.
     Refused,
     /// Made once the test lets it pass.
     Held,
+    /// Made, while another intent is written as the same transaction.
+    Repeated,
 }
 
 /// A store that follows a script; when that is over, every change is made.
 #[derive(Clone)]
-struct ScriptedStore {
+pub(crate) struct ScriptedStore {
     below: Arc<MemoryStore>,
     script: Arc<Mutex<VecDeque<Step>>>,
     /// A permit for each change that has arrived at the gate.
@@ -38,7 +40,7 @@ struct ScriptedStore {
 }
 
 impl ScriptedStore {
-    fn new(script: impl IntoIterator<Item = Step>) -> Self {
+    pub(crate) fn new(script: impl IntoIterator<Item = Step>) -> Self {
         Self {
             below: Arc::new(MemoryStore::new()),
             script: Arc::new(Mutex::new(script.into_iter().collect())),
@@ -63,6 +65,11 @@ impl IntentStore for ScriptedStore {
         let step = self.script.lock().unwrap().pop_front().unwrap_or(Step::Made);
         match step {
             Step::Made => {}
+            Step::Repeated => {
+                let mut applied = self.below.apply(change).await?;
+                applied.same_transaction_as = Some(IntentKey::new("invoice-18").unwrap());
+                return Ok(applied);
+            }
             Step::Refused => return Err(StoreError::unavailable("the disk is full")),
             Step::Held => {
                 self.arrived.add_permits(1);
