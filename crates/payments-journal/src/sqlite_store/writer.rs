@@ -326,13 +326,11 @@ impl Session<'_> {
 
 /// A failure that ends the store is told later.
 fn end_or_go_on(poison: Option<StoreError>, tell: impl FnOnce() + 'static) -> Result<(), Ended> {
-    match poison {
-        Some(poison) => Err(Ended { poison, tell: Box::new(tell) }),
-        None => {
-            tell();
-            Ok(())
-        }
+    if let Some(poison) = poison {
+        return Err(Ended { poison, tell: Box::new(tell) });
     }
+    tell();
+    Ok(())
 }
 
 /// Bounds the memory of a commit, and the time for which others wait for it.
@@ -440,12 +438,11 @@ impl<'a> Statements<'a> {
             return Ok(Ok(Applied { found, written: None, same_transaction_as }));
         }
         let statement = if found.is_some() { &mut self.update } else { &mut self.insert };
-        let stored_at = match time.told {
-            Some(told) => told,
-            None => {
-                let clock = milliseconds((time.clock)());
-                *time.told.insert(self.tell_time.query_row([clock], |row| row.get(0))?)
-            }
+        let stored_at = if let Some(told) = time.told {
+            told
+        } else {
+            let clock = milliseconds((time.clock)());
+            *time.told.insert(self.tell_time.query_row([clock], |row| row.get(0))?)
         };
         let mut values = schema::values(&row).to_vec();
         values.push(&stored_at);

@@ -34,6 +34,7 @@ impl InAFile {
 /// Closes it and waits for that, before its files are looked at.
 pub(crate) fn close(store: SqliteStore) {
     payments_fake::block_on(store.close());
+    drop(store);
 }
 
 /// What stands beside the database.
