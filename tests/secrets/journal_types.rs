@@ -41,7 +41,8 @@ async fn calls(page: &Page, canaries: &Canaries) {
     tell!(page, journal);
     let client = JournaledClient::new(gateway.client(), journal);
     tell!(page, client);
-    tell!(page, client.after_rejection(&key("card")));
+    let refused = key("card");
+    tell!(page, client.after_rejection(&refused));
     tell!(page, key("card"));
     tell!(page, IntentKey::new(canaries.card()).unwrap_err());
 

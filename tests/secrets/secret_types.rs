@@ -69,7 +69,7 @@ secret_types! {
 
 /// They keep the secrets of their request to scrub the answer with, or hold one that does, and are made to be read: what they
 /// say is searched for secrets in `calls.rs`, `echoes.rs` and `public_types.rs`.
-const MADE_TO_BE_READ: [&str; 4] = ["Error", "LookupError", "Success", "Journaled"];
+const MADE_TO_BE_READ: [&str; 5] = ["Error", "LookupError", "ResolveError", "Success", "Journaled"];
 
 #[test]
 fn s5_no_secret_type_can_become_text_by_accident() {

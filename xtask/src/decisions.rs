@@ -134,7 +134,10 @@ const DECISIONS: &[Decision] = &[
     decision(7, "2xx with any other status code is Unknown"),
     decision(8, "2xx that cannot be read is Unknown and keeps a TransactionId that can be"),
     decision(9, "4xx with the service's error is Rejected; one that says anything else too is Unknown"),
-    decision(10, "4xx with a foreign body is Rejected by an intermediary, 403 and a TransactionId in it apart"),
+    decision(
+        10,
+        "4xx with a foreign body is Rejected by an intermediary, 403 and a TransactionId in it apart",
+    ),
     decision(11, "1xx, 3xx, 408, 409, 425, 5xx and unnamed statuses are Unknown, whatever the body"),
     decision(12, "a lookup moves nothing: it succeeds with 200 and fails with an error without an outcome"),
     // Sending.
@@ -163,7 +166,10 @@ const DECISIONS: &[Decision] = &[
     decision(42, "no capture, refund, token creation, listing or webhooks: the interface has none"),
     // The journal.
     decision(43, "a journaled call speaks of the intent: what cannot be read or may be paid is Unknown"),
-    decision(44, "a second card after a decline is one explicit call; nothing else sends a rejected key again"),
+    decision(
+        44,
+        "a second card after a decline is one explicit call; nothing else sends a rejected key again",
+    ),
     decision(45, "purging never relies on one machine's clock alone"),
     decision(46, "advice after Unknown names what that operation can be searched by"),
     // Reading.

@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use payments_journal::{Journal, PostgresStore, SqliteStore, StoreError};
-use tokio::task::spawn_blocking;
+use tokio::runtime::Handle;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
@@ -95,16 +96,23 @@ impl JournalPlace {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
     }
 
-    /// Closes what was opened, so that a journal in a file is left as one file. Another process that has the file is not
-    /// waited for: then its log stays beside it, and nothing is lost by that.
+    /// Closes what was opened, so that a journal in a file is left as one file. A dead database, or another process that has
+    /// the file, is waited for one second at most: then the log stays beside the file, and nothing is lost by that.
     pub(crate) async fn close(&self) {
+        let _ = timeout(LONGEST_CLOSING, self.start_closing()).await;
+    }
+
+    /// The same on a thread of its own, for who may not wait: dropping a store may wait for its database too.
+    pub(crate) fn start_closing(&self) -> JoinHandle<()> {
         let opened = mem::take(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner));
-        let closing = async {
-            for journal in opened {
-                journal.close().await;
-            }
-        };
-        let _ = timeout(LONGEST_CLOSING, closing).await;
+        let runtime = Handle::current();
+        spawn_blocking(move || {
+            runtime.block_on(async move {
+                for journal in opened {
+                    journal.close().await;
+                }
+            });
+        })
     }
 
     fn failure(&self, error: &StoreError) -> Failure {
@@ -179,7 +187,8 @@ impl JournalPlace {
     }
 }
 
-const LONGEST_CLOSING: Duration = Duration::from_secs(1);
+/// Chosen by this command. A journal that is not closed is opened again as after a crash, and has everything.
+pub(crate) const LONGEST_CLOSING: Duration = Duration::from_secs(1);
 
 /// On a thread of its own, because another process may have the file for seconds.
 async fn open_file(path: PathBuf) -> Result<Journal, StoreError> {

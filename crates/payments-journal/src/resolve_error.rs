@@ -7,10 +7,10 @@ use crate::{Intent, IntentKey, StateName, StoreError};
 
 /// Why an intent was not resolved. Nothing was changed, unless the text says so, and a resolution sends nothing.
 #[derive(Debug)]
-pub struct ResolveError(Kind);
+pub struct ResolveError(Why);
 
 #[derive(Debug)]
-enum Kind {
+enum Why {
     Store(StoreError),
     NoSuchIntent(IntentKey),
     NotUnknown(IntentKey, StateName),
@@ -30,48 +30,48 @@ enum Kind {
 
 impl ResolveError {
     pub(crate) fn no_such_intent(key: &IntentKey) -> Self {
-        Self(Kind::NoSuchIntent(key.clone()))
+        Self(Why::NoSuchIntent(key.clone()))
     }
 
     pub(crate) fn not_unknown(intent: &Intent) -> Self {
-        Self(Kind::NotUnknown(intent.key.clone(), intent.state.name()))
+        Self(Why::NotUnknown(intent.key.clone(), intent.state.name()))
     }
 
     pub(crate) fn taken(id: TransactionId, by: IntentKey) -> Self {
-        Self(Kind::Taken { id, by })
+        Self(Why::Taken { id, by })
     }
 
     pub(crate) fn taken_meanwhile(key: &IntentKey, id: TransactionId, by: IntentKey) -> Self {
-        Self(Kind::TakenMeanwhile { key: key.clone(), id, by })
+        Self(Why::TakenMeanwhile { key: key.clone(), id, by })
     }
 
     pub(crate) fn look_up(error: payments_core::LookupError) -> Self {
-        Self(Kind::LookUp(error))
+        Self(Why::LookUp(error))
     }
 
     pub(crate) fn contradicted(by: Vec<String>) -> Self {
-        Self(Kind::Contradicted(by))
+        Self(Why::Contradicted(by))
     }
 
     /// The journal has no intent with this key.
     pub fn is_no_such_intent(&self) -> bool {
-        matches!(self.0, Kind::NoSuchIntent(_))
+        matches!(self.0, Why::NoSuchIntent(_))
     }
 
     /// The intent's outcome is known, or it is still being sent.
     pub fn is_not_unknown(&self) -> bool {
-        matches!(self.0, Kind::NotUnknown(..))
+        matches!(self.0, Why::NotUnknown(..))
     }
 
     /// The transaction cannot be the intent's: another intent has it, or its amount or card is another one.
     pub fn is_contradicted(&self) -> bool {
-        matches!(self.0, Kind::Taken { .. } | Kind::TakenMeanwhile { .. } | Kind::Contradicted(_))
+        matches!(self.0, Why::Taken { .. } | Why::TakenMeanwhile { .. } | Why::Contradicted(_))
     }
 
     /// Why the transaction could not be looked up.
     pub fn look_up_error(&self) -> Option<&payments_core::LookupError> {
         match &self.0 {
-            Kind::LookUp(error) => Some(error),
+            Why::LookUp(error) => Some(error),
             _ => None,
         }
     }
@@ -79,7 +79,7 @@ impl ResolveError {
     /// Why the journal could not be read or written.
     pub fn store_error(&self) -> Option<&StoreError> {
         match &self.0 {
-            Kind::Store(error) => Some(error),
+            Why::Store(error) => Some(error),
             _ => None,
         }
     }
@@ -87,25 +87,25 @@ impl ResolveError {
 
 impl From<StoreError> for ResolveError {
     fn from(error: StoreError) -> Self {
-        Self(Kind::Store(error))
+        Self(Why::Store(error))
     }
 }
 
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Store(error) => write!(f, "{error}")?,
-            Kind::NoSuchIntent(key) => write!(f, "the journal has no intent {key}")?,
-            Kind::NotUnknown(key, StateName::Sending) => {
+            Why::Store(error) => write!(f, "{error}")?,
+            Why::NoSuchIntent(key) => write!(f, "the journal has no intent {key}")?,
+            Why::NotUnknown(key, StateName::Sending) => {
                 write!(f, "{key} is being sent, and how it ends is not known yet")?;
             }
-            Kind::NotUnknown(key, state) => {
+            Why::NotUnknown(key, state) => {
                 write!(f, "the outcome of {key} is known: it is {}", state.as_str())?;
             }
-            Kind::Taken { id, by } => {
+            Why::Taken { id, by } => {
                 write!(f, "transaction {} already belongs to {by}", id.as_str().escape_debug())?;
             }
-            Kind::TakenMeanwhile { key, id, by } => {
+            Why::TakenMeanwhile { key, id, by } => {
                 let id = id.as_str().escape_debug();
                 return write!(
                     f,
@@ -113,8 +113,8 @@ impl fmt::Display for ResolveError {
                      both are written down: one of them is wrong, compare them and resolve {key} anew"
                 );
             }
-            Kind::LookUp(error) => write!(f, "the transaction could not be looked up: {error}")?,
-            Kind::Contradicted(by) => {
+            Why::LookUp(error) => write!(f, "the transaction could not be looked up: {error}")?,
+            Why::Contradicted(by) => {
                 write!(f, "the transaction cannot be this intent's: {}", by.join("; "))?;
             }
         }
@@ -125,8 +125,8 @@ impl fmt::Display for ResolveError {
 impl Error for ResolveError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0 {
-            Kind::Store(error) => error.source(),
-            Kind::LookUp(error) => error.source(),
+            Why::Store(error) => error.source(),
+            Why::LookUp(error) => error.source(),
             _ => None,
         }
     }

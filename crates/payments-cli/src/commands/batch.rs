@@ -16,7 +16,6 @@ mod service;
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use payments_journal::{Intent, Journal, JournaledClient, StateName, StoreError};
 use tokio::runtime::{self, Handle};
@@ -38,16 +37,12 @@ use crate::call::Prepared;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::journal_place::JournalPlace;
+use crate::journal_place::{JournalPlace, LONGEST_CLOSING};
 use crate::last_write;
 use crate::output::Output;
 use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::trace::Trace;
-
-/// Chosen by this command: how long the end waits for the journal to be closed. One that is not closed is opened again as
-/// after a crash, and has everything.
-const CLOSING: Duration = Duration::from_secs(1);
 
 /// Runs the command to its end.
 pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode {
@@ -130,11 +125,12 @@ async fn end(
         summary,
     };
     let mut summary = run.complete(async || interrupt.arrived().await).await;
-    // Closing the journal may wait for its disk, or for another process that has it. What it could take, it has by now.
-    let closed = spawn_blocking(move || drop(service));
+    // What the journal could take, it has by now.
+    drop(service);
+    let closing = place.start_closing();
     if !summary.is_given_up() {
         tokio::select! {
-            _ = timeout(CLOSING, closed) => {}
+            _ = timeout(LONGEST_CLOSING, closing) => {}
             _ = interrupt.arrived() => {}
         }
     }

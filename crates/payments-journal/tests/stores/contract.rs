@@ -304,7 +304,7 @@ pub(crate) async fn of_many_new_attempts_after_a_rejection_one_wins_d44<P: Place
         (Change::begin_after_rejection(key(text), request, attempt.clone(), owner, at(3)), attempt)
     };
     let (change, _) = again("k", &stores[0], 1);
-    let nothing = Applied { found: None, written: None };
+    let nothing = Applied { found: None, written: None, same_transaction_as: None };
     assert_eq!(apply(&*stores[0], change).await, nothing, "there is no rejection to follow");
     let (change, attempt) = begin("k", &*stores[0], 1);
     apply(&*stores[0], change).await;
@@ -332,7 +332,10 @@ pub(crate) async fn of_many_new_attempts_after_a_rejection_one_wins_d44<P: Place
     let ended = apply(&*stores[2], end).await.written.unwrap();
     assert_eq!(ended.request, kept.request);
     let (change, _) = again("k", &stores[1], 1);
-    assert_eq!(apply(&*stores[1], change).await, Applied { found: Some(ended), written: None });
+    assert_eq!(
+        apply(&*stores[1], change).await,
+        Applied { found: Some(ended), written: None, same_transaction_as: None }
+    );
 }
 
 pub(crate) async fn different_keys_do_not_disturb_each_other<P: Place>(place: P) {
