@@ -67,6 +67,7 @@ async fn calls(page: &Page, canaries: &Canaries) {
     let rows = client.journal().list(StateName::ALL, None, 100).await.unwrap();
     assert!(rows.intents.len() > 5, "{rows:?}");
     tell!(page, rows);
+    tell!(page, client.journal().purge_older_than(Journal::YOUNGEST_TO_PURGE).await.unwrap());
     for intent in &rows.intents {
         tell!(page, *intent);
         tell!(page, intent.request);
