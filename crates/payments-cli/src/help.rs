@@ -46,7 +46,8 @@ Exit codes:
   1  anything else, such as a result that could not be written: see stderr
   2  invalid use or input; nothing was sent
   3  not processed; it is safe to run the same command again
-  4  rejected; correct the request, then run it again
+  4  rejected; correct the request, then run it again: with --key, add
+     --after-rejection, or after 401, 403 and 429 payments journal retry
   5  OUTCOME UNKNOWN: it may have been processed; do not run it again: look it
      up if its id is known, else reconcile it by what the message names
   6  rejected with HTTP 401: the API key was refused

@@ -1,5 +1,6 @@
 //! A charge with a key, which a journal lets be sent at most once.
 
+use std::borrow::Cow;
 use std::pin::pin;
 use std::time::SystemTime;
 
@@ -197,12 +198,20 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
     let status = failure.answer.as_ref().map(|answer| answer.http_status);
     match (failure.outcome, status) {
         (FailedOutcome::Rejected, Some(status @ (401 | 403 | 429))) => failure.hint(format!(
-            "the key stays rejected until a person lets it be sent again: payments journal retry --status {status}"
+            "the key stays rejected until a person lets it be sent again: \
+             payments journal retry --status {status} --key {}",
+            shell_word(error.key().as_str())
         )),
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),
         (FailedOutcome::Invalid, _) if error.is_key_reused() => failure.hint(NEW_ATTEMPT),
         _ => failure,
     }
+}
+
+/// A key is visible ASCII, some of which means something to a shell.
+fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
+    if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
 }
 
 const NEW_ATTEMPT: &str = "for a new attempt with this key, give --after-rejection";

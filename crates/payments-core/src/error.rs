@@ -15,6 +15,9 @@ use crate::{OperationName, Outcome, RetryAfter, TransportError};
 /// below it, such as the operating system's own words. Neither these nor `Debug` show a card number, a security code,
 /// an account or the API key.
 ///
+/// **An outcome is about one call.** Ask it where the call is made, and retry that call alone. In a function that charges and
+/// then does something else with `?`, the error of the second step hides that the first one has charged.
+///
 /// A lookup fails with [`LookupError`](crate::LookupError), which has no outcome and does not convert into this type: a
 /// failed lookup says nothing about an earlier charge.
 pub struct Error(Box<Inner>);

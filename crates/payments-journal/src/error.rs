@@ -322,7 +322,7 @@ fn write_what_became_of_the_other(intent: &Intent, f: &mut fmt::Formatter<'_>) -
         _ if intent.moved_nothing() => write!(
             f,
             "nothing was sent, and that one moved no money{amount}: \
-             to send this one under the same key, make a new attempt after the rejection (after_rejection)"
+             to send this one under the same key, make a new attempt (after_rejection)"
         ),
         _ => write!(
             f,

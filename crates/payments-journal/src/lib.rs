@@ -31,7 +31,7 @@
 //! for _ in 0..3 {
 //!     match client.process_token(&key, &payment).await {
 //!         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
-//!         Err(error) if error.outcome() == Outcome::NotProcessed => println!("call it again: {error:#}"),
+//!         Err(error) if error.outcome() == Outcome::NotProcessed => println!("fix it, then call it again: {error:#}"),
 //!         Err(error) => println!("do not pay it another way before a person has looked: {error:#}"),
 //!     }
 //! }

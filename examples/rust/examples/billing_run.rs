@@ -54,6 +54,8 @@ async fn charge(client: &JournaledClient, invoice: &str, token: &str, amount: Am
             // This says something about us and nothing about the invoice, and would refuse every other one too. Once it is
             // mended, `Journal::reopen` lets the key be sent again.
             Outcome::Rejected if is_about_us(&error) => return Err(error.into()),
+            // The key stands for another request: this one is never sent under it. The text says what became of that one.
+            _ if error.is_key_reused() => println!("{invoice}: not sent: {error}"),
             // The next run sends it.
             Outcome::NotProcessed => println!("{invoice}: not sent: {error}"),
             // The next run says the same. Another card is one explicit call with the same key: `after_rejection`.

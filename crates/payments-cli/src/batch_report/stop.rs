@@ -87,7 +87,7 @@ impl fmt::Display for Stop {
                 )
             }
             Self::Unauthorized => {
-                f.write_str("the API key was refused (HTTP 401): mend it, then `payments journal retry`")
+                f.write_str("the API key was refused (HTTP 401): fix it, then reopen the rejected rows")
             }
             Self::Forbidden(Outcome::Unknown) => f.write_str(
                 "something between here and the service answered HTTP 403, before or after the service acted: find the \
@@ -105,12 +105,12 @@ impl fmt::Display for Stop {
             Self::Throttled(Some(pause)) => write!(
                 f,
                 "too many requests (HTTP 429): the service asks for a pause of {} s, longer than --patience; \
-                 run it again then, with a lower --rate, and `payments journal retry` before it",
+                 run it again then, with a lower --rate, and reopen the rejected rows before it",
                 pause.as_secs()
             ),
             Self::Throttled(None) => f.write_str(
                 "too many requests (HTTP 429), again and again: run it later with a lower --rate, \
-                 and `payments journal retry` before it",
+                 and reopen the rejected rows before it",
             ),
             Self::Journal(why) => write!(
                 f,

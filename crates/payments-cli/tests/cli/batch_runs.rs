@@ -427,8 +427,8 @@ fn a_key_that_stands_for_another_request_is_refused_before_anything_is_sent_d43(
         rule,
         format!(
             "k2 already stands in the journal for another request, with another token and another amount and another \
-             convenience fee; that one of 2.01 is processed as transaction {id}: only if this is something else, give it \
-             a key of its own"
+             convenience fee; that one of 2.01 is processed as transaction {id}: do not pay it another way, and take this \
+             row out of the file; only something else to be paid gets a key of its own"
         )
     );
     assert_eq!((&error["violations"][0]["line"], &error["violation_count"]), (&json!(3), &json!(1)));
@@ -453,7 +453,8 @@ fn a_key_that_stands_for_another_request_of_unknown_outcome_is_never_to_be_paid_
         "line 2: Key k1 already stands in the journal for another request, with another amount; that one of 1.01 is unknown \
          and may have been processed: resolve it first, and never pay this under another key",
         "line 3: Key k2 already stands in the journal for another request, with another token; that one of 2.01 is rejected \
-         and moved no money: give this a key of its own",
+         and moved no money: to pay it another way, charge it by hand with the same key and --after-rejection, and take \
+         this row out of the file; only something else to be paid gets a key of its own",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

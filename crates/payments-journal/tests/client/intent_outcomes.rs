@@ -117,7 +117,7 @@ async fn a_key_that_moved_no_money_and_is_reused_is_not_processed_and_names_the_
             error.to_string(),
             "invoice-17 already stands for another request, with another amount; nothing was sent, \
              and that one moved no money (its amount is 10.50): \
-             to send this one under the same key, make a new attempt after the rejection (after_rejection)"
+             to send this one under the same key, make a new attempt (after_rejection)"
         );
     }
 }

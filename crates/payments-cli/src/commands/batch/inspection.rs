@@ -204,7 +204,7 @@ impl Inspection<'_> {
     }
 }
 
-/// Of the request that the key stands for: what became of it decides whether this one may take another key.
+/// Of the request that the key stands for: what became of it decides what may be done with this row.
 fn reused(intent: &Intent, differences: &[&str]) -> String {
     let differences = differences.join(" and another ");
     let amount = intent.request.amount.map(|amount| format!(" of {amount}")).unwrap_or_default();
@@ -212,7 +212,8 @@ fn reused(intent: &Intent, differences: &[&str]) -> String {
     let became = match (&intent.state, processed) {
         (_, Some(id)) => {
             format!(
-                "is processed as transaction {id}: only if this is something else, give it a key of its own"
+                "is processed as transaction {id}: do not pay it another way, and take this row out of the file; \
+                 only something else to be paid gets a key of its own"
             )
         }
         (IntentState::Sending, None) => {
@@ -226,7 +227,8 @@ fn reused(intent: &Intent, differences: &[&str]) -> String {
         }
         (state, None) => {
             format!(
-                "is {} and moved no money: give this a key of its own",
+                "is {} and moved no money: to pay it another way, charge it by hand with the same key and \
+                 --after-rejection, and take this row out of the file; only something else to be paid gets a key of its own",
                 state.name().as_str().replace('_', " ")
             )
         }
