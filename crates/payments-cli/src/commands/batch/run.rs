@@ -316,7 +316,7 @@ impl<W: World> State<W> {
             }
             // The row stays among those that were not started: an earlier run may have sent it.
             Err(error) if error.is_journal() => is_of_this_run = false,
-            Err(error) => match outcome(error) {
+            Err(error) => match error.outcome() {
                 Outcome::NotProcessed => tallies.not_processed.add(amount),
                 Outcome::Rejected => {
                     let status = error.call_error().and_then(payments_core::Error::http_status);
@@ -351,9 +351,7 @@ impl<W: World> State<W> {
         if let Some(kind) = doubt {
             let transaction_id = match charged {
                 Ok(journaled) => Some(&journaled.transaction_id),
-                Err(error) => {
-                    error.transaction_id().or_else(|| error.intent().and_then(Intent::transaction_id))
-                }
+                Err(error) => error.transaction_id(),
             };
             self.doubt(row, transaction_id.map(ToString::to_string), ended, kind);
         }
@@ -493,15 +491,6 @@ impl<W: World> State<W> {
         summary.doubts.sort_by_key(|doubt| doubt.line);
         progress.end();
         summary
-    }
-}
-
-/// Whether the money of the row can have moved. Of a key that stands for another request, what became of that one counts.
-fn outcome(error: &Error) -> Outcome {
-    match error.intent().filter(|_| error.is_key_reused()) {
-        Some(intent) if intent.is_unresolved() || intent.processed_as().is_some() => Outcome::Unknown,
-        Some(_) => Outcome::NotProcessed,
-        None => error.outcome(),
     }
 }
 
