@@ -102,7 +102,7 @@ pub trait Operation: Describe {
             _ => None,
         };
         let claim = Claim::of(&body, data.is_some());
-        let judgement = Self::Error::judge(response.status(), claim, response.body(), self.changes());
+        let judgement = Self::Error::judge(response.status(), claim, &body, response.body(), self.changes());
         let secrets = Secrets::new(self.secrets(), endpoint);
         let metadata = Metadata::new(&response, &body, &secrets);
         if let (Judgement::Processed, Some(mut data)) = (judgement, data) {
@@ -127,14 +127,20 @@ pub trait Operation: Describe {
     fn not_answered(&self, endpoint: &Endpoint, error: TransportError) -> Self::Error {
         let secrets = Secrets::new(self.secrets(), endpoint);
         let partial = error.partial().map(|partial| partial.as_http().clone());
+        let unread = &Body::Unreadable;
         let response = partial.as_ref().map(|partial| {
-            let judgement =
-                Self::Error::judge(partial.status(), Claim::Unreadable, partial.body(), self.changes());
-            FailedResponse { judgement, metadata: Metadata::new(partial, &Body::Unreadable, &secrets) }
+            let judgement = Self::Error::judge(
+                partial.status(),
+                Claim::Unreadable,
+                unread,
+                partial.body(),
+                self.changes(),
+            );
+            FailedResponse { judgement, metadata: Metadata::new(partial, unread, &secrets) }
         });
         let bytes = partial.as_ref().map_or(&[][..], |partial| partial.body());
         let failure = Failure { operation: Some(Self::NAME), cause: Cause::Transport(error), response };
-        Self::Error::of(self, failure, &Body::Unreadable, bytes, &secrets)
+        Self::Error::of(self, failure, unread, bytes, &secrets)
     }
 }
 

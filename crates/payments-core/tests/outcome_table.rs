@@ -237,6 +237,8 @@ const PAYMENT: &[Row] = &[
             Answer(404, "<pre>{&quot;TransactionId&quot;:&quot;t&quot;}</pre>"),
             Answer(422, r#"{"upstream":"{\"data\":{\"TransactionId\":\"t\"}}"}"#),
             Answer(429, r#"{"TransactionId":"a"}{"TransactionId":"b"}"#),
+            Answer(400, r#"{"data":{"TransactionId":-5}}"#),
+            Answer(400, r#"{"data":{"Transaction\u0049d":"t"}}"#),
             Answer(401, r#"{"TransactionId":"t"} and then some"#),
         ],
     },
@@ -347,6 +349,19 @@ fn a_transaction_in_a_refusal_that_was_cut_is_unknown_d10() {
             assert_eq!((error.outcome(), found.as_deref()), (outcome, id), "{kind:?}");
         }
     }
+}
+
+#[test]
+fn two_transactions_in_a_refusal_in_foreign_words_are_unknown_and_none_is_reported_d10() {
+    let id = |status, body| {
+        let error = run(&token_payment(), &Answer(status, body)).unwrap_err();
+        assert_eq!(error.outcome(), Outcome::Unknown);
+        error.transaction_id().map(ToString::to_string)
+    };
+    let two = r#"{"data":{"TransactionId":"a"},"x":{"TransactionId":"b"}}"#;
+    assert_eq!(id(400, two), None);
+    assert_eq!(id(400, r#"{"data":{"TransactionId":"a"},"x":{"TransactionId":"a"}}"#).as_deref(), Some("a"));
+    assert_eq!(id(502, two).as_deref(), Some("a"), "where the interface has it");
 }
 
 fn prove(rows: &[Row], run: impl Fn(&Case) -> Result<(), Means>) {

@@ -70,3 +70,14 @@ pub(crate) fn processed_unheard(key: &IntentKey, transaction_id: &TransactionId)
         "processed after the caller left"
     );
 }
+
+/// The service gave the transaction of another intent to this one.
+pub(crate) fn same_transaction(key: &IntentKey, other: &IntentKey) {
+    #[cfg(feature = "tracing")]
+    error!(
+        target: "payments",
+        key = key.as_str(),
+        other_key = other.as_str(),
+        "two intents are processed as one transaction: compare them"
+    );
+}

@@ -1,5 +1,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use crate::events;
 use crate::row::now;
 use crate::store::ErasedStore;
 use crate::{
-    Applied, AttemptId, Change, Cursor, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState,
-    IntentStore, Page, Purged, Resolution, ResolveError, StateName, StoreError, Verdict,
+    Applied, AttemptId, Change, Cursor, Ending, Intent, IntentKey, IntentRequest, IntentState, IntentStore,
+    Page, Purged, Resolution, ResolveError, StateName, StoreError, Verdict,
 };
 
 /// Every intent, and what became of it: an opened [`IntentStore`].
@@ -25,8 +26,10 @@ pub struct Journal {
 #[derive(Default)]
 struct Unwritten {
     ends: Mutex<VecDeque<Change>>,
-    /// Held by whoever writes them, so that nobody takes them for written before they are.
-    writing: tokio::sync::Mutex<()>,
+    /// Held by whoever writes them, so that nobody takes them for written before they are. Holds why that failed last.
+    writing: tokio::sync::Mutex<Option<StoreError>>,
+    /// How often writing them has failed.
+    failures: AtomicU64,
 }
 
 /// What became of the wish to begin.
@@ -194,13 +197,15 @@ impl Journal {
         self.store.close().await;
     }
 
-    /// Writes down that this attempt is about to be sent, if the key allows it.
+    /// Writes down that this attempt is about to be sent, if the key allows it. `withdrawn` is how it ends if nobody can say
+    /// whether that is written.
     pub(crate) async fn begin(
         &self,
         key: &IntentKey,
         request: IntentRequest,
         attempt: &AttemptId,
         is_after_rejection: bool,
+        withdrawn: Ending,
     ) -> Result<Begun, StoreError> {
         self.write_what_is_left().await?;
         let owner = self.store.owner().clone();
@@ -209,7 +214,6 @@ impl Journal {
         let applied = match self.store.apply(change).await {
             Err(error) if error.is_in_doubt() => {
                 // It may be written down as begun, and is not sent. Taken back at once, so that the key is free again.
-                let withdrawn = Ending::NotProcessed(Failure::of_kind(Failure::WITHDRAWN));
                 let _ = self.end(key, attempt, withdrawn).await;
                 return Err(error);
             }
@@ -255,7 +259,12 @@ impl Journal {
     ) -> Result<Option<IntentKey>, StoreError> {
         let change = Change::end(key.clone(), attempt.clone(), ending, now());
         match self.store.apply(change.clone()).await {
-            Ok(Applied { written: Some(_), same_transaction_as, .. }) => Ok(same_transaction_as),
+            Ok(Applied { written: Some(_), same_transaction_as, .. }) => {
+                if let Some(other) = &same_transaction_as {
+                    events::same_transaction(key, other);
+                }
+                Ok(same_transaction_as)
+            }
             Ok(Applied { written: None, .. }) => Err(StoreError::in_doubt(
                 "somebody else has changed the intent while it was being sent, so how it ended is not written down",
             )),
@@ -271,14 +280,31 @@ impl Journal {
         self.unwritten().push_back(Change::end(key.clone(), attempt.clone(), ending, now()));
     }
 
-    /// Each is removed only once it is written: whoever is cancelled here leaves it to the next.
+    /// Each is removed only once it is written: whoever is cancelled here leaves it to the next. Those who wait for one who
+    /// fails fail with it: a dead database may take half a minute to say so, which nobody is to wait for once per call.
     async fn write_what_is_left(&self) -> Result<(), StoreError> {
-        let _writing = self.unwritten.writing.lock().await;
+        let Unwritten { ends: _, writing, failures } = &*self.unwritten;
+        let failed_before = failures.load(Ordering::Acquire);
+        let mut failed = writing.lock().await;
+        if let Some(error) = failed.as_ref().filter(|_| failures.load(Ordering::Acquire) != failed_before) {
+            return Err(error.clone());
+        }
         loop {
             let Some(change) = self.unwritten().front().cloned() else { return Ok(()) };
-            // A row that says something else by now stays as it is.
-            self.store.apply(change).await?;
-            self.unwritten().pop_front();
+            match self.store.apply(change.clone()).await {
+                // A row that says something else by now stays as it is.
+                Ok(applied) => {
+                    self.unwritten().pop_front();
+                    if let Some(other) = &applied.same_transaction_as {
+                        events::same_transaction(change.key(), other);
+                    }
+                }
+                Err(error) => {
+                    failures.fetch_add(1, Ordering::Release);
+                    *failed = Some(error.clone());
+                    return Err(error);
+                }
+            }
         }
     }
 

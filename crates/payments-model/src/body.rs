@@ -64,7 +64,7 @@ pub fn salvage_transaction_id(bytes: &[u8]) -> Option<TransactionId> {
 }
 
 /// Every transaction identifier that stands complete after the name `"TransactionId"`, in whatever bytes, repeated ones
-/// included. The quotes may be those of JSON within a JSON string (`\"`) or within HTML (`&quot;`).
+/// included. The quotes may be those of JSON within a JSON string (`\"`) or within HTML (`&quot;`, `&#34;`).
 pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = TransactionId> {
     QUOTES.into_iter().flat_map(move |quote| {
         let name = [quote, "TransactionId", quote].concat();
@@ -78,7 +78,7 @@ pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = Transactio
     })
 }
 
-const QUOTES: [&str; 3] = ["\"", "\\\"", "&quot;"];
+const QUOTES: [&str; 4] = ["\"", "\\\"", "&quot;", "&#34;"];
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|window| window == needle)

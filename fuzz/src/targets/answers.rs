@@ -278,12 +278,14 @@ impl Said {
             return Some(nothing);
         }
         let data = body.once("data").filter(|data| data.members().is_some());
+        let id = data.and_then(|data| data.once("TransactionId")).filter(|id| is_id(id));
+        let is_another = |id: &Json| number_or_text(id).as_deref() != sent_id;
         Some(Self {
             status: body.once("status").map_or(Word::Absent, word),
             code: body.once("status_code").and_then(code),
-            has_id: data.is_some_and(|data| data.once("TransactionId").is_some_and(is_id)),
+            has_id: id.is_some(),
             has_data: data.is_some(),
-            names_a_transaction,
+            names_a_transaction: names_a_transaction || id.is_some_and(is_another),
         })
     }
 }
@@ -305,10 +307,13 @@ fn word(status: &Json) -> Word {
 
 /// As text; what is neither a number nor a text is no code that anybody accepts.
 fn code(code: &Json) -> Option<String> {
-    match code {
-        Json::Null => None,
+    (!matches!(code, Json::Null)).then(|| number_or_text(code).unwrap_or_default())
+}
+
+fn number_or_text(json: &Json) -> Option<String> {
+    match json {
         Json::Number(text) => Some(text.clone()),
-        other => Some(other.text().unwrap_or_default().to_owned()),
+        other => other.text().map(str::to_owned),
     }
 }
 

@@ -11,8 +11,14 @@ use crate::{Delivery, Error, LookupError, Outcome};
 /// How a failure becomes an operation's error.
 #[expect(unnameable_types, reason = "only the two error types of this crate are it")]
 pub trait OperationError: std::error::Error + Sized {
-    /// What a response means, `changes` being the transaction that the request changes.
-    fn judge(http: StatusCode, claim: Claim, bytes: &[u8], changes: Option<&TransactionId>) -> Judgement;
+    /// What a response means, `changes` being the transaction that the request changes. `body` is what `bytes` are read as.
+    fn judge(
+        http: StatusCode,
+        claim: Claim,
+        body: &Body<'_>,
+        bytes: &[u8],
+        changes: Option<&TransactionId>,
+    ) -> Judgement;
 
     /// The error of `operation`. `body` and `bytes` are the response, as far as it was read.
     fn of<O: Describe + ?Sized>(
@@ -43,9 +49,14 @@ pub trait OperationError: std::error::Error + Sized {
 }
 
 impl OperationError for Error {
-    fn judge(http: StatusCode, claim: Claim, bytes: &[u8], changes: Option<&TransactionId>) -> Judgement {
-        let names_a_transaction =
-            || salvaged_transaction_ids(bytes).any(|found| changes.is_none_or(|sent| *sent != found));
+    fn judge(
+        http: StatusCode,
+        claim: Claim,
+        body: &Body<'_>,
+        bytes: &[u8],
+        changes: Option<&TransactionId>,
+    ) -> Judgement {
+        let names_a_transaction = || transaction_ids(body, bytes).any(|found| Some(&found) != changes);
         judge_payment(http, claim, http.is_client_error() && names_a_transaction())
     }
 
@@ -77,6 +88,14 @@ impl OperationError for Error {
         if found.transaction_id.is_none() {
             found.transaction_id = salvage_transaction_id(bytes);
         }
+        // A refusal in foreign words whose ids differ: nobody can say which of them is the payment's.
+        let is_unclear_refusal = failure.judgement() == Some(Judgement::Unclear)
+            && failure.http_status().is_some_and(|status| status.is_client_error());
+        if is_unclear_refusal
+            && transaction_ids(body, bytes).any(|id| Some(&id) != found.transaction_id.as_ref())
+        {
+            found.transaction_id = None;
+        }
         // No id, and no code, has a key or a card number in it; what has is an echo, and these are shown as they are.
         found.transaction_id.take_if(|id| secrets.are_in(id.as_str()));
         found.record.take_if(|record| secrets.are_in(record.transaction_id.as_str()));
@@ -99,7 +118,7 @@ impl OperationError for Error {
 }
 
 impl OperationError for LookupError {
-    fn judge(http: StatusCode, claim: Claim, _: &[u8], _: Option<&TransactionId>) -> Judgement {
+    fn judge(http: StatusCode, claim: Claim, _: &Body<'_>, _: &[u8], _: Option<&TransactionId>) -> Judgement {
         judge_lookup(http, claim)
     }
 
@@ -114,4 +133,13 @@ impl OperationError for LookupError {
     fn failure(&self) -> &Failure {
         self.failure()
     }
+}
+
+/// Every transaction identifier that can be read out of a response: where the interface has it, and anywhere in the bytes.
+fn transaction_ids(body: &Body<'_>, bytes: &[u8]) -> impl Iterator<Item = TransactionId> {
+    let read = match body {
+        Body::Object(said) => said.transaction_id(),
+        _ => None,
+    };
+    read.into_iter().chain(salvaged_transaction_ids(bytes))
 }

@@ -77,6 +77,23 @@ async fn the_explicit_call_may_repeat_the_rejected_request_and_a_rejection_can_f
 }
 
 #[tokio::test]
+async fn a_rejection_stays_one_if_the_attempt_that_follows_it_is_not_sent_d44() {
+    let world = declined().await;
+    let rejected = world.intent().await.state;
+    let refused = Fault::on(OperationName::TokenTransaction).before_commit().refuse();
+    world.gateway.arm(refused.times(2));
+    for token in ["tok_declined", "tok_approved"] {
+        let error = again(&world, token).await.unwrap_err();
+        assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "connect"));
+        assert_eq!(world.intent().await.state, rejected);
+        assert!(plain(&world, token).await.unwrap_err().is_recorded());
+        assert_eq!(world.sent(), 1, "no plain call sends what was rejected");
+    }
+    again(&world, "tok_approved").await.unwrap();
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+#[tokio::test]
 async fn what_was_not_processed_or_resolved_so_may_be_followed_by_another_card_d44() {
     let unreached = World::new().await;
     unreached.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
