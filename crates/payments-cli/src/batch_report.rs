@@ -7,7 +7,7 @@ mod stop;
 mod summary;
 mod tally;
 
-pub(crate) use self::doubt::{Doubt, Ended};
+pub(crate) use self::doubt::{Doubt, Ended, Repeated};
 pub(crate) use self::problems::{Problem, Problems, Recorded};
 pub(crate) use self::refused::Refused;
 pub(crate) use self::stop::Stop;

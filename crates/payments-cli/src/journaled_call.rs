@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use payments_core::Outcome;
 use payments_journal::{Error, IntentKey, IntentState, JournaledClient};
+use tokio::time::timeout;
 
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
@@ -13,7 +14,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{FailedAnswer, FailedOutcome, Failure};
 use crate::intent_note::IntentNote;
 use crate::journal_arguments::IntentOptions;
-use crate::journal_place::{JOURNAL, JournalPlace, store_failure};
+use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
 use crate::last_write;
 use crate::output::Output;
 use crate::processed::Processed;
@@ -52,7 +53,11 @@ pub(crate) fn run<C: Charge>(
     let output = Output::choose(options.output);
     let ended = call::block_on(async {
         let ended = end(options.client, output, &intent, read).await;
-        intent.place.close().await;
+        let closing = intent.place.start_closing();
+        let is_given_up = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
+        if !is_given_up {
+            let _ = timeout(LONGEST_CLOSING, closing).await;
+        }
         ended
     });
     let ended = ended.and_then(|ended| ended);
@@ -107,7 +112,7 @@ async fn end<C: Charge>(
     if dry_run {
         return Ok(Report::Rehearsed(Rehearsal::of(&call, &settings).await?));
     }
-    let journal = interrupt.unless_arrived(async { place.open().await.map_err(unread) }).await?;
+    let journal = interrupt.unless_arrived(place.open()).await.map_err(unread)?;
     let client = JournaledClient::new(client, journal);
     let at = SystemTime::now();
     let mut sending = pin!(async {
@@ -133,7 +138,7 @@ async fn end<C: Charge>(
         ended = sending => report(ended),
         signal = interrupt.arrived() => {
             let what = format!("interrupted by {signal}");
-            let failure = call::after_sending(&call, "interrupted", &what);
+            let failure = call::after_sending(&call, INTERRUPTED, &what);
             let message =
                 format!("{}; the key stays listed in the journal until a person resolves it", failure.message);
             let note = IntentNote { key: Some(key.clone()), is_recorded: false, not_recorded: None, same_transaction_as: None };
@@ -143,15 +148,19 @@ async fn end<C: Charge>(
     }
 }
 
-/// The failure of a call whose journal cannot be opened. An earlier call may have paid, which this one cannot see.
+/// The failure of a call whose journal was not opened. An earlier call may have paid, which this one cannot see.
 fn unread(failure: Failure) -> Failure {
     let message = format!(
         "{}; nothing was sent now: an earlier call with this key may have paid, so run the same command again when the \
          journal is back",
         failure.message
     );
-    Failure { outcome: FailedOutcome::Unknown, message, ..failure }
+    let kind = if *failure.kind == *INTERRUPTED { "journal".into() } else { failure.kind };
+    Failure { outcome: FailedOutcome::Unknown, kind, message, ..failure }
 }
+
+/// The kind of what a signal ended.
+const INTERRUPTED: &str = "interrupted";
 
 /// How a call with a key failed, and of an unknown outcome what it can be found by. `at` is when this call began.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {

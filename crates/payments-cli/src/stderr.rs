@@ -83,6 +83,8 @@ struct State {
     lost: u64,
     is_started: bool,
     is_writing: bool,
+    /// Somebody has waited for the end of it in vain.
+    is_unread: bool,
 }
 
 enum Item {
@@ -93,7 +95,13 @@ enum Item {
 
 impl Queue {
     const fn new() -> Self {
-        let state = State { waiting: VecDeque::new(), lost: 0, is_started: false, is_writing: false };
+        let state = State {
+            waiting: VecDeque::new(),
+            lost: 0,
+            is_started: false,
+            is_writing: false,
+            is_unread: false,
+        };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -125,9 +133,12 @@ impl Queue {
         let mut state = self.state();
         state.tell_what_was_lost();
         self.changed.notify_all();
-        let is_busy = |state: &mut State| state.is_writing || !state.waiting.is_empty();
+        let is_busy = |state: &mut State| !state.is_unread && (state.is_writing || !state.waiting.is_empty());
         // If it takes longer nobody reads, and nobody could be told.
-        let _ = self.changed.wait_timeout_while(state, LAST_MOMENT, is_busy);
+        let waited = self.changed.wait_timeout_while(state, LAST_MOMENT, is_busy);
+        let (mut state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        // Once is enough for the whole process.
+        state.is_unread |= waited.timed_out();
     }
 
     /// Writes what comes, for as long as the process lives.
@@ -211,6 +222,7 @@ mod tests {
     use std::io::Read as _;
     use std::path::{Path, PathBuf};
     use std::sync::mpsc::{Sender, channel};
+    use std::time::Instant;
 
     use indicatif::{InMemoryTerm, TermLike as _};
 
@@ -228,6 +240,9 @@ mod tests {
         }
         queue.push(Item::Text("the end\n".to_owned()), usize::MAX);
         queue.finish();
+        let begun = Instant::now();
+        queue.finish();
+        assert!(begun.elapsed() < LAST_MOMENT, "it is waited for once");
         let state = queue.state();
         assert!(state.is_writing, "the first is still being written");
         assert!(state.waiting.len() <= MOST_WAITING + 2, "{}", state.waiting.len());

@@ -18,6 +18,16 @@ pub(crate) struct Doubt {
     pub(crate) kind: String,
 }
 
+/// A row to which the service gave the transaction of another intent of the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Repeated {
+    pub(crate) line: u64,
+    pub(crate) key: String,
+    pub(crate) transaction_id: String,
+    /// The key of the other one.
+    pub(crate) same_transaction_as: String,
+}
+
 /// A known end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
@@ -71,6 +81,28 @@ impl Serialize for Doubt {
         object.serialize_field("transaction_id", transaction_id)?;
         object.serialize_field("outcome", unwritten.map_or("unknown", Ended::as_str))?;
         object.serialize_field("kind", kind)?;
+        object.end()
+    }
+}
+
+impl fmt::Display for Repeated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, key, transaction_id, same_transaction_as } = self;
+        write!(
+            f,
+            "line {line}: {key} and {same_transaction_as} are both processed as transaction {transaction_id}"
+        )
+    }
+}
+
+impl Serialize for Repeated {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { line, key, transaction_id, same_transaction_as } = self;
+        let mut object = serializer.serialize_struct("Repeated", 4)?;
+        object.serialize_field("line", line)?;
+        object.serialize_field("key", key)?;
+        object.serialize_field("transaction_id", transaction_id)?;
+        object.serialize_field("same_transaction_as", same_transaction_as)?;
         object.end()
     }
 }

@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::{Doubt, Refused, Stop, Tally};
+use super::{Doubt, Refused, Repeated, Stop, Tally};
 use crate::escape::for_terminal;
 use crate::exit_code::ExitCode;
 use crate::style::{Style, Tone};
@@ -15,6 +15,8 @@ pub(crate) struct Summary {
     pub(crate) doubts: Vec<Doubt>,
     /// What ended with a result that the journal could not write down. It is counted by its result.
     pub(crate) not_recorded: Tally,
+    /// What the service answered with a transaction that another key has: the first ones.
+    pub(crate) repeated: Vec<Repeated>,
     pub(crate) stop: Option<Stop>,
     /// Nothing was sent, as asked.
     pub(crate) is_dry_run: bool,
@@ -147,6 +149,14 @@ impl Summary {
             line(&mut text, &refused);
         }
         self.write_doubts(&mut text, style);
+        if !self.repeated.is_empty() {
+            let heading =
+                "one transaction for two keys, as the service says: compare them with its own records";
+            line(&mut text, heading);
+        }
+        for repeated in &self.repeated {
+            line(&mut text, &format!("  {repeated}"));
+        }
         if !self.is_dry_run {
             self.write_what_is_left(&mut text);
         }
@@ -261,7 +271,7 @@ fn line(text: &mut String, line: &str) {
 /// The document's member names are fixed: other programs read it.
 impl Serialize for Summary {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut document = serializer.serialize_struct("Report", 7)?;
+        let mut document = serializer.serialize_struct("Report", 8)?;
         document.serialize_field("outcome", self.outcome())?;
         let stopped = self.stop.as_ref().map(StopObject);
         document.serialize_field("stopped", &stopped)?;
@@ -269,6 +279,7 @@ impl Serialize for Summary {
         document.serialize_field("rejected_by_status", &self.tallies.refused)?;
         document.serialize_field("not_recorded", &self.not_recorded)?;
         document.serialize_field("unresolved", &self.doubts)?;
+        document.serialize_field("same_transaction", &self.repeated)?;
         document.serialize_field("results_incomplete", &self.incomplete_results)?;
         document.end()
     }

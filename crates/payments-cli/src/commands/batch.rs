@@ -83,8 +83,7 @@ async fn end(
         return Err(Failure::invalid("batch_file", message.to_owned()));
     }
     // A file with an error must leave nothing behind, so a journal that is not there is made only for a good one.
-    let opening = async { place.open_if_there().await.map_err(with_earlier_runs) };
-    let journal = interrupt.unless_arrived(opening).await?;
+    let journal = interrupt.unless_arrived(place.open_if_there()).await.map_err(with_earlier_runs)?;
     let known = match &journal {
         Some(journal) => interrupt.unless_arrived(known(journal)).await?,
         None => None,
@@ -107,7 +106,7 @@ async fn end(
     let results = Results::open(&arguments, &file, place)?;
     let journal = match journal {
         Some(journal) => journal,
-        None => interrupt.unless_arrived(place.open()).await?,
+        None => interrupt.unless_arrived(place.open()).await.map_err(with_earlier_runs)?,
     };
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(crate::call::before_sending(signal));

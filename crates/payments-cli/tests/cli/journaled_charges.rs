@@ -488,6 +488,7 @@ fn an_end_that_cannot_be_written_down_is_shown_and_marked() {
 
 #[cfg(unix)]
 mod interrupted {
+    use std::net::TcpListener;
     use std::process::Stdio;
 
     use super::*;
@@ -508,6 +509,24 @@ mod interrupted {
             assert_eq!((ended.code, &ended.json()["outcome"]), (Some(0), &"processed".into()), "{ended:?}");
             assert_eq!(office.show("invoice-17")["state"], "processed");
         }
+    }
+
+    /// A database that takes connections and says nothing.
+    #[test]
+    fn a_signal_while_the_journal_is_opened_leaves_it_open_what_an_earlier_call_paid_d43() {
+        let office = Office::open();
+        let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("postgres://ada@{}/books?sslmode=disable", deaf.local_addr().unwrap());
+        let running = office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &address);
+        let running = running.stdout(Stdio::piped()).spawn();
+        let _connection = deaf.accept().unwrap();
+        running.signal("INT");
+        let ended = running.end();
+        let error = ended.failed(5, "unknown");
+        assert_eq!((&error["kind"], &error["sent_at"]), (&"journal".into(), &Value::Null), "{error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("an earlier call with this key may have paid"), "{message}");
+        assert_eq!(office.requests(), 0);
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(crate) enum Step {
     Refused,
     /// Made once the test lets it pass.
     Held,
+    /// Not made, once the test lets it pass.
+    HeldAndRefused,
     /// Made, while another intent is written as the same transaction.
     Repeated,
 }
@@ -71,9 +73,12 @@ impl IntentStore for ScriptedStore {
                 return Ok(applied);
             }
             Step::Refused => return Err(StoreError::unavailable("the disk is full")),
-            Step::Held => {
+            Step::Held | Step::HeldAndRefused => {
                 self.arrived.add_permits(1);
                 self.gate.acquire().await.unwrap().forget();
+                if matches!(step, Step::HeldAndRefused) {
+                    return Err(StoreError::unavailable("the disk is full"));
+                }
             }
         }
         self.made.lock().unwrap().push(change.key().to_string());
@@ -104,7 +109,11 @@ impl IntentStore for ScriptedStore {
 
 /// A payment was made whose end could not be written, and the next change is held.
 async fn charged_and_unwritten() -> (World, ScriptedStore) {
-    let store = ScriptedStore::new([Step::Made, Step::Refused, Step::Held]);
+    charged_and_unwritten_then([Step::Held]).await
+}
+
+async fn charged_and_unwritten_then(steps: impl IntoIterator<Item = Step>) -> (World, ScriptedStore) {
+    let store = ScriptedStore::new([Step::Made, Step::Refused].into_iter().chain(steps));
     let world = World::over(store.clone()).await;
     assert!(world.pay().await.unwrap().not_recorded.is_some());
     (world, store)
@@ -140,6 +149,29 @@ async fn a_settle_waits_for_the_end_that_another_is_writing() {
     }
     assert_eq!(world.intent().await.state.name(), StateName::Processed);
     first.await.unwrap().unwrap();
+}
+
+/// A dead database takes its time to say so. Whoever waits meanwhile does not begin that time anew.
+#[tokio::test]
+async fn those_who_wait_for_a_write_that_fails_fail_with_it() {
+    let (world, store) = charged_and_unwritten_then([Step::HeldAndRefused, Step::Held]).await;
+    let settle = || {
+        let journal = world.client.journal().clone();
+        tokio::spawn(async move { journal.settle().await })
+    };
+    let settling = [settle(), settle(), settle()];
+    store.until_held().await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    store.gate.add_permits(1);
+    for settled in settling {
+        let settled = tokio::time::timeout(Duration::from_secs(30), settled).await;
+        settled.expect("nobody tries again").unwrap().unwrap_err();
+    }
+    store.gate.add_permits(1);
+    world.client.journal().settle().await.unwrap();
+    assert_eq!(world.intent().await.state.name(), StateName::Processed);
 }
 
 #[tokio::test]

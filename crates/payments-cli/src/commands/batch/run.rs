@@ -17,7 +17,7 @@ use super::pace::{OutOfPatience, Pace, Start, Ticket};
 use super::progress::{HeldUp, Progress};
 use super::results::Results;
 use super::row::Row;
-use crate::batch_report::{self, Doubt, Stop, Summary, Tally};
+use crate::batch_report::{self, Doubt, Repeated, Stop, Summary, Tally};
 use crate::report::Report;
 
 /// What a charge ended with.
@@ -286,7 +286,7 @@ impl<W: World> State<W> {
 
     /// Counts the row where it belongs, and writes its result down.
     fn count(&mut self, row: &Row, charged: &Charged, at: SystemTime) {
-        let Summary { tallies, not_recorded, .. } = &mut self.run.summary;
+        let Summary { tallies, not_recorded, repeated, .. } = &mut self.run.summary;
         let amount = row.payment.amount();
         let mut doubt = None;
         let mut is_of_this_run = true;
@@ -295,7 +295,19 @@ impl<W: World> State<W> {
                 tallies.earlier.processed.add(amount);
                 is_of_this_run = false;
             }
-            Ok(_) => tallies.processed.add(amount),
+            Ok(journaled) => {
+                tallies.processed.add(amount);
+                if let Some(other) = journaled.same_transaction_as.as_ref()
+                    && repeated.len() < Doubt::MOST_LISTED
+                {
+                    repeated.push(Repeated {
+                        line: row.line,
+                        key: row.key.to_string(),
+                        transaction_id: journaled.transaction_id.to_string(),
+                        same_transaction_as: other.to_string(),
+                    });
+                }
+            }
             Err(error) if error.is_in_progress() => {
                 tallies.in_progress.add(amount);
                 is_of_this_run = false;
@@ -511,7 +523,7 @@ mod tests {
         Client, OperationName, Transport, TransportError, TransportErrorKind, TransportRequest,
         TransportResponse,
     };
-    use payments_fake::{FakeGateway, FakeTransport, Fault};
+    use payments_fake::{FakeGateway, FakeTransport, Fault, ScriptedTransport};
     use payments_hyper::TokioTimer;
     use payments_journal::{
         Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore,
@@ -904,6 +916,25 @@ mod tests {
             let paid = paid.ok().map(|paid| ("k4", "key_reused", Some(paid.transaction_id.to_string())));
             assert_eq!(doubts, Vec::from_iter(paid));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_transaction_that_the_service_gives_twice_is_told_with_both_keys() {
+        let scene = Scene::fair().await;
+        let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_same"}}"#;
+        let script = ScriptedTransport::new().answer(200, processed).answer(200, processed);
+        let client = Client::builder(scene.gateway.endpoint(), script, TokioTimer::new()).build();
+        let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
+        let mut run = scene.run(2);
+        run.world = Shop(JournaledClient::new(client, journal));
+        run.pace = Pace::new(1, None, Duration::from_mins(5));
+        let summary = run.complete(never).await;
+        assert_eq!((summary.exit_code(), summary.tallies.processed.count), (ExitCode::Processed, 2));
+        let text = summary.lines(Style::Plain);
+        let line = "line 3: k3 and k2 are both processed as transaction txn_same\n";
+        assert!(text.contains(line), "{text}");
+        let document = serde_json::to_value(&summary).expect("a document");
+        assert_eq!(document["same_transaction"][0]["same_transaction_as"], "k2", "{document}");
     }
 
     /// A disk that fails after some writes, and for some.
