@@ -5,7 +5,8 @@ use payments_model::TransactionId;
 
 use crate::{Intent, IntentKey, StateName, StoreError};
 
-/// Why an intent was not resolved. Nothing was changed, unless the text says so, and a resolution sends nothing.
+/// Why an intent was not resolved. A resolution sends nothing. Nothing was changed, unless the text says so: if
+/// [`store_error`](Self::store_error) [is in doubt](StoreError::is_in_doubt), the resolution may be written down.
 #[derive(Debug)]
 pub struct ResolveError(Why);
 
@@ -94,6 +95,12 @@ impl From<StoreError> for ResolveError {
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
+            Why::Store(error) if error.is_in_doubt() => {
+                return write!(
+                    f,
+                    "{error}; the resolution may be written down all the same: look at the key before you resolve it again"
+                );
+            }
             Why::Store(error) => write!(f, "{error}")?,
             Why::NoSuchIntent(key) => write!(f, "the journal has no intent {key}")?,
             Why::NotUnknown(key, StateName::Sending) => {
@@ -129,5 +136,22 @@ impl Error for ResolveError {
             Why::LookUp(error) => error.source(),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resolution_in_doubt_may_be_written_down_and_says_so() {
+        let error = ResolveError::from(StoreError::in_doubt("the connection broke"));
+        assert_eq!(
+            error.to_string(),
+            "the connection broke; the resolution may be written down all the same: look at the key before you resolve \
+             it again"
+        );
+        let error = ResolveError::from(StoreError::unavailable("the disk is full"));
+        assert_eq!(error.to_string(), "the disk is full; nothing was changed");
     }
 }
