@@ -13,7 +13,7 @@ use tracing::{Instrument as _, error, error_span, warn};
 use crate::{Ending, Failure, IntentKey, StoreError};
 
 /// The future within the caller's span, and within one that has the key: events of the client, its observer and its transport
-/// have both.
+/// have both. The caller's span is entered by itself, because a filter that lets only other targets through disables `intent`.
 pub(crate) fn in_span<F: Future>(key: &IntentKey, future: F) -> impl Future<Output = F::Output> + use<F> {
     #[cfg(feature = "tracing")]
     let future =
@@ -80,4 +80,26 @@ pub(crate) fn same_transaction(key: &IntentKey, other: &IntentKey) {
         other_key = other.as_str(),
         "two intents are processed as one transaction: compare them"
     );
+}
+
+#[cfg(all(test, feature = "tracing"))]
+mod tests {
+    use tracing::{Span, info_span};
+    use tracing_subscriber::filter::filter_fn;
+    use tracing_subscriber::layer::SubscriberExt as _;
+
+    use super::*;
+
+    /// Such as with `RUST_LOG=my_app=info`: the events of an observer of that program keep its span.
+    #[test]
+    fn the_callers_span_is_kept_where_a_filter_switches_the_target_payments_off() {
+        let key = IntentKey::new("invoice-17").unwrap();
+        let subscriber =
+            tracing_subscriber::registry().with(filter_fn(|metadata| metadata.target() != "payments"));
+        tracing::subscriber::with_default(subscriber, || {
+            let inside = async { Span::current().metadata().map(tracing::Metadata::name) };
+            let future = info_span!("order").in_scope(|| in_span(&key, inside));
+            assert_eq!(payments_fake::block_on(future), Some("order"));
+        });
+    }
 }
