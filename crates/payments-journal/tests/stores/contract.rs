@@ -54,6 +54,7 @@ macro_rules! tests {
             purging_spares_what_is_unresolved_or_young_d45
             purging_spares_a_day_whatever_age_is_asked_for_d45
             purging_counts_no_senders_clock_d45
+            purging_counts_from_the_last_write_d45
             an_owner_is_live_until_it_is_closed
             what_the_dead_have_left_is_unknown
             who_was_taken_for_dead_may_still_say_how_it_ended
@@ -483,6 +484,20 @@ pub(crate) async fn purging_counts_no_senders_clock_d45<P: Place>(place: P) {
         ("behind", UNIX_EPOCH),
         "its sender's time is shown"
     );
+}
+
+/// A charge that was begun long ago and ended, or was resolved, just now.
+pub(crate) async fn purging_counts_from_the_last_write_d45<P: Place>(place: P) {
+    let store = place.open().await;
+    let (change, attempt) = begin("ended", &store, 1);
+    apply(&store, change).await;
+    unknown("resolved", token_request(1), &store).await;
+    place.make_older(48 * HOUR).await;
+    apply(&store, Change::end(key("ended"), attempt, Ending::Processed(transaction("txn_1")), at(2))).await;
+    let resolution = Resolution::processed(transaction("txn_2"), "ada");
+    apply(&store, Change::resolve(key("resolved"), resolution, at(3))).await;
+    // As a later process does it.
+    assert_eq!(place.open().await.purge(36 * HOUR).await.unwrap(), Purged::default());
 }
 
 pub(crate) async fn an_owner_is_live_until_it_is_closed<P: Place>(place: P) {
