@@ -85,7 +85,7 @@ use writer::{Commit, Workplace, Writer};
 /// and the newest time in the journal. It counts it by the newest time that the journal held when this store was opened, so
 /// what a process has written itself is never purged by it, and a clock that jumps ahead while it runs purges nothing. While
 /// the clock is behind that time, nothing is purged at all. A clock that ran ahead while rows were written by an earlier
-/// process is not noticed.
+/// process is not noticed. Rows of a journal of schema version 1 count as written when it was migrated.
 ///
 /// # When it fails
 ///
@@ -117,7 +117,8 @@ impl SqliteStore {
     ///
     /// If the place is [unsafe](StoreError::is_refused), if the file is no journal, [damaged](StoreError::is_damaged) or
     /// [of a newer version](StoreError::is_newer), or if it [cannot be reached](StoreError::is_unavailable) now. Nothing was
-    /// charged, and a file that is refused is left as it was.
+    /// charged, and a file that is refused is left as it was. A journal of an older version is unavailable while a process
+    /// of that version has it open, because that process could no longer record how its charges end: end it, then open again.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path.as_ref(), Settings::default())
     }

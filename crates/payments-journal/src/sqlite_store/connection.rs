@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, TransactionBehavior};
 
 use crate::StoreError;
 use crate::sqlite_store::place::Place;
-use crate::sqlite_store::{problem, schema};
+use crate::sqlite_store::{owners, problem, schema};
 
 /// A connection that may change rows, to a journal of this version, which is made or brought up to it. Closing it leaves
 /// the log as it is: to remove it is for who has seen to the mark.
@@ -99,7 +99,8 @@ fn wait_for_others(patience: Duration) -> impl FnMut(i32) -> bool + Send + 'stat
     }
 }
 
-/// Whether the database is new or an older one of ours; refused if it is neither that nor one of this version.
+/// Whether the database is new or an older one of ours; refused if it is neither that nor one of this version, and if a
+/// process of the older version has it open.
 fn recognise(place: &Place, connection: &Connection) -> Result<Found, StoreError> {
     let path = place.path();
     let fail = |error: rusqlite::Error| problem::at_open(path, &error);
@@ -116,6 +117,10 @@ fn recognise(place: &Place, connection: &Connection) -> Result<Found, StoreError
         (schema::APPLICATION_ID, version)
             if schema::can_migrate(version, schema::VERSION, schema::MIGRATIONS) =>
         {
+            // A process of the older version could write nothing more, such as how its charges ended.
+            if owners::is_any_live(place) {
+                return Err(problem::in_use_by_older(path, version, schema::VERSION));
+            }
             Ok(Found::Older(version))
         }
         (schema::APPLICATION_ID, version) => Err(problem::refused(
@@ -212,6 +217,8 @@ fn bring_up(place: &Place, connection: &mut Connection) -> Result<(), StoreError
             schema::migrate(&transaction, version, schema::VERSION, schema::MIGRATIONS).map_err(fail)?;
         }
     }
+    // The older one may have been damaged. What is refused here is rolled back.
+    recognise(place, &transaction)?;
     transaction.commit().map_err(fail)
 }
 

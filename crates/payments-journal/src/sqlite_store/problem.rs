@@ -50,6 +50,16 @@ pub(super) fn newer(path: &Path, version: i32, known: i32) -> StoreError {
     ))
 }
 
+/// To migrate it would keep that program from writing down how its charges end.
+pub(super) fn in_use_by_older(path: &Path, version: i32, known: i32) -> StoreError {
+    StoreError::unavailable(format!(
+        "nothing was sent now, because the journal {} is of an older version (its schema is {version}, and this version \
+         writes {known}), and an older version of this program has it open; nothing was changed: end that program, then \
+         start again",
+        path.display()
+    ))
+}
+
 pub(super) fn busy(path: &Path) -> StoreError {
     StoreError::unavailable(format!(
         "database locked: another process has kept the journal {} busy for too long, and nothing was changed; \

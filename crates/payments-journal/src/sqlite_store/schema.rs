@@ -26,14 +26,15 @@ pub(super) struct Migration {
 /// One for each older version that can still be opened.
 pub(super) const MIGRATIONS: &[Migration] = &[Migration {
     from: 1,
-    // The columns in the words of the definitions below, to whose end SQLite puts them.
+    // The columns in the words of the definitions below, to whose end SQLite puts them. `changed_at` is by the clock of a
+    // sender, which may have been behind: nothing that is already there is older than this migration.
     statements: "
         ALTER TABLE intent ADD COLUMN processed_as TEXT AS (CASE
                 WHEN verdict = 'processed' THEN resolved_id
                 WHEN state = 'processed' THEN transaction_id
             END) VIRTUAL;
         ALTER TABLE intent ADD COLUMN stored_at INTEGER NOT NULL DEFAULT 0;
-        UPDATE intent SET stored_at = changed_at;
+        UPDATE intent SET stored_at = max(unixepoch() * 1000, (SELECT max(changed_at) FROM intent));
         ALTER TABLE meta ADD COLUMN newest_stored_at INTEGER NOT NULL DEFAULT 0;
         UPDATE meta SET newest_stored_at = (SELECT coalesce(max(stored_at), 0) FROM intent);
         CREATE INDEX intent_processed ON intent (processed_as) WHERE processed_as IS NOT NULL;",
@@ -381,8 +382,36 @@ mod tests {
         assert_eq!(holder("txn_1"), Some("a".to_owned()));
         assert_eq!(holder("txn_2"), Some("b".to_owned()));
         assert_eq!(holder("txn_3"), None);
-        let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-        assert_eq!((number("SELECT min(stored_at) FROM intent"), number(NEWEST_STORED_AT)), (3, 3));
+    }
+
+    /// The later of the machine's clock and the newest time that a sender's clock gave.
+    #[test]
+    fn migrated_rows_are_stored_at_the_time_of_the_migration_d45() {
+        const YEAR_9999: i64 = 253_370_764_800_000;
+        let seconds = || crate::row::milliseconds(std::time::SystemTime::now()) / 1000 * 1000;
+        for newest in [0, YEAR_9999] {
+            let connection = Connection::open_in_memory().unwrap();
+            connection.execute_batch(VERSION_1).unwrap();
+            for (key, changed_at) in [("a", 0), ("b", newest)] {
+                connection
+                    .execute(
+                        "INSERT INTO intent (key, operation, subject_kind, state, attempt, owner, attempts,
+                            created_at, begun_at, changed_at, revision)
+                         VALUES (?1, 'token-transaction', 'token', 'processed', '', '', 1, 0, 0, ?2, 2)",
+                        (key, changed_at),
+                    )
+                    .unwrap();
+            }
+            let before = seconds();
+            migrate(&connection, 1, VERSION, MIGRATIONS).unwrap();
+            let expected = before.max(newest)..=seconds().max(newest);
+            for sql in
+                ["SELECT min(stored_at) FROM intent", "SELECT max(stored_at) FROM intent", NEWEST_STORED_AT]
+            {
+                let time = connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+                assert!(expected.contains(&time), "{sql}: {time} is not in {expected:?}");
+            }
+        }
     }
 
     /// As the first version made them.

@@ -22,3 +22,5 @@ mod sqlite_process;
 mod sqlite_processes;
 #[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_speed;
+#[cfg(all(unix, feature = "sqlite"))]
+mod sqlite_versions;

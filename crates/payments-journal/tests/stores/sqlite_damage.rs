@@ -45,7 +45,7 @@ fn contents(path: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// It is refused, left as it was, and leaves nothing beside it.
-fn assert_left_alone(path: &Path) -> StoreError {
+pub(crate) fn assert_left_alone(path: &Path) -> StoreError {
     make_private(path);
     let before = contents(path);
     let error = SqliteStore::open(path).unwrap_err();

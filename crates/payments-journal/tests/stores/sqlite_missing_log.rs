@@ -13,6 +13,7 @@ use payments_journal::{IntentStore, SqliteStore, StateName};
 
 use crate::sqlite::{InAFile, beside, close};
 use crate::sqlite_process::Process;
+use crate::sqlite_versions::make_version_1;
 
 fn open(path: &Path) -> Process {
     let mut process = Process::start(path);
@@ -232,14 +233,7 @@ async fn a_session_that_is_killed_anywhere_is_not_refused_and_a_lost_log_is() {
 fn a_journal_of_an_older_version_whose_log_is_missing_is_refused() {
     let place = InAFile::new();
     close(SqliteStore::open(place.path()).unwrap());
-    let older = rusqlite::Connection::open(place.path()).unwrap();
-    older
-        .execute_batch(
-            "DROP INDEX intent_processed; ALTER TABLE intent DROP COLUMN processed_as;
-             ALTER TABLE intent DROP COLUMN stored_at; ALTER TABLE meta DROP COLUMN newest_stored_at;
-             PRAGMA user_version = 1",
-        )
-        .unwrap();
+    let older = make_version_1(&place.path());
     let alone = copy(&place.path(), "whole", &[""]);
     close(SqliteStore::open(&alone).unwrap());
     older.execute_batch("UPDATE meta SET is_open = 1").unwrap();
