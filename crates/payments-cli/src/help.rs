@@ -87,7 +87,8 @@ is explained by payments journal --help.
 
 After a rejection, another card or a corrected request is one new attempt with
 the same key and --after-rejection. It is sent only if the key was rejected or
-not processed. No other call sends a rejected key again.";
+not processed. No other call sends a rejected key again, unless a person reopens
+it with payments journal retry.";
 
 /// The exit codes of look-ups.
 pub(crate) const LOOK_UP_CODES: &str = "\
