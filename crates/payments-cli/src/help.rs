@@ -333,11 +333,11 @@ Exit codes (settings and JSON: payments --help), the first that applies:
   3  unfinished, in flight elsewhere included; the same command goes on with it
   4  some were rejected
   1  anything else, such as results that could not be written: see stderr
-  0  every row is processed; or with --dry-run, can be sent
+  0  every row is processed; or with --dry-run, the file is valid
 With --output json, one document with how many rows stand where, and their sums:
   {\"outcome\":…,\"stopped\":…,\"rows\":{\"processed\":{\"count\":3,\"sum\":31.50},…},
    \"rejected_by_status\":{\"429\":{…}},\"not_recorded\":{…},\"unresolved\":[…],
-   \"results_incomplete\":…}
+   \"same_transaction\":[…],\"results_incomplete\":…}
   not_recorded is counted by its answer too: the journal could not take it.
   With --dry-run, what would be sent is not_started.";
 
