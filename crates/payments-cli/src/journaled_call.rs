@@ -150,12 +150,15 @@ async fn end<C: Charge>(
 
 /// The failure of a call whose journal was not opened. An earlier call may have paid, which this one cannot see.
 fn unread(failure: Failure) -> Failure {
-    let message = format!(
-        "{}; nothing was sent now: an earlier call with this key may have paid, so run the same command again when the \
-         journal is back",
-        failure.message
-    );
-    let kind = if *failure.kind == *INTERRUPTED { "journal".into() } else { failure.kind };
+    let is_interrupted = *failure.kind == *INTERRUPTED;
+    let (kind, advice) = if is_interrupted {
+        ("journal".into(), "an earlier call with this key may have paid, which the same command tells")
+    } else {
+        let advice = "nothing was sent now: an earlier call with this key may have paid, so run the same command again when \
+                      the journal is back";
+        (failure.kind, advice)
+    };
+    let message = format!("{}; {advice}", failure.message);
     Failure { outcome: FailedOutcome::Unknown, kind, message, ..failure }
 }
 
@@ -208,7 +211,7 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
     match (failure.outcome, status) {
         (FailedOutcome::Rejected, Some(status @ (401 | 403 | 429))) => failure.hint(format!(
             "the key stays rejected until a person lets it be sent again: \
-             payments journal retry --status {status} --key {}",
+             payments journal retry --status {status} --key={}",
             shell_word(error.key().as_str())
         )),
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),

@@ -150,6 +150,8 @@ impl Queue {
                 drop(state);
                 screen.show(item);
                 state = self.state();
+                // Somebody reads after all.
+                state.is_unread = false;
             } else {
                 state.is_writing = false;
                 self.changed.notify_all();
@@ -260,6 +262,11 @@ mod tests {
         let lost =
             lost.and_then(|line| line.strip_suffix(" lines were lost here: stderr was not read fast enough"));
         assert_eq!(lost, Some(&*(2 * MOST_WAITING - whole).to_string()));
+
+        // Whoever reads again is told to the end.
+        queue.push(Item::Text("after all\n".to_owned()), usize::MAX);
+        queue.finish();
+        assert!(queue.state().waiting.is_empty() && !queue.state().is_writing);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct Change {
 #[derive(Clone, Debug)]
 enum Kind {
     Begin { request: IntentRequest, attempt: AttemptId, owner: OwnerId, is_after_rejection: bool },
-    End { attempt: AttemptId, ending: Ending },
+    End { attempt: AttemptId, ending: Ending, follows: Option<Failure> },
     Orphan { attempt: AttemptId },
     Resolve { resolution: Resolution },
     Reopen { http_statuses: Vec<u16> },
@@ -68,7 +68,16 @@ impl Change {
 
     /// This attempt ended so.
     pub fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
-        Self { key, at, kind: Kind::End { attempt, ending } }
+        Self { key, at, kind: Kind::End { attempt, ending, follows: None } }
+    }
+
+    /// The same end, of an attempt that follows this rejection: if it was not sent, the key is as rejected as before, and no
+    /// plain call sends it.
+    pub(crate) fn follows(mut self, rejection: Option<Failure>) -> Self {
+        if let Kind::End { follows, .. } = &mut self.kind {
+            *follows = rejection;
+        }
+        self
     }
 
     /// Whoever made this attempt is gone, and has not said how it ended.
@@ -105,7 +114,7 @@ impl Change {
     /// A withdrawal is not: the journal itself repeats it.
     #[cfg(feature = "postgres")]
     pub(crate) fn is_last_word(&self) -> bool {
-        let Kind::End { attempt: _, ending } = &self.kind else { return false };
+        let Kind::End { ending, .. } = &self.kind else { return false };
         !matches!(ending, Ending::NotProcessed(failure) if failure.kind == Failure::WITHDRAWN)
     }
 
@@ -147,13 +156,16 @@ impl Change {
                 })
             }
             // A row that was given up as a crash still learns how the attempt ended, if its sender lives after all.
-            Kind::End { attempt, ending } => {
+            Kind::End { attempt, ending, follows } => {
                 let is_open = found.state == IntentState::Sending || is_given_up(found);
                 (found.attempt == *attempt && is_open).then(|| {
                     let state = match ending.clone() {
                         Ending::Processed(transaction_id) => IntentState::Processed { transaction_id },
                         Ending::Rejected(failure) => IntentState::Rejected(failure),
-                        Ending::NotProcessed(failure) => IntentState::NotProcessed(failure),
+                        Ending::NotProcessed(failure) => match follows {
+                            Some(rejection) => IntentState::Rejected(rejection.clone()),
+                            None => IntentState::NotProcessed(failure),
+                        },
                         Ending::Unknown(failure) => IntentState::Unknown(failure),
                     };
                     self.changed(found, state)

@@ -8,8 +8,8 @@ use crate::events;
 use crate::row::now;
 use crate::store::ErasedStore;
 use crate::{
-    Applied, AttemptId, Change, Cursor, Ending, Intent, IntentKey, IntentRequest, IntentState, IntentStore,
-    Page, Purged, Resolution, ResolveError, StateName, StoreError, Verdict,
+    Applied, AttemptId, Change, Cursor, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState,
+    IntentStore, Page, Purged, Resolution, ResolveError, StateName, StoreError, Verdict,
 };
 
 /// Every intent, and what became of it: an opened [`IntentStore`].
@@ -35,8 +35,8 @@ struct Unwritten {
 /// What became of the wish to begin.
 #[derive(Debug)]
 pub(crate) enum Begun {
-    /// It is written down, and may be handed to the transport.
-    Sending,
+    /// It is written down, and may be handed to the transport. It follows this rejection.
+    Sending(Option<Failure>),
     /// Nothing was changed, and nothing may be sent: the row says why.
     Kept(Box<Intent>),
     /// A new attempt after a rejection was asked for, and there is no row.
@@ -197,15 +197,21 @@ impl Journal {
         self.store.close().await;
     }
 
-    /// Writes down that this attempt is about to be sent, if the key allows it. `withdrawn` is how it ends if nobody can say
-    /// whether that is written.
+    /// The rejection of the key, once every end that is left is written.
+    pub(crate) async fn rejection(&self, key: &IntentKey) -> Result<Option<Failure>, StoreError> {
+        self.write_what_is_left().await?;
+        Ok(self.store.find(key).await?.and_then(rejection))
+    }
+
+    /// Writes down that this attempt is about to be sent, if the key allows it. `follows` is the rejection that it follows, as
+    /// far as that is known before.
     pub(crate) async fn begin(
         &self,
         key: &IntentKey,
         request: IntentRequest,
         attempt: &AttemptId,
         is_after_rejection: bool,
-        withdrawn: Ending,
+        follows: Option<Failure>,
     ) -> Result<Begun, StoreError> {
         self.write_what_is_left().await?;
         let owner = self.store.owner().clone();
@@ -214,13 +220,14 @@ impl Journal {
         let applied = match self.store.apply(change).await {
             Err(error) if error.is_in_doubt() => {
                 // It may be written down as begun, and is not sent. Taken back at once, so that the key is free again.
-                let _ = self.end(key, attempt, withdrawn).await;
+                let withdrawn = Ending::NotProcessed(Failure::of_kind(Failure::WITHDRAWN));
+                let _ = self.end(key, attempt, withdrawn, follows).await;
                 return Err(error);
             }
             applied => applied?,
         };
         if applied.written.is_some() {
-            return Ok(Begun::Sending);
+            return Ok(Begun::Sending(applied.found.filter(|_| is_after_rejection).and_then(rejection)));
         }
         let Some(found) = applied.found else {
             if is_after_rejection {
@@ -256,8 +263,9 @@ impl Journal {
         key: &IntentKey,
         attempt: &AttemptId,
         ending: Ending,
+        follows: Option<Failure>,
     ) -> Result<Option<IntentKey>, StoreError> {
-        let change = Change::end(key.clone(), attempt.clone(), ending, now());
+        let change = Change::end(key.clone(), attempt.clone(), ending, now()).follows(follows);
         match self.store.apply(change.clone()).await {
             Ok(Applied { written: Some(_), same_transaction_as, .. }) => {
                 if let Some(other) = &same_transaction_as {
@@ -276,8 +284,15 @@ impl Journal {
     }
 
     /// Has this written down before anything new begins, for an attempt that cannot wait for it.
-    pub(crate) fn end_later(&self, key: &IntentKey, attempt: &AttemptId, ending: Ending) {
-        self.unwritten().push_back(Change::end(key.clone(), attempt.clone(), ending, now()));
+    pub(crate) fn end_later(
+        &self,
+        key: &IntentKey,
+        attempt: &AttemptId,
+        ending: Ending,
+        follows: Option<Failure>,
+    ) {
+        let change = Change::end(key.clone(), attempt.clone(), ending, now());
+        self.unwritten().push_back(change.follows(follows));
     }
 
     /// Each is removed only once it is written: whoever is cancelled here leaves it to the next. Those who wait for one who
@@ -286,7 +301,8 @@ impl Journal {
         let Unwritten { ends: _, writing, failures } = &*self.unwritten;
         let failed_before = failures.load(Ordering::Acquire);
         let mut failed = writing.lock().await;
-        if let Some(error) = failed.as_ref().filter(|_| failures.load(Ordering::Acquire) != failed_before) {
+        let has_failed = failures.load(Ordering::Acquire) != failed_before && !self.unwritten().is_empty();
+        if let Some(error) = failed.as_ref().filter(|_| has_failed) {
             return Err(error.clone());
         }
         loop {
@@ -310,6 +326,13 @@ impl Journal {
 
     fn unwritten(&self) -> MutexGuard<'_, VecDeque<Change>> {
         self.unwritten.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn rejection(intent: Intent) -> Option<Failure> {
+    match intent.state {
+        IntentState::Rejected(failure) => Some(failure),
+        _ => None,
     }
 }
 

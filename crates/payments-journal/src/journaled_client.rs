@@ -329,14 +329,14 @@ impl<P: Payment> Attempt<P> {
         let mut request = payment.intent_request();
         // A reference that came out of the wrong field.
         request.reference.take_if(|reference| client.is_api_key_in(reference));
-        let earlier = if is_after_rejection {
-            journal.find(&key).await.map_err(|error| Error::store(key.clone(), error))?
+        let follows = if is_after_rejection {
+            journal.rejection(&key).await.map_err(|error| Error::store(key.clone(), error))?
         } else {
             None
         };
-        let mut end = End::unless_begun(&journal, &key, &id, earlier);
-        match journal.begin(&key, request, &id, is_after_rejection, end.to_write()).await {
-            Ok(Begun::Sending) => {}
+        let mut end = End::unless_begun(&journal, &key, &id, follows.clone());
+        match journal.begin(&key, request, &id, is_after_rejection, follows).await {
+            Ok(Begun::Sending(follows)) => end.follows = follows,
             Ok(Begun::Kept(intent)) => {
                 end.is_none_of_ours();
                 return from_the_journal(*intent, &payment);
@@ -385,7 +385,7 @@ struct End<'a> {
     attempt: &'a AttemptId,
     ending: Ending,
     /// The rejection that it follows.
-    rejected: Option<Failure>,
+    follows: Option<Failure>,
     is_open: bool,
 }
 
@@ -395,22 +395,10 @@ impl<'a> End<'a> {
         journal: &'a Journal,
         key: &'a IntentKey,
         attempt: &'a AttemptId,
-        earlier: Option<Intent>,
+        follows: Option<Failure>,
     ) -> Self {
         let ending = Ending::NotProcessed(Failure::of_kind(Failure::WITHDRAWN));
-        let rejected = match earlier.map(|intent| intent.state) {
-            Some(IntentState::Rejected(failure)) => Some(failure),
-            _ => None,
-        };
-        Self { journal, key, attempt, ending, rejected, is_open: true }
-    }
-
-    /// An attempt that was not sent leaves the key as it was: one that was rejected still is, and no plain call sends it.
-    fn to_write(&self) -> Ending {
-        match (&self.ending, &self.rejected) {
-            (Ending::NotProcessed(_), Some(rejected)) => Ending::Rejected(rejected.clone()),
-            (ending, _) => ending.clone(),
-        }
+        Self { journal, key, attempt, ending, follows, is_open: true }
     }
 
     /// The row is another attempt's, or there is none.
@@ -420,7 +408,8 @@ impl<'a> End<'a> {
 
     /// Writes it. Returns another intent that is processed as the same transaction.
     async fn write(&mut self) -> Result<Option<IntentKey>, StoreError> {
-        let written = self.journal.end(self.key, self.attempt, self.to_write()).await;
+        let written =
+            self.journal.end(self.key, self.attempt, self.ending.clone(), self.follows.clone()).await;
         self.is_open = false;
         self.tell();
         if let Err(error) = &written {
@@ -440,7 +429,7 @@ impl Drop for End<'_> {
     fn drop(&mut self) {
         if self.is_open {
             self.tell();
-            self.journal.end_later(self.key, self.attempt, self.to_write());
+            self.journal.end_later(self.key, self.attempt, self.ending.clone(), self.follows.take());
         }
     }
 }

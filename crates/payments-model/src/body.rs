@@ -78,7 +78,7 @@ pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = Transactio
     })
 }
 
-const QUOTES: [&str; 4] = ["\"", "\\\"", "&quot;", "&#34;"];
+const QUOTES: [&str; 5] = ["\"", "\\\"", "&quot;", "&#34;", "&#x22;"];
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|window| window == needle)

@@ -1,5 +1,5 @@
 use http::StatusCode;
-use payments_model::{Body, TransactionId, salvage_transaction_id, salvaged_transaction_ids};
+use payments_model::{Body, Status, TransactionId, salvage_transaction_id, salvaged_transaction_ids};
 
 use super::sealed::Describe;
 use crate::error::Found;
@@ -89,11 +89,15 @@ impl OperationError for Error {
             found.transaction_id = salvage_transaction_id(bytes);
         }
         // A refusal in foreign words whose ids differ: nobody can say which of them is the payment's.
+        let is_foreign = !matches!(
+            body,
+            Body::Object(said) if matches!(said.status(), Status::Success | Status::Failure | Status::Other)
+        );
         let is_unclear_refusal = failure.judgement() == Some(Judgement::Unclear)
             && failure.http_status().is_some_and(|status| status.is_client_error());
-        if is_unclear_refusal
-            && transaction_ids(body, bytes).any(|id| Some(&id) != found.transaction_id.as_ref())
-        {
+        let is_another = |id: TransactionId| Some(&id) != found.transaction_id.as_ref();
+        let mut ids = transaction_ids(body, bytes).filter(|id| Some(id) != operation.changes());
+        if is_foreign && is_unclear_refusal && ids.any(is_another) {
             found.transaction_id = None;
         }
         // No id, and no code, has a key or a card number in it; what has is an echo, and these are shown as they are.

@@ -6,6 +6,7 @@ use payments_core::{OperationName, Outcome};
 use payments_fake::Fault;
 use payments_journal::{Resolution, StateName};
 
+use crate::settling::{ScriptedStore, Step};
 use crate::support::{Result, TEN_FIFTY, World, key};
 
 fn paid_with(token: &str) -> TokenTransaction {
@@ -91,6 +92,41 @@ async fn a_rejection_stays_one_if_the_attempt_that_follows_it_is_not_sent_d44() 
     }
     again(&world, "tok_approved").await.unwrap();
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+#[tokio::test]
+async fn a_rejection_that_is_written_late_stays_one_if_the_next_attempt_is_not_sent_d44() {
+    let store = ScriptedStore::new([Step::Made, Step::Refused]);
+    let world = World::over(store).await;
+    let error = plain(&world, "tok_declined").await.unwrap_err();
+    assert!(error.outcome() == Outcome::Rejected && error.not_recorded().is_some());
+    world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
+    assert_eq!(again(&world, "tok_declined").await.unwrap_err().outcome(), Outcome::NotProcessed);
+    assert!(plain(&world, "tok_declined").await.unwrap_err().is_recorded());
+    assert_eq!(world.sent(), 1);
+}
+
+#[tokio::test]
+async fn the_latest_rejection_stays_if_the_attempt_that_follows_it_is_not_sent_d44() {
+    // The two changes of the first attempt, and the begin of the third, which the second overtakes.
+    let store = ScriptedStore::new([Step::Made, Step::Made, Step::Held]);
+    let world = World::over(store.clone()).await;
+    let tokens = || Fault::on(OperationName::TokenTransaction).before_commit();
+    world.gateway.arm(tokens().status(StatusCode::TOO_MANY_REQUESTS));
+    plain(&world, "tok_approved").await.unwrap_err();
+    let third = tokio::spawn({
+        let client = world.client.clone();
+        async move { client.after_rejection(&key()).process_token(&paid_with("tok_approved")).await }
+    });
+    store.until_held().await;
+    let second = again(&world, "tok_declined").await.unwrap_err();
+    assert_eq!((second.outcome(), second.is_recorded()), (Outcome::Rejected, false));
+    let declined = world.intent().await.state;
+    world.gateway.arm(tokens().refuse());
+    store.gate.add_permits(1);
+    assert_eq!(third.await.unwrap().unwrap_err().outcome(), Outcome::NotProcessed);
+    assert_eq!(world.intent().await.state, declined, "and not the first");
+    assert_eq!(world.client.journal().reopen(&key(), &[429]).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ pub(crate) struct ScriptedStore {
     script: Arc<Mutex<VecDeque<Step>>>,
     /// A permit for each change that has arrived at the gate.
     arrived: Arc<Semaphore>,
-    gate: Arc<Semaphore>,
+    pub(crate) gate: Arc<Semaphore>,
     /// The keys of the changes that were made, in order.
     made: Arc<Mutex<Vec<String>>>,
 }
@@ -53,7 +53,7 @@ impl ScriptedStore {
     }
 
     /// Until a change is held.
-    async fn until_held(&self) {
+    pub(crate) async fn until_held(&self) {
         self.arrived.acquire().await.unwrap().forget();
     }
 }

@@ -244,6 +244,7 @@ fn d08_an_identifier_is_salvaged_from_anything_if_it_is_complete() {
         (br#"{"upstream":"{\"TransactionId\":\"t_1"#, None),
         (b"<pre>{&quot;TransactionId&quot;: &quot;t_1&quot;}</pre>", Some("t_1")),
         (b"<pre>{&#34;TransactionId&#34;:&#34;t_1&#34;}</pre>", Some("t_1")),
+        (b"<pre>{&#x22;TransactionId&#x22;:&#x22;t_1&#x22;}</pre>", Some("t_1")),
         (br#"{"TransactionId":"a","upstream":"{\"TransactionId\":\"b\"}"}"#, None),
     ] {
         let found = salvage_transaction_id(body);
