@@ -152,7 +152,8 @@ async fn end<C: Charge>(
 fn unread(failure: Failure) -> Failure {
     let is_interrupted = *failure.kind == *INTERRUPTED;
     let (kind, advice) = if is_interrupted {
-        ("journal".into(), "an earlier call with this key may have paid, which the same command tells")
+        let advice = "an earlier call with this key may have paid: the same command then shows its result and sends nothing";
+        ("journal".into(), advice)
     } else {
         let advice = "nothing was sent now: an earlier call with this key may have paid, so run the same command again when \
                       the journal is back";
