@@ -56,7 +56,7 @@ impl OperationError for Error {
         bytes: &[u8],
         changes: Option<&TransactionId>,
     ) -> Judgement {
-        let names_a_transaction = || transaction_ids(body, bytes).any(|found| Some(&found) != changes);
+        let names_a_transaction = || transaction_ids(body, bytes, changes).next().is_some();
         judge_payment(http, claim, http.is_client_error() && names_a_transaction())
     }
 
@@ -96,8 +96,10 @@ impl OperationError for Error {
         let is_unclear_refusal = failure.judgement() == Some(Judgement::Unclear)
             && failure.http_status().is_some_and(|status| status.is_client_error());
         let is_another = |id: TransactionId| Some(&id) != found.transaction_id.as_ref();
-        let mut ids = transaction_ids(body, bytes).filter(|id| Some(id) != operation.changes());
-        if is_foreign && is_unclear_refusal && ids.any(is_another) {
+        if is_foreign
+            && is_unclear_refusal
+            && transaction_ids(body, bytes, operation.changes()).any(is_another)
+        {
             found.transaction_id = None;
         }
         // No id, and no code, has a key or a card number in it; what has is an echo, and these are shown as they are.
@@ -139,11 +141,16 @@ impl OperationError for LookupError {
     }
 }
 
-/// Every transaction identifier that can be read out of a response: where the interface has it, and anywhere in the bytes.
-fn transaction_ids(body: &Body<'_>, bytes: &[u8]) -> impl Iterator<Item = TransactionId> {
+/// Every transaction identifier that can be read out of a response, in its place or anywhere in the bytes, except the one that
+/// the request `changes`: a response may repeat that.
+fn transaction_ids(
+    body: &Body<'_>,
+    bytes: &[u8],
+    changes: Option<&TransactionId>,
+) -> impl Iterator<Item = TransactionId> {
     let read = match body {
         Body::Object(said) => said.transaction_id(),
         _ => None,
     };
-    read.into_iter().chain(salvaged_transaction_ids(bytes))
+    read.into_iter().chain(salvaged_transaction_ids(bytes)).filter(move |id| Some(id) != changes)
 }
