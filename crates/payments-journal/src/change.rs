@@ -42,6 +42,13 @@ pub enum Ending {
     Unknown(Failure),
 }
 
+impl Ending {
+    /// Of an attempt that was not sent, because nobody could say whether it was written down.
+    pub(crate) fn withdrawn() -> Self {
+        Self::NotProcessed(Failure::of_kind(Failure::WITHDRAWN))
+    }
+}
+
 impl Change {
     /// The intent is about to be sent by this attempt of this owner.
     pub fn begin(
@@ -68,16 +75,19 @@ impl Change {
 
     /// This attempt ended so.
     pub fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
-        Self { key, at, kind: Kind::End { attempt, ending, follows: None } }
+        Self::end_after(None, key, attempt, ending, at)
     }
 
-    /// The same end, of an attempt that follows this rejection: if it was not sent, the key is as rejected as before, and no
-    /// plain call sends it.
-    pub(crate) fn follows(mut self, rejection: Option<Failure>) -> Self {
-        if let Kind::End { follows, .. } = &mut self.kind {
-            *follows = rejection;
-        }
-        self
+    /// The same, for an attempt that follows this rejection. If it was not processed, the key stays rejected, and no plain call
+    /// sends it.
+    pub(crate) fn end_after(
+        rejection: Option<Failure>,
+        key: IntentKey,
+        attempt: AttemptId,
+        ending: Ending,
+        at: SystemTime,
+    ) -> Self {
+        Self { key, at, kind: Kind::End { attempt, ending, follows: rejection } }
     }
 
     /// Whoever made this attempt is gone, and has not said how it ended.

@@ -203,8 +203,8 @@ impl Journal {
         Ok(self.store.find(key).await?.and_then(rejection))
     }
 
-    /// Writes down that this attempt is about to be sent, if the key allows it. `follows` is the rejection that it follows, as
-    /// far as that is known before.
+    /// Writes down that this attempt is about to be sent, if the key allows it. `follows` is the rejection that stands before it,
+    /// for the case that nobody can say whether this is written.
     pub(crate) async fn begin(
         &self,
         key: &IntentKey,
@@ -220,14 +220,14 @@ impl Journal {
         let applied = match self.store.apply(change).await {
             Err(error) if error.is_in_doubt() => {
                 // It may be written down as begun, and is not sent. Taken back at once, so that the key is free again.
-                let withdrawn = Ending::NotProcessed(Failure::of_kind(Failure::WITHDRAWN));
-                let _ = self.end(key, attempt, withdrawn, follows).await;
+                let (key, attempt) = (key.clone(), attempt.clone());
+                let _ = self.end(Change::end_after(follows, key, attempt, Ending::withdrawn(), now())).await;
                 return Err(error);
             }
             applied => applied?,
         };
         if applied.written.is_some() {
-            return Ok(Begun::Sending(applied.found.filter(|_| is_after_rejection).and_then(rejection)));
+            return Ok(Begun::Sending(applied.found.and_then(rejection)));
         }
         let Some(found) = applied.found else {
             if is_after_rejection {
@@ -258,18 +258,11 @@ impl Journal {
 
     /// Writes down how the attempt ended. What cannot be written now is written before anything new begins. Returns another
     /// intent that is processed as the same transaction.
-    pub(crate) async fn end(
-        &self,
-        key: &IntentKey,
-        attempt: &AttemptId,
-        ending: Ending,
-        follows: Option<Failure>,
-    ) -> Result<Option<IntentKey>, StoreError> {
-        let change = Change::end(key.clone(), attempt.clone(), ending, now()).follows(follows);
+    pub(crate) async fn end(&self, change: Change) -> Result<Option<IntentKey>, StoreError> {
         match self.store.apply(change.clone()).await {
             Ok(Applied { written: Some(_), same_transaction_as, .. }) => {
                 if let Some(other) = &same_transaction_as {
-                    events::same_transaction(key, other);
+                    events::same_transaction(change.key(), other);
                 }
                 Ok(same_transaction_as)
             }
@@ -277,22 +270,15 @@ impl Journal {
                 "somebody else has changed the intent while it was being sent, so how it ended is not written down",
             )),
             Err(error) => {
-                self.unwritten().push_back(change);
+                self.end_later(change);
                 Err(error)
             }
         }
     }
 
-    /// Has this written down before anything new begins, for an attempt that cannot wait for it.
-    pub(crate) fn end_later(
-        &self,
-        key: &IntentKey,
-        attempt: &AttemptId,
-        ending: Ending,
-        follows: Option<Failure>,
-    ) {
-        let change = Change::end(key.clone(), attempt.clone(), ending, now());
-        self.unwritten().push_back(change.follows(follows));
+    /// Has this end written down before anything new begins, for an attempt that cannot wait for it.
+    pub(crate) fn end_later(&self, change: Change) {
+        self.unwritten().push_back(change);
     }
 
     /// Each is removed only once it is written: whoever is cancelled here leaves it to the next. Those who wait for one who

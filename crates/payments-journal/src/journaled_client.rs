@@ -15,9 +15,10 @@ use crate::events;
 use crate::evidence::contradictions;
 use crate::journal::Begun;
 use crate::payment::Payment;
+use crate::row::now;
 use crate::{
-    AttemptId, Ending, Error, Failure, Intent, IntentKey, IntentState, Journal, Journaled, Resolution,
-    ResolveError, StoreError,
+    AttemptId, Change, Ending, Error, Failure, Intent, IntentKey, IntentState, Journal, Journaled,
+    Resolution, ResolveError, StoreError,
 };
 
 /// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.
@@ -397,8 +398,12 @@ impl<'a> End<'a> {
         attempt: &'a AttemptId,
         follows: Option<Failure>,
     ) -> Self {
-        let ending = Ending::NotProcessed(Failure::of_kind(Failure::WITHDRAWN));
-        Self { journal, key, attempt, ending, follows, is_open: true }
+        Self { journal, key, attempt, ending: Ending::withdrawn(), follows, is_open: true }
+    }
+
+    fn change(&self) -> Change {
+        let (key, attempt) = (self.key.clone(), self.attempt.clone());
+        Change::end_after(self.follows.clone(), key, attempt, self.ending.clone(), now())
     }
 
     /// The row is another attempt's, or there is none.
@@ -408,8 +413,7 @@ impl<'a> End<'a> {
 
     /// Writes it. Returns another intent that is processed as the same transaction.
     async fn write(&mut self) -> Result<Option<IntentKey>, StoreError> {
-        let written =
-            self.journal.end(self.key, self.attempt, self.ending.clone(), self.follows.clone()).await;
+        let written = self.journal.end(self.change()).await;
         self.is_open = false;
         self.tell();
         if let Err(error) = &written {
@@ -429,7 +433,7 @@ impl Drop for End<'_> {
     fn drop(&mut self) {
         if self.is_open {
             self.tell();
-            self.journal.end_later(self.key, self.attempt, self.ending.clone(), self.follows.take());
+            self.journal.end_later(self.change());
         }
     }
 }
