@@ -151,15 +151,15 @@ async fn end<C: Charge>(
 /// The failure of a call whose journal was not opened. An earlier call may have paid, which this one cannot see.
 fn unread(failure: Failure) -> Failure {
     let is_interrupted = *failure.kind == *INTERRUPTED;
-    let (kind, advice) = if is_interrupted {
-        let advice = "an earlier call with this key may have paid: the same command then shows its result and sends nothing";
-        ("journal".into(), advice)
+    // The message of an interruption already says that nothing was sent.
+    let advice = if is_interrupted {
+        "an earlier call with this key may have paid: the same command then shows its result and sends nothing"
     } else {
-        let advice = "nothing was sent now: an earlier call with this key may have paid, so run the same command again when \
-                      the journal is back";
-        (failure.kind, advice)
+        "nothing was sent now: an earlier call with this key may have paid, so run the same command again when the \
+         journal is back"
     };
     let message = format!("{}; {advice}", failure.message);
+    let kind = if is_interrupted { "journal".into() } else { failure.kind };
     Failure { outcome: FailedOutcome::Unknown, kind, message, ..failure }
 }
 

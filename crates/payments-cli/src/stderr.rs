@@ -263,7 +263,7 @@ mod tests {
             lost.and_then(|line| line.strip_suffix(" lines were lost here: stderr was not read fast enough"));
         assert_eq!(lost, Some(&*(2 * MOST_WAITING - whole).to_string()));
 
-        // Whoever reads again is told to the end.
+        // Now that somebody reads again, `finish` waits for the last line.
         queue.push(Item::Text("after all\n".to_owned()), usize::MAX);
         queue.finish();
         assert!(queue.state().waiting.is_empty() && !queue.state().is_writing);
