@@ -363,7 +363,7 @@ fn assert_answer_agrees(answer: &Answer<'_>, members: &serde_json::Map<String, V
     let data = members.get("data").and_then(Value::as_object);
     assert_eq!(matches!(answer.data(), Data::Object(_)), data.is_some());
     let id = data.and_then(|data| match data.get("TransactionId")? {
-        Value::String(text) => Some(text.clone()).filter(|text| !text.trim().is_empty()),
+        Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
         Value::Number(number) if number.is_i64() || number.is_u64() => Some(number.to_string()),
         _ => None,
     });
