@@ -38,7 +38,7 @@ pub(crate) enum Flaw {
     SharesConnections,
     /// The error about an answer that cannot be read shows the request.
     PrintsTheBody,
-    /// The transport's Debug shows the requests of its connections, once there are many.
+    /// The transport's Debug shows the requests of its connections, once many calls were made at once.
     PrintsTheKey,
     /// A 5xx is an error.
     TurnsStatusesIntoErrors,
