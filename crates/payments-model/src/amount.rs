@@ -1,8 +1,16 @@
 use std::cmp::Ordering;
-use std::error::Error;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
+
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use crate::json::AnyJson;
+use crate::violation::Rule;
 
 /// An exact decimal amount of money, in whatever currency the merchant account has.
 ///
@@ -67,17 +75,6 @@ impl Amount {
         add(as_read.0, as_read.1).or_else(|| add(self.minimal(), other.minimal()))
     }
 
-    /// Whole units and hundredths, if it is not negative and written with two decimals, as nearly every amount is.
-    pub(crate) const fn price(self) -> Option<(u64, u64)> {
-        match self {
-            Self { coefficient: cents @ 0.., exponent: -2 } => {
-                let cents = cents.unsigned_abs();
-                Some((cents / 100, cents % 100))
-            }
-            _ => None,
-        }
-    }
-
     /// The coefficient without trailing zeros, and the exponent that goes with it; zero is `(0, 0)`.
     fn minimal(self) -> (i64, i8) {
         let (mut coefficient, mut exponent) = (self.coefficient, self.exponent);
@@ -132,12 +129,6 @@ impl FromStr for Amount {
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((whole, hundredths)) = self.price()
-            && f.width().is_none()
-            && !f.sign_plus()
-        {
-            return write!(f, "{whole}.{hundredths:02}");
-        }
         let mut text = self.coefficient.unsigned_abs().to_string();
         let places = usize::from(self.exponent.min(0).unsigned_abs());
         if places > 0 {
@@ -188,10 +179,37 @@ impl Ord for Amount {
     }
 }
 
+/// Writes the digits as a text, such as `"10.50"`: a text keeps every digit in every format.
+///
+/// In the interface's own JSON an amount is a number. [`TransactionRecord::to_json`](crate::TransactionRecord::to_json)
+/// writes that.
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Reads a text, a whole number, or any number whose digits the format still has: `serde_json` has them unless the value
+/// was buffered on its way, as by `flatten` and untagged enums. A binary fraction is refused, because its digits are lost.
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = AnyJson::deserialize(deserializer)?;
+        json.as_json().amount().ok_or_else(|| {
+            D::Error::custom("an amount is a decimal number, as a text or as a number whose digits are kept")
+        })
+    }
+}
+
+/// Writes a plain JSON number, as the interface has it. For `serde_json` alone.
+pub(crate) fn as_number<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
+    RawValue::from_string(amount.to_string()).map_err(S::Error::custom)?.serialize(serializer)
+}
+
 /// Why a text is not an [`Amount`]: it is no number, or one that cannot be kept exactly.
 ///
 /// Nothing was rounded and no value exists. The text itself is not repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("{}", self.rule())]
 pub struct AmountError(Problem);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,21 +219,13 @@ enum Problem {
 }
 
 impl AmountError {
-    pub(crate) const fn rule(self) -> &'static str {
+    pub(crate) const fn rule(self) -> Rule {
         match self.0 {
             Problem::NotANumber => "must be a number such as 10.50",
             Problem::NotExact => "must have at most 18 significant digits and a moderate exponent",
         }
     }
 }
-
-impl fmt::Display for AmountError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.rule())
-    }
-}
-
-impl Error for AmountError {}
 
 /// The parts of a JSON number; the digits are known to be digits.
 struct JsonNumber<'a> {

@@ -1,15 +1,26 @@
+//! What keeps a secret out of logs and out of memory that is no longer used.
+
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-use crate::redact::REDACTED;
+/// Stands where a secret or personal value was.
+pub(crate) const REDACTED: &str = "[redacted]";
+
+/// Its `Debug` is `[redacted]`.
+pub(crate) struct Redacted;
+
+impl fmt::Debug for Redacted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(REDACTED)
+    }
+}
 
 /// The bytes of an encoded request, which hold a card or account number.
 ///
-/// They are written once into a buffer of exactly their size, so that no copy stays behind in memory that was
-/// outgrown, and are set to zero on drop. That is best effort: a transport, the operating system or a core
-/// dump may still keep copies. There is no `Clone`, no `Display` and no serialization; `Debug` shows only the
-/// length.
+/// They are written once into a buffer of exactly their size and set to zero on drop. That is best effort: a transport,
+/// the operating system or a core dump may still keep copies. There is no `Clone`, no `Display` and no serialization;
+/// `Debug` shows the length alone.
 pub struct SecretBytes(Zeroizing<Vec<u8>>);
 
 impl SecretBytes {
@@ -27,7 +38,7 @@ impl SecretBytes {
         self.0.len()
     }
 
-    /// Whether there are no bytes; an encoded request never is empty.
+    /// Whether there are no bytes. An encoded request is never empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -51,8 +62,8 @@ impl fmt::Debug for SecretBytes {
 pub(crate) struct SecretText(Zeroizing<String>);
 
 impl SecretText {
-    pub(crate) fn new(text: String) -> Self {
-        Self(Zeroizing::new(text))
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(Zeroizing::new(text.into()))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -81,7 +92,7 @@ mod tests {
     #[test]
     fn s5_secrets_are_set_to_zero_on_drop() {
         fn is_zeroed_on_drop(_: &impl ZeroizeOnDrop) {}
-        let SecretText(text) = SecretText::new("4242".to_owned());
+        let SecretText(text) = SecretText::new("4242");
         let SecretBytes(bytes) = SecretBytes::new(Zeroizing::new(vec![1]));
         is_zeroed_on_drop(&text);
         is_zeroed_on_drop(&bytes);
@@ -96,7 +107,7 @@ mod tests {
 
     #[test]
     fn s5_debug_shows_nothing() {
-        assert_eq!(format!("{:?}", SecretText::new("4242".to_owned())), "[redacted]");
+        assert_eq!(format!("{:?}", SecretText::new("4242")), "[redacted]");
         assert_eq!(format!("{:?}", SecretBytes::new(Zeroizing::new(vec![1, 2]))), "SecretBytes(2 bytes)");
     }
 }

@@ -1,10 +1,58 @@
+//! Why a value or a request is invalid: every broken rule by field, and never the value.
+
 use std::borrow::Cow;
 use std::fmt;
 
+use thiserror::Error;
+
+/// The rest of a sentence that begins with a field's name.
+pub(crate) type Rule = &'static str;
+
+/// A value or request that breaks the rules, with **every** broken rule at once.
+///
+/// Nothing was sent: no money can have moved. Correct the fields, then make the same call again. The error holds field
+/// names and rules and never a value, so it is safe to print and to log.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{}", Sentence(violations))]
+pub struct ValidationError {
+    violations: Vec<Violation>,
+}
+
+impl ValidationError {
+    pub(crate) fn one(field: &'static str, rule: impl Into<Cow<'static, str>>) -> Self {
+        Self { violations: vec![Violation::new(field, rule)] }
+    }
+
+    pub(crate) const fn new(violations: Vec<Violation>) -> Self {
+        Self { violations }
+    }
+
+    /// The broken rules, never empty: the interface's fields in the order of its tables, then fields that it does not
+    /// have.
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+}
+
+struct Sentence<'a>(&'a [Violation]);
+
+impl fmt::Display for Sentence<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.len() {
+            1 => f.write_str("1 field is invalid")?,
+            count => write!(f, "{count} fields are invalid")?,
+        }
+        for (index, violation) in self.0.iter().enumerate() {
+            write!(f, "{} {violation}", if index == 0 { ":" } else { ";" })?;
+        }
+        Ok(())
+    }
+}
+
 /// One rule that one field breaks.
 ///
-/// It names the field by the interface's own word (`BillingEmail`; `body` for the document as a whole) and
-/// says the rule. It never holds the value, so it is safe to print and to log.
+/// It names the field by the interface's own word (`BillingEmail`; `body` for the document as a whole) and states the
+/// rule. It never holds the value, so it is safe to print and to log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     field: Cow<'static, str>,
@@ -17,12 +65,12 @@ impl Violation {
     }
 
     /// For a field that the caller named. The name may itself hold what should have been the value.
-    pub(crate) fn of_named(field: &str, rule: &'static str) -> Self {
+    pub(crate) fn of_named(field: &str, rule: Rule) -> Self {
         Self { field: Cow::Owned(printable_field_name(field).to_owned()), rule: Cow::Borrowed(rule) }
     }
 
-    /// The field's name in the interface, or `body`. A name that is not the interface's is shown only if it
-    /// looks like a name and could not be a card number.
+    /// The field's name in the interface, or `body`. A name that is not the interface's is shown only if it looks like a
+    /// name and could not be a card number.
     pub fn field(&self) -> &str {
         &self.field
     }
@@ -42,14 +90,12 @@ impl fmt::Display for Violation {
 /// The name itself if it looks like a field name and holds too few digits to be a card or account number, otherwise
 /// `(unprintable field name)`.
 ///
-/// For showing the names of fields that somebody else chose: whoever mixes up names and values puts a secret where the
-/// name belongs.
+/// For the names of fields that somebody else chose: a caller who swaps names and values puts a secret in a name.
 pub fn printable_field_name(name: &str) -> &str {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     if is_plain && (1..=64).contains(&name.len()) && digits < 8 { name } else { "(unprintable field name)" }
 }
-
 #[cfg(test)]
 mod tests {
     use super::{Violation, printable_field_name};

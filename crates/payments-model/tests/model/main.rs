@@ -3,12 +3,13 @@
 // A helper of tests may panic like a test does.
 #![allow(clippy::unwrap_used)]
 
-mod answers;
 mod fixtures;
+mod formats;
+mod masking;
 mod money;
 mod records;
 mod requests;
-mod scrubbing;
+mod responses;
 mod secrets;
 mod serialization;
 mod table_checks;

@@ -322,7 +322,7 @@ fn s3_what_floats_get_wrong_is_right() {
         for amount in [&record.amount, &record.base_amount] {
             assert_eq!(amount.value().unwrap().to_cents(), Some(cents));
         }
-        assert!(serde_json::to_string(&record).unwrap().contains(&format!("\"Amount\":{text}")));
+        assert!(record.to_json().contains(&format!("\"Amount\":{text}")));
     }
 }
 

@@ -30,14 +30,14 @@ fn d60_every_field_of_the_tables_is_read_and_written_under_its_name_and_type_in_
     let document = full(&TRANSACTION_RECORD);
     let record = transaction(&document);
     assert!(record.other.is_empty(), "{:?}", record.other);
-    let written = serde_json::to_string(&record).unwrap();
+    let written = record.to_json();
     assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), document);
     assert_in_order(written.as_bytes(), TRANSACTION_RECORD.iter().map(|(name, _)| *name));
 
     let document = full(&CUSTOMER_RECORD);
     let record: CustomerRecord = serde_json::from_str(&document.to_string()).unwrap();
     assert!(record.other.is_empty(), "{:?}", record.other);
-    let written = serde_json::to_string(&record).unwrap();
+    let written = record.to_json();
     assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), document);
     assert_in_order(written.as_bytes(), CUSTOMER_RECORD.iter().map(|(name, _)| *name));
 }
@@ -46,7 +46,7 @@ fn d60_every_field_of_the_tables_is_read_and_written_under_its_name_and_type_in_
 fn d60_every_field_but_the_identifier_is_optional() {
     let record = transaction(&json!({ "TransactionId": "t" }));
     assert_eq!(record, TransactionRecord::new("t".parse().unwrap()));
-    assert_eq!(serde_json::to_string(&record).unwrap(), r#"{"TransactionId":"t"}"#);
+    assert_eq!(record.to_json(), r#"{"TransactionId":"t"}"#);
     let customer: CustomerRecord = serde_json::from_str("{}").unwrap();
     assert_eq!(customer, CustomerRecord::new());
     let mut document = full(&TRANSACTION_RECORD);
@@ -59,7 +59,7 @@ fn d60_a_wrong_type_in_one_field_is_kept_raw_and_costs_no_other() {
     for (name, _) in &TRANSACTION_RECORD[1..] {
         let mut document = full(&TRANSACTION_RECORD);
         document[*name] = json!({ "odd": [true] });
-        let written = serde_json::to_string(&transaction(&document)).unwrap();
+        let written = transaction(&document).to_json();
         let mut expected = document;
         if *name == "CardNumber" {
             expected[*name] = json!(["[redacted]"]);
@@ -79,25 +79,19 @@ fn d60_absent_null_and_empty_stay_distinct() {
     assert_eq!(record.billing_state, Field::Null);
     assert_eq!(record.billing_city, Field::Value(String::new()));
     assert!(record.billing_address.is_absent() && !record.billing_state.is_absent());
-    assert_eq!(
-        serde_json::to_string(&record).unwrap(),
-        r#"{"TransactionId":"t","BillingCity":"","BillingState":null}"#
-    );
+    assert_eq!(record.to_json(), r#"{"TransactionId":"t","BillingCity":"","BillingState":null}"#);
 }
 
 #[test]
 fn d60_unknown_fields_are_kept_verbatim_in_order_and_reachable() {
     let text = r#"{"zeta":1.50,"TransactionId":"t","alpha":{"a" : [1e5]},"zeta":2}"#;
     let record: TransactionRecord = serde_json::from_str(text).unwrap();
-    let names: Vec<&str> = record.other.iter().map(|(name, _)| name).collect();
-    assert_eq!((names, record.other.len()), (vec!["zeta", "alpha", "zeta"], 3));
+    let names: Vec<_> = record.other.iter().map(|(name, _)| name.into_owned()).collect();
+    assert_eq!((names, record.other.len()), (["zeta", "alpha", "zeta"].map(str::to_owned).to_vec(), 3));
     assert_eq!(record.other.get("zeta").unwrap().text(), "1.50");
     assert_eq!(record.other.get("alpha").unwrap().text(), r#"{"a" : [1e5]}"#);
     assert_eq!(record.other.get("Alpha"), None);
-    assert_eq!(
-        serde_json::to_string(&record).unwrap(),
-        r#"{"TransactionId":"t","zeta":1.50,"alpha":{"a" : [1e5]},"zeta":2}"#
-    );
+    assert_eq!(record.to_json(), r#"{"TransactionId":"t","zeta":1.50,"alpha":{"a" : [1e5]},"zeta":2}"#);
 }
 
 #[test]
@@ -119,7 +113,7 @@ fn d60_a_repeated_field_is_unreadable_and_a_repeated_identifier_is_none() {
 fn d60_a_field_set_among_the_others_is_not_written_twice() {
     let mut record = TransactionRecord::new("t".parse().unwrap());
     record.other.insert("Amount", RawJson::parse("1").unwrap());
-    assert_eq!(serde_json::to_string(&record).unwrap(), r#"{"TransactionId":"t"}"#);
+    assert_eq!(record.to_json(), r#"{"TransactionId":"t"}"#);
 }
 
 #[test]
@@ -217,11 +211,11 @@ fn d62_a_full_card_number_in_a_record_is_masked_at_once() {
     }
     for odd in [json!(["4242424242424242"]), json!({ "number": "4242424242424242" })] {
         let record = transaction(&json!({ "TransactionId": "t", "CardNumber": odd }));
-        assert!(!serde_json::to_string(&record).unwrap().contains("4242"));
+        assert!(!record.to_json().contains("4242"));
     }
     let repeated = r#"{"TransactionId":"t","CardNumber":"4242424242424242","CardNumber":"4242424242424242"}"#;
     let record: TransactionRecord = serde_json::from_str(repeated).unwrap();
-    assert!(!serde_json::to_string(&record).unwrap().contains("4242"));
+    assert!(!record.to_json().contains("4242"));
 }
 
 #[test]
@@ -252,7 +246,7 @@ fn d62_the_masked_card_number_is_another_type() {
 fn records_can_be_made_and_read_through_any_of_serde_jsons_ways() {
     let mut record = TransactionRecord::new("t".parse().unwrap());
     record.amount = payments_model::Amount::from_cents(10_50).into();
-    let text = serde_json::to_string(&record).unwrap();
+    let text = record.to_json();
     assert_eq!(text, r#"{"TransactionId":"t","Amount":10.50}"#);
     assert_eq!(serde_json::from_slice::<TransactionRecord>(text.as_bytes()).unwrap(), record);
     assert_eq!(serde_json::from_reader::<_, TransactionRecord>(text.as_bytes()).unwrap(), record);
@@ -303,15 +297,15 @@ proptest! {
     fn d60_any_record_round_trips(members in proptest::collection::vec((name(), any_json()), 0..12)) {
         let text = object(&members);
         if let Ok(record) = serde_json::from_str::<TransactionRecord>(&text) {
-            let written = serde_json::to_string(&record).unwrap();
+            let written = record.to_json();
             prop_assert_eq!(serde_json::from_str::<TransactionRecord>(&written).unwrap(), record, "{}", written);
         }
         if let Ok(receipt) = serde_json::from_str::<TransactionReceipt>(&text) {
-            let written = serde_json::to_string(&receipt).unwrap();
+            let written = receipt.to_json();
             prop_assert_eq!(serde_json::from_str::<TransactionReceipt>(&written).unwrap(), receipt, "{}", written);
         }
         let record: CustomerRecord = serde_json::from_str(&text).unwrap();
-        let written = serde_json::to_string(&record).unwrap();
+        let written = record.to_json();
         prop_assert_eq!(serde_json::from_str::<CustomerRecord>(&written).unwrap(), record, "{}", written);
     }
 

@@ -1,0 +1,196 @@
+//! JSON values as the texts that they are. A `Value` and an `f64` would lose digits.
+
+mod any;
+mod raw;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+pub(crate) use any::AnyJson;
+pub(crate) use raw::Portable;
+pub use raw::RawJson;
+
+/// One JSON value, as it was written.
+#[derive(Clone, Copy)]
+pub(crate) struct Json<'a> {
+    text: &'a str,
+    /// Whether numbers have the digits that they were written with, rather than those of a binary fraction.
+    is_exact: bool,
+}
+
+impl<'a> From<&'a RawValue> for Json<'a> {
+    fn from(raw: &'a RawValue) -> Self {
+        Self { text: raw.get(), is_exact: true }
+    }
+}
+
+impl<'a> Json<'a> {
+    pub(crate) fn as_str(self) -> &'a str {
+        self.text
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        self.text == "null"
+    }
+
+    pub(crate) fn is_object(self) -> bool {
+        self.text.starts_with('{')
+    }
+
+    pub(crate) fn is_string(self) -> bool {
+        self.text.starts_with('"')
+    }
+
+    /// The members of an object; `None` for any other value, and where a name is not Unicode (`"\ud800"`).
+    pub(crate) fn members(self) -> Option<Vec<Member<'a>>> {
+        if !self.is_object() {
+            return None;
+        }
+        let Members(members) = serde_json::from_str(self.text).ok()?;
+        let inherited = |(name, json)| (name, Self { is_exact: self.is_exact, ..json });
+        Some(members.into_iter().map(inherited).collect())
+    }
+
+    /// The elements of an array; `None` for any other value.
+    pub(crate) fn elements(self) -> Option<Vec<Self>> {
+        if !self.text.starts_with('[') {
+            return None;
+        }
+        let elements: Vec<&RawValue> = serde_json::from_str(self.text).ok()?;
+        Some(elements.into_iter().map(|raw| Self { text: raw.get(), ..self }).collect())
+    }
+
+    /// The text of a string; `None` for any other value, and for a string that is not Unicode.
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
+        if !self.is_string() {
+            return None;
+        }
+        let Text(text) = serde_json::from_str(self.text).ok()?;
+        Some(text)
+    }
+
+    /// The digits of a number.
+    pub(crate) fn number(self) -> Option<&'a str> {
+        matches!(self.text.as_bytes(), [b'-' | b'0'..=b'9', ..]).then_some(self.text)
+    }
+
+    /// A text, or the digits of a whole number: how identifiers and codes are read.
+    pub(crate) fn text_or_integer(self) -> Option<Cow<'a, str>> {
+        match self.number() {
+            Some(digits) => is_integer(digits).then_some(Cow::Borrowed(digits)),
+            None => self.text(),
+        }
+    }
+
+    /// A whole number, as a number or as a text that would be one.
+    pub(crate) fn integer(self) -> Option<i64> {
+        let digits = self.text_or_integer()?;
+        let has_leading_zero = digits.trim_start_matches('-').starts_with('0') && digits != "0";
+        if is_integer(&digits) && !has_leading_zero { digits.parse().ok() } else { None }
+    }
+
+    /// A number, or a text that would be one.
+    pub(crate) fn amount(self) -> Option<crate::Amount> {
+        match self.number() {
+            Some(digits) if self.is_exact || is_integer(digits) => digits.parse().ok(),
+            Some(_) => None,
+            None => self.text()?.parse().ok(),
+        }
+    }
+
+    pub(crate) fn flag(self) -> Option<bool> {
+        self.text.parse().ok()
+    }
+}
+
+fn is_integer(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What JSON counts as white space, which is less than Unicode does.
+pub(crate) const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// A name and its value in a JSON object.
+pub(crate) type Member<'a> = (Cow<'a, str>, Json<'a>);
+
+/// The members of an object in their order, repeated ones included.
+pub(crate) struct Members<'a>(pub(crate) Vec<Member<'a>>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MembersVisitor;
+
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Members<'de>, M::Error> {
+                let mut members = Vec::with_capacity(USUAL_COUNT);
+                while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &'de RawValue>()? {
+                    members.push((name, value.into()));
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+/// The value under this name, if there is exactly one.
+pub(crate) fn only<'a>(members: &[Member<'a>], name: &str) -> Option<Json<'a>> {
+    let mut found = members.iter().filter(|(own, _)| own == name);
+    let (_, json) = found.next()?;
+    found.next().is_none().then_some(*json)
+}
+
+/// A string, borrowed where nothing in it is escaped.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Room for nearly every record, and for most requests.
+const USUAL_COUNT: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Json<'_> {
+        serde_json::from_str::<&RawValue>(text).unwrap().into()
+    }
+
+    #[test]
+    fn values_are_read_as_what_they_are() {
+        assert_eq!(json(r#""a\n\u00e4\ud83d\ude00""#).text().as_deref(), Some("a\nä😀"));
+        assert_eq!(json(r#""\ud800""#).text(), None);
+        assert_eq!(json("1").text(), None);
+        assert_eq!(
+            (json("-1.50e3").number(), json("\"1\"").number(), json("true").number()),
+            (Some("-1.50e3"), None, None)
+        );
+        assert_eq!(
+            (json("true").flag(), json("false").flag(), json("\"true\"").flag()),
+            (Some(true), Some(false), None)
+        );
+        assert_eq!(json("7e0").text_or_integer(), None);
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("-0", None),
+            ("\"0\"", Some(0)),
+            ("\"00\"", None),
+            ("\"-7\"", Some(-7)),
+            ("\"\"", None),
+            ("\"-\"", None),
+        ] {
+            assert_eq!(json(text).integer(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+use std::fmt;
+
+use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
+use serde_json::value::RawValue;
+
+use super::Json;
+use crate::mask::{holds_card_number, is_secret_name};
+use crate::secret::REDACTED;
+
+/// A JSON value exactly as the service sent it, because this crate has no type for it.
+///
+/// Nothing in it was checked beyond being JSON: it may be of any size and hold anything. `Debug` shows its length alone.
+#[derive(Clone)]
+pub struct RawJson(Box<RawValue>);
+
+impl RawJson {
+    /// Keeps `text` if it is one JSON value, `None` otherwise.
+    pub fn parse(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok().map(Self)
+    }
+
+    /// The JSON text, which may be whatever the service sent. Do not log it.
+    pub fn text(&self) -> &str {
+        self.0.get()
+    }
+
+    pub(crate) fn as_raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// Keeps a text that is JSON by construction.
+    pub(crate) fn from_json_text(text: String) -> Self {
+        Self(RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned()))
+    }
+
+    pub(crate) fn redacted() -> Self {
+        Self::from_json_text(format!("\"{REDACTED}\""))
+    }
+
+    /// The value, except what stands in it under the name of a secret, and texts and numbers that hold a card-like number.
+    pub(crate) fn redacted_from(json: Json<'_>) -> Self {
+        let redacted = redact(json, MOST_LEVELS);
+        Self::from_json_text(redacted.unwrap_or_else(|| json.as_str().to_owned()))
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(raw) = self;
+        write!(f, "RawJson({} bytes)", raw.get().len())
+    }
+}
+
+impl PartialEq for RawJson {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Eq for RawJson {}
+
+/// The JSON with secrets replaced; `None` where there are none, so that it stays as it was written.
+fn redact(json: Json<'_>, levels: u32) -> Option<String> {
+    let replaced = || Some(format!("\"{REDACTED}\""));
+    if let Some(elements) = json.elements() {
+        let Some(levels) = levels.checked_sub(1) else { return replaced() };
+        let redacted: Vec<_> = elements.iter().map(|element| redact(*element, levels)).collect();
+        redacted.iter().any(Option::is_some).then(|| {
+            let written = |(redacted, element): (Option<String>, &Json<'_>)| {
+                redacted.unwrap_or_else(|| element.as_str().to_owned())
+            };
+            let written: Vec<String> = redacted.into_iter().zip(&elements).map(written).collect();
+            format!("[{}]", written.join(","))
+        })
+    } else if json.is_object() {
+        let members = json.members();
+        let (Some(members), Some(levels)) = (members, levels.checked_sub(1)) else { return replaced() };
+        let redacted: Vec<_> = members
+            .iter()
+            .map(|(name, value)| if is_secret_name(name) { replaced() } else { redact(*value, levels) })
+            .collect();
+        redacted.iter().any(Option::is_some).then(|| {
+            let written = |(redacted, (name, value)): (Option<String>, &super::Member<'_>)| {
+                let name = serde_json::to_string(name).unwrap_or_default();
+                format!("{name}:{}", redacted.as_deref().unwrap_or_else(|| value.as_str()))
+            };
+            let written: Vec<String> = redacted.into_iter().zip(&members).map(written).collect();
+            format!("{{{}}}", written.join(","))
+        })
+    } else {
+        let text = json.text();
+        let text = text.as_deref().unwrap_or_else(|| json.as_str());
+        if holds_card_number(text) { replaced() } else { None }
+    }
+}
+
+/// The value for a format that need not be JSON. A number that is not whole is written as a text, which keeps its digits.
+pub(crate) struct Portable<'a> {
+    json: Json<'a>,
+    levels: u32,
+}
+
+impl<'a> Portable<'a> {
+    pub(crate) fn new(json: Json<'a>) -> Self {
+        Self { json, levels: MOST_LEVELS }
+    }
+}
+
+impl Serialize for Portable<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { json, levels } = *self;
+        let levels = levels.saturating_sub(1);
+        if levels == 0 {
+            return serializer.serialize_str(json.as_str());
+        }
+        if let Some(elements) = json.elements() {
+            let mut sequence = serializer.serialize_seq(Some(elements.len()))?;
+            for json in elements {
+                sequence.serialize_element(&Self { json, levels })?;
+            }
+            return sequence.end();
+        }
+        if let Some(members) = json.members() {
+            let mut map = serializer.serialize_map(Some(members.len()))?;
+            for (name, json) in members {
+                map.serialize_entry(&name, &Self { json, levels })?;
+            }
+            return map.end();
+        }
+        match (json.flag(), json.text()) {
+            _ if json.is_null() => serializer.serialize_unit(),
+            (Some(flag), _) => serializer.serialize_bool(flag),
+            (_, Some(text)) => serializer.serialize_str(&text),
+            _ => match json.as_str().parse() {
+                Ok(number) => serializer.serialize_i64(number),
+                Err(_) => serializer.serialize_str(json.as_str()),
+            },
+        }
+    }
+}
+
+/// Deeper values are redacted as a whole, and written to other formats as JSON text.
+const MOST_LEVELS: u32 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::RawJson;
+
+    #[test]
+    fn one_json_value_is_kept_verbatim_and_not_shown() {
+        let raw = RawJson::parse(" {\"a\" : 4242} ").unwrap();
+        assert_eq!(raw.text(), "{\"a\" : 4242}");
+        assert_eq!(format!("{raw:?}"), "RawJson(12 bytes)");
+        assert_eq!(raw, raw.clone());
+        assert_ne!(raw, RawJson::parse("{\"a\" : 4243}").unwrap());
+        for text in ["", "1 2", "{", "x"] {
+            assert!(RawJson::parse(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn d62_values_under_secret_names_are_replaced_and_the_rest_is_left_as_it_is() {
+        for (json, redacted) in [
+            (r#"{"Cvv" : "1"}"#, r#"{"Cvv":"[redacted]"}"#),
+            (r#"[{"Cvv":{"Cvv":["}"]}, "b":1}]"#, r#"[{"Cvv":"[redacted]","b":1}]"#),
+            (r#"{"a":"Cvv","Cvv":1,"pan":null}"#, r#"{"a":"Cvv","Cvv":"[redacted]","pan":"[redacted]"}"#),
+            (r#"{"a" : "\"Cvv\":1"}"#, r#"{"a" : "\"Cvv\":1"}"#),
+            (r#"["Cvv", 1.50]"#, r#"["Cvv", 1.50]"#),
+            (r#""Cvv""#, r#""Cvv""#),
+            (r#"{"a":["x","card 4242 4242 4242 4242"]}"#, r#"{"a":["x","[redacted]"]}"#),
+            ("4242424242424242", r#""[redacted]""#),
+            (r#""\u0034242424242424242""#, r#""[redacted]""#),
+            (r#"{"\ud800":1}"#, r#""[redacted]""#),
+        ] {
+            let raw = RawJson::parse(json).unwrap();
+            assert_eq!(RawJson::redacted_from(raw.as_raw().into()).text(), redacted);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Masking of texts that somebody else wrote: one function, one Luhn check.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::card::passes_luhn;
+use crate::secret::REDACTED;
+
+/// The text as it may be shown and logged.
+///
+/// - Each of `secrets` is replaced by `[redacted]` where it stands exactly as given. One of fewer than eight characters is
+///   replaced only where no letter or digit touches it, because `917` is part of many harmless numbers; one of fewer than
+///   three is ignored.
+/// - Card-like numbers keep their last four digits alone: 13 to 19 digits that pass the Luhn check, in one piece or in
+///   groups of at least three digits with one or two other characters between them. A number that begins with 0, 1, 20, 21,
+///   28 or 29 is left alone: no card network uses these, and timestamps begin with them.
+/// - Control characters and marks that change the direction of writing become spaces, so that the text stays one line of a
+///   log.
+///
+/// It is a safety net and **does not catch everything**: not a secret in another encoding (percent-encoded, base64,
+/// escaped), not one that is spelled with separators or in another case than given, not a number that fails the Luhn check,
+/// and not an expiry date or a security code of which it is not told.
+///
+/// ```
+/// use payments_model::mask;
+///
+/// assert_eq!(mask("card 4242 4242 4242 4242, code 917", &["917"]), "card **** **** **** 4242, code [redacted]");
+/// assert_eq!(mask("invoice 1793000000000", &[]), "invoice 1793000000000");
+/// ```
+pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
+    let mut masked = Cow::Borrowed(text);
+    for secret in secrets {
+        let found = occurrences(&masked, secret);
+        for range in found.into_iter().rev() {
+            masked.to_mut().replace_range(range, REDACTED);
+        }
+    }
+    for range in card_numbers(&masked) {
+        let stars = stars(&masked[range.clone()]);
+        masked.to_mut().replace_range(range, &stars);
+    }
+    if masked.contains(is_unprintable) {
+        masked = Cow::Owned(masked.replace(is_unprintable, " "));
+    }
+    masked
+}
+
+/// Where the secret stands, from left to right.
+fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
+    if secret.len() < SHORTEST_SECRET || REDACTED.contains(secret) {
+        return Vec::new();
+    }
+    let is_alone = |range: &Range<usize>| {
+        !text[..range.start].ends_with(char::is_alphanumeric)
+            && !text[range.end..].starts_with(char::is_alphanumeric)
+    };
+    text.match_indices(secret)
+        .map(|(start, _)| start..start + secret.len())
+        .filter(|range| secret.len() >= LONG_SECRET || is_alone(range))
+        .collect()
+}
+
+/// Whether a card-like number stands in the text.
+pub(crate) fn holds_card_number(text: &str) -> bool {
+    !card_numbers(text).is_empty()
+}
+
+/// Where card-like numbers stand, from left to right.
+fn card_numbers(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    if text.bytes().filter(u8::is_ascii_digit).count() < *CARD_DIGITS.start() {
+        return found;
+    }
+    let groups = groups_of_digits(text);
+    let mut first = 0;
+    while first < groups.len() {
+        match card_number_at(text, &groups[first..]) {
+            Some(count) => {
+                found.push(groups[first].start..groups[first + count - 1].end);
+                first += count;
+            }
+            None => first += 1,
+        }
+    }
+    found
+}
+
+fn groups_of_digits(text: &str) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for (at, _) in text.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_digit()) {
+        match groups.last_mut() {
+            Some(last) if last.end == at => last.end += 1,
+            _ => groups.push(at..at + 1),
+        }
+    }
+    groups
+}
+
+/// How many groups make up the card number that the first group begins.
+fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
+    let begins_like_one = match text.as_bytes()[groups[0].clone()] {
+        [b'3'..=b'9', ..] => true,
+        [b'2', second, ..] => (b'2'..=b'7').contains(&second),
+        _ => false,
+    };
+    // The rest of a number that is masked already begins none.
+    if !begins_like_one || text[..groups[0].start].ends_with('*') {
+        return None;
+    }
+    let mut digits = String::with_capacity(*CARD_DIGITS.end());
+    let mut longest = None;
+    for (index, group) in groups.iter().enumerate() {
+        let gap = if index > 0 { &text[groups[index - 1].end..group.start] } else { "" };
+        if gap.chars().count() > LONGEST_GAP
+            || gap.contains(char::is_alphanumeric)
+            || group.len() < SMALLEST_GROUP
+            || digits.len() + group.len() > *CARD_DIGITS.end()
+        {
+            break;
+        }
+        digits.push_str(&text[group.clone()]);
+        if CARD_DIGITS.contains(&digits.len()) && passes_luhn(&digits) {
+            longest = Some(index + 1);
+        }
+    }
+    longest
+}
+
+/// The number with every digit but the last four replaced.
+pub(crate) fn stars(number: &str) -> String {
+    let digits = number.chars().filter(|character| character.is_numeric()).count();
+    let mut to_hide = digits.saturating_sub(4);
+    let star = |character: char| {
+        if to_hide > 0 && character.is_numeric() {
+            to_hide -= 1;
+            return '*';
+        }
+        character
+    };
+    number.chars().map(star).collect()
+}
+
+/// Control characters, and the separators and direction marks that can make a log line look like another.
+fn is_unprintable(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a field of this name holds card or account data. Case and punctuation do not count.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    let letters = name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
+    SECRET_NAMES.iter().any(|secret| secret.bytes().eq(letters.clone()))
+}
+
+/// A shorter one is in too much else by chance.
+const SHORTEST_SECRET: usize = 3;
+
+/// From here on a secret is no part of another word by chance.
+const LONG_SECRET: usize = 8;
+
+/// How many digits a card number has (decision 62).
+const CARD_DIGITS: std::ops::RangeInclusive<usize> = 13..=19;
+
+/// Cards are printed in groups of three digits and more. The groups of dates and counters are shorter.
+const SMALLEST_GROUP: usize = 3;
+
+const LONGEST_GAP: usize = 2;
+
+/// The interface's own names and what other services call the same things.
+#[rustfmt::skip]
+const SECRET_NAMES: [&str; 42] = [
+    "aba", "abanumber", "account", "accountno", "accountnumber", "acctno", "acctnumber", "achaccount", "bankaccount",
+    "bankaccountnumber", "cardcode", "cardcvc", "cardcvv", "cardexpiry", "cardno", "cardnum", "cardnumber",
+    "cardsecuritycode", "ccnumber", "creditcard", "creditcardnumber", "csc", "cvc", "cvc2", "cvv", "cvv2", "cvvcode",
+    "exp", "expdate", "expiration", "expirationdate", "expiry", "expirydate", "iban", "pan", "primaryaccountnumber",
+    "routing", "routingno", "routingnumber", "securitycode", "track1", "track2",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d62_secret_names_are_known_in_any_spelling() {
+        for name in
+            ["Cvv", "CVV2", "card_number", "Card-Number", "expiry date", "AccountNumber", "PAN", "i.b.a.n"]
+        {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in
+            ["", "Amount", "TransactionId", "AccountName", "panel", "x", "cvvcvvcvvcvvcvvcvvcvvcvvcvvcvv"]
+        {
+            assert!(!is_secret_name(name), "{name}");
+        }
+        assert!(SECRET_NAMES.iter().all(|name| is_secret_name(name)));
+    }
+
+    #[test]
+    fn d62_a_card_number_is_masked_in_whatever_groups_it_is_written() {
+        let cards =
+            ["4007000000027", "4242424242424242", "5555555555554444", "2223000010309703", "378282246310005"];
+        let more = ["6011111111111117", "30569309025904", "3530111333300000"];
+        for card in cards.into_iter().chain(more) {
+            for separator in ["", " ", "-", ".", "_", "/", "\u{a0}", " -", "  "] {
+                let (first, rest) = card.split_at(4);
+                let (second, last) = rest.split_at(rest.len() - 4);
+                let grouped = [first, second, last].join(separator);
+                for text in
+                    [format!("card {grouped}, please"), format!("17 {grouped}"), format!("x{grouped}y")]
+                {
+                    let masked = mask(&text, &[]);
+                    assert_eq!(masked, text.replace(&grouped, &stars(&grouped)), "{text}");
+                    assert!(masked.matches('*').count() >= 9);
+                    assert_eq!(mask(&masked, &[]), masked);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn d62_groups_of_a_card_number_are_three_digits_or_more_without_wide_gaps() {
+        for masked in ["424 242 424 242 4242", "x4007000000027y", "17 4242424242424242 17"] {
+            assert_ne!(mask(masked, &[]), masked);
+        }
+        for kept in [
+            "4242 - 4242 - 4242 - 4242",
+            "42 42 42 42 42 42 42 42",
+            "4242x4242x4242x4242",
+            "42424242424",
+            "424242424242",
+            "42424242424242424242",
+            "4242424242424241",
+            "2030-01-31 12:00:00.123456",
+            "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
+            "0000000000000000",
+        ] {
+            assert_eq!(mask(kept, &[]), kept);
+        }
+    }
+
+    #[test]
+    fn references_that_people_use_are_kept() {
+        for millisecond in 1_793_000_000_000_u64..1_793_000_000_200 {
+            let text = millisecond.to_string();
+            assert_eq!(mask(&text, &[]), text);
+        }
+        for counter in 0..100 {
+            for text in [format!("r4502740593-0-{counter}"), format!("+44 20 7946 00{counter:02}")] {
+                assert_eq!(mask(&text, &[]), text);
+            }
+        }
+    }
+
+    #[test]
+    fn d62_the_last_four_digits_of_a_masked_number_begin_no_other_one() {
+        let masked = mask("4242424242424242 12345674", &[]);
+        assert_eq!(masked, "************4242 12345674");
+        assert_eq!(mask(&masked, &[]), masked);
+    }
+
+    #[test]
+    fn d64_a_secret_is_replaced_where_it_stands_as_given() {
+        for (text, masked) in [
+            ("6200000000000009", "[redacted]"),
+            ("00006200000000000009x", "0000[redacted]x"),
+            ("key=sk_live_51H.", "key=[redacted]."),
+            ("917 9170 12 x917 917x (917) 917_", "[redacted] 9170 12 x917 917x ([redacted]) [redacted]_"),
+            ("9.17 9-17 91 7", "9.17 9-17 91 7"),
+            ("SK_LIVE_51H", "SK_LIVE_51H"),
+            ("917917 917", "917917 [redacted]"),
+        ] {
+            assert_eq!(mask(text, &["6200000000000009", "sk_live_51H", "917", "12"]), masked);
+        }
+        assert_eq!(mask("[redacted] 42", &["redacted", "red", ""]), "[redacted] 42");
+    }
+
+    #[test]
+    fn a_masked_text_is_one_line() {
+        assert_eq!(mask("a\nb\r\u{202e}c\u{1b}[0m\u{2066}\u{2028}", &[]), "a b  c [0m  ");
+        assert!(matches!(mask("as it is", &["sk_live_51H"]), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn hostile_texts_and_many_secrets_end_in_time() {
+        let secrets: Vec<String> = (8..350).map(|length| "1".repeat(length) + "2").collect();
+        let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
+        for unit in ["4242-", "1", "1 ", "4242424242424242 ", "\u{1}"] {
+            assert!(!mask(&unit.repeat(50_000), &secrets).is_empty());
+        }
+    }
+}

@@ -1,0 +1,203 @@
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::net::IpAddr;
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use zeroize::Zeroizing;
+
+use super::check::{Check, REPEATED};
+use super::payment::{Method, Payment, PaymentBuilder};
+use super::{PayerInput, UnknownFields};
+use crate::json::Json;
+use crate::secret::SecretText;
+use crate::violation::Rule;
+use crate::{
+    Amount, ConvenienceFee, DialPrefix, Email, Input, SuggestedMode, TransactionType, Violation,
+    printable_field_name,
+};
+
+/// A checked request to take a payment from a bank account: `POST /transaction` with the mode `ACH`.
+///
+/// The interface does not show which fields carry the account details, and this SDK invents no names: the
+/// caller names them, and they are sent verbatim. All of them are treated as secrets: set to zero on drop and
+/// never shown.
+///
+/// # Examples
+///
+/// ```
+/// use payments_model::{AchTransaction, Amount, ConvenienceFee, Payer, TransactionType};
+///
+/// let payer = Payer {
+///     customer_name: "A. Payer",
+///     email: "payer@example.com",
+///     country_code: "+1",
+///     phone_number: "555-0100",
+///     country: "US",
+///     postal_code: "94105",
+///     ip_address: "203.0.113.7",
+/// };
+/// let sale = AchTransaction::builder(
+///     Amount::from_cents(25_00),
+///     TransactionType::Sale,
+///     ConvenienceFee::Inactive,
+///     payer,
+/// )
+/// // The names come from the merchant's agreement with the service, not from this SDK.
+/// .account_field("RoutingNumber", "021000021")
+/// .account_field("AccountNumber", "000123456789")
+/// .build()?;
+/// assert_eq!(sale.account_field_names().collect::<Vec<_>>(), ["RoutingNumber", "AccountNumber"]);
+/// # Ok::<(), payments_model::ValidationError>(())
+/// ```
+pub type AchTransaction = Payment<AccountFields>;
+
+/// An [`AchTransaction`] before it is checked.
+pub type AchTransactionBuilder<'a> = PaymentBuilder<'a, AccountFields>;
+
+/// The account of an [`AchTransaction`], in fields that the caller named. It is set to zero on drop.
+#[derive(Clone, Default, PartialEq, Eq)]
+#[expect(unnameable_types, reason = "only the alias needs it")]
+pub struct AccountFields(Vec<AccountField>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct AccountField {
+    name: String,
+    json: SecretText,
+    /// The texts and numbers in `json`, to be looked for in a response.
+    secrets: Vec<Zeroizing<String>>,
+}
+
+impl AchTransaction {
+    /// Begins a request with everything that is known to be required. Nothing is checked before
+    /// [`build`](PaymentBuilder::build).
+    pub fn builder<'a>(
+        amount: Amount,
+        transaction_type: TransactionType,
+        convenience_fee: ConvenienceFee,
+        payer: PayerInput<
+            impl Into<Cow<'a, str>>,
+            impl Input<'a, Email>,
+            impl Input<'a, DialPrefix>,
+            impl Into<Cow<'a, str>>,
+            impl Into<Cow<'a, str>>,
+            impl Into<Cow<'a, str>>,
+            impl Input<'a, IpAddr>,
+        >,
+    ) -> AchTransactionBuilder<'a> {
+        PaymentBuilder::new(amount, transaction_type, convenience_fee, SuggestedMode::ACH, payer)
+    }
+
+    /// The names of the account fields, in the order given.
+    pub fn account_field_names(&self) -> impl Iterator<Item = &str> {
+        self.wire.method.0.iter().map(|field| field.name.as_str())
+    }
+
+    /// Every secret of this request, to [`mask`](crate::mask) a response that may repeat it: the texts and numbers in the
+    /// values of the account fields, without JSON's quotes and escapes.
+    pub fn secrets(&self) -> Vec<&str> {
+        self.wire.method.0.iter().flat_map(|field| &field.secrets).map(|secret| secret.as_str()).collect()
+    }
+}
+
+impl AchTransactionBuilder<'_> {
+    /// Adds one account field, sent verbatim as a JSON string under the caller's own name.
+    ///
+    /// [`build`](Self::build) refuses a name that is blank, is used twice, or is the name of a field of the interface in any
+    /// case: some services read names without regard to case and would take `amount` for `Amount`.
+    pub fn account_field(mut self, name: impl Into<String>, text: impl AsRef<str>) -> Self {
+        self.fields.add_account_field(name.into(), quoted(text.as_ref()));
+        self
+    }
+}
+
+impl Method for AccountFields {
+    const NAME: &'static str = "AchTransaction";
+
+    fn check_mode(mode: &SuggestedMode) -> Result<(), Rule> {
+        if mode.is_ach() { Ok(()) } else { Err("must be ACH for an ACH transaction") }
+    }
+
+    /// Account fields may have any name that the interface does not have, so they are checked last.
+    fn check(_: &mut Check<'_>) -> Option<Self> {
+        Some(Self::default())
+    }
+
+    fn check_rest(this: Option<&mut Self>, check: &mut Check<'_>, _: UnknownFields) {
+        let mut seen = HashSet::new();
+        let mut fields = Vec::new();
+        for (name, json) in check.take_account_fields() {
+            let modelled = check.asked().iter().chain(&CARD_FIELDS);
+            let secrets = secrets_in(&json);
+            let rule = if name.trim().is_empty() {
+                "must have a name that is not blank"
+            } else if modelled.into_iter().any(|modelled| modelled.eq_ignore_ascii_case(&name)) {
+                "is a field of the interface, not an account field"
+            } else if !seen.insert(name.clone()) {
+                REPEATED
+            } else if let Some(secrets) = secrets {
+                fields.push(AccountField { name, json, secrets });
+                continue;
+            } else {
+                "must not be nested more than 64 levels deep"
+            };
+            check.refuse(Violation::of_named(&name, rule));
+        }
+        if let Some(this) = this {
+            this.0 = fields;
+        }
+    }
+
+    fn debug(&self, debug: &mut fmt::DebugStruct<'_, '_>) {
+        debug.field("account_fields", self);
+    }
+}
+
+impl Serialize for AccountFields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw = |json| serde_json::from_str::<&RawValue>(json).map_err(serde::ser::Error::custom);
+        let fields: Result<Vec<_>, S::Error> =
+            self.0.iter().map(|field| Ok((&field.name, raw(field.json.as_str())?))).collect();
+        serializer.collect_map(fields?)
+    }
+}
+
+impl fmt::Debug for AccountFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |AccountField { name, json, secrets: _ }: &AccountField| {
+            format!("{}: {json:?}", printable_field_name(name))
+        };
+        let shown: Vec<String> = self.0.iter().map(shown).collect();
+        write!(f, "[{}]", shown.join(", "))
+    }
+}
+
+/// A secret text as a JSON string, without an outgrown copy of it.
+fn quoted(text: &str) -> SecretText {
+    let bytes = super::encode::encode(&text);
+    SecretText::new(String::from_utf8_lossy(bytes.as_ref()))
+}
+
+/// The texts and numbers in a value, without names; `None` where it is nested too deeply.
+fn secrets_in(json: &SecretText) -> Option<Vec<Zeroizing<String>>> {
+    let raw: &RawValue = serde_json::from_str(json.as_str()).ok()?;
+    let mut secrets = Vec::new();
+    gather(raw.into(), 64, &mut secrets)?;
+    Some(secrets)
+}
+
+fn gather(json: Json<'_>, levels: u32, secrets: &mut Vec<Zeroizing<String>>) -> Option<()> {
+    let levels = levels.checked_sub(1)?;
+    if let Some(elements) = json.elements() {
+        elements.into_iter().try_for_each(|element| gather(element, levels, secrets))
+    } else if let Some(members) = json.members() {
+        members.into_iter().try_for_each(|(_, value)| gather(value, levels, secrets))
+    } else {
+        let text = json.text().or_else(|| Some(json.number()?.into()));
+        secrets.extend(text.map(|text| Zeroizing::new(text.into_owned())));
+        Some(())
+    }
+}
+
+const CARD_FIELDS: [&str; 3] = ["CardNumber", "Cvv", "ExpiryDate"];

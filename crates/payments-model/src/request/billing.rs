@@ -1,0 +1,110 @@
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::check::{Check, checked, not_blank};
+use super::contact::{DialPrefix, Email, wire_email, wire_prefix};
+use super::given::Text;
+use crate::secret::Redacted;
+
+/// The checked billing details of a payment.
+///
+/// Made by the builders out of a [`Payer`](crate::Payer) and the optional address fields. Personal data, so `Debug` does not
+/// show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Billing(Fields);
+
+/// The wire.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+#[expect(clippy::struct_field_names, reason = "the interface's names")]
+struct Fields {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    billing_address: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    billing_city: Option<String>,
+    billing_country: String,
+    #[serde(serialize_with = "wire_prefix")]
+    billing_country_code: DialPrefix,
+    billing_customer_name: String,
+    #[serde(serialize_with = "wire_email")]
+    billing_email: Email,
+    billing_phone_number: String,
+    billing_postal_code: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    billing_state: Option<String>,
+}
+
+impl Billing {
+    /// `BillingAddress`, if set.
+    pub fn address(&self) -> Option<&str> {
+        self.0.billing_address.as_deref()
+    }
+
+    /// `BillingCity`, if set.
+    pub fn city(&self) -> Option<&str> {
+        self.0.billing_city.as_deref()
+    }
+
+    /// `BillingCountry`, as given.
+    pub fn country(&self) -> &str {
+        &self.0.billing_country
+    }
+
+    /// `BillingCountryCode`, a dialling prefix.
+    pub const fn country_code(&self) -> &DialPrefix {
+        &self.0.billing_country_code
+    }
+
+    /// `BillingCustomerName`.
+    pub fn customer_name(&self) -> &str {
+        &self.0.billing_customer_name
+    }
+
+    /// `BillingEmail`.
+    pub const fn email(&self) -> &Email {
+        &self.0.billing_email
+    }
+
+    /// `BillingPhoneNumber`, as given.
+    pub fn phone_number(&self) -> &str {
+        &self.0.billing_phone_number
+    }
+
+    /// `BillingPostalCode`.
+    pub fn postal_code(&self) -> &str {
+        &self.0.billing_postal_code
+    }
+
+    /// `BillingState`, if set.
+    pub fn state(&self) -> Option<&str> {
+        self.0.billing_state.as_deref()
+    }
+
+    pub(crate) fn check(check: &mut Check<'_>) -> Option<Self> {
+        let fields = checked!(Fields {
+            billing_address: check.text("BillingAddress"),
+            billing_city: check.text("BillingCity"),
+            billing_country: check.required("BillingCountry", not_blank),
+            billing_country_code: check
+                .required("BillingCountryCode", |text: Text<'_>| DialPrefix::check(text.into_string())),
+            billing_customer_name: check.required("BillingCustomerName", not_blank),
+            billing_email: check.required("BillingEmail", |text: Text<'_>| Email::check(text.into_string())),
+            billing_phone_number: check.required("BillingPhoneNumber", not_blank),
+            billing_postal_code: check.required("BillingPostalCode", not_blank),
+            billing_state: check.text("BillingState"),
+        });
+        fields.map(Self)
+    }
+
+    pub(crate) fn wire<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl fmt::Debug for Billing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(_) = self;
+        f.debug_tuple("Billing").field(&Redacted).finish()
+    }
+}

@@ -1,0 +1,151 @@
+use std::borrow::Cow;
+use std::fmt;
+use std::net::IpAddr;
+
+use serde::Serialize;
+
+use super::check::Check;
+use super::encode::exposed;
+use super::given::{FromGiven as _, Given, Text};
+use super::payment::{Method, Payment, PaymentBuilder};
+use super::{CardInput, PayerInput, UnknownFields};
+use crate::card::Luhn;
+use crate::violation::Rule;
+use crate::{
+    Amount, CardNumber, ConvenienceFee, Cvv, DialPrefix, Email, Expiry, Input, SuggestedMode, TransactionType,
+};
+
+/// A checked request to charge, or to authorize, a card: the body of `POST /transaction`.
+///
+/// Making one moves no money and does no I/O. It holds the card's secrets, which are set to zero on drop;
+/// `Debug` shows the amount, the kind of request, the brand and the last four digits.
+///
+/// # Examples
+///
+/// ```
+/// use payments_model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
+///
+/// let sale = CardTransaction::builder(
+///     Amount::from_cents(10_50),
+///     TransactionType::Sale,
+///     ConvenienceFee::Inactive,
+///     Card { number: "4242 4242 4242 4242", cvv: "123", expiry: "12/30" },
+///     Payer {
+///         customer_name: "A. Payer",
+///         email: "payer@example.com",
+///         country_code: "+1",
+///         phone_number: "555-0100",
+///         country: "US",
+///         postal_code: "94105",
+///         ip_address: "203.0.113.7",
+///     },
+/// )
+/// .billing_city("San Francisco")
+/// .build()?;
+/// assert_eq!(sale.card_number().last_four(), "4242");
+/// # Ok::<(), payments_model::ValidationError>(())
+/// ```
+pub type CardTransaction = Payment<CardFields>;
+
+/// A [`CardTransaction`] before it is checked.
+pub type CardTransactionBuilder<'a> = PaymentBuilder<'a, CardFields>;
+
+/// The card of a [`CardTransaction`]. It is set to zero on drop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+#[expect(unnameable_types, reason = "only the alias needs it")]
+pub struct CardFields {
+    #[serde(serialize_with = "exposed")]
+    card_number: CardNumber,
+    #[serde(serialize_with = "exposed")]
+    cvv: Cvv,
+    #[serde(serialize_with = "exposed")]
+    expiry_date: Expiry,
+}
+
+impl CardTransaction {
+    /// Begins a request with everything that is required. Nothing is checked before [`build`](PaymentBuilder::build).
+    pub fn builder<'a>(
+        amount: Amount,
+        transaction_type: TransactionType,
+        convenience_fee: ConvenienceFee,
+        card: CardInput<impl Input<'a, CardNumber>, impl Input<'a, Cvv>, impl Input<'a, Expiry>>,
+        payer: PayerInput<
+            impl Into<Cow<'a, str>>,
+            impl Input<'a, Email>,
+            impl Input<'a, DialPrefix>,
+            impl Into<Cow<'a, str>>,
+            impl Into<Cow<'a, str>>,
+            impl Into<Cow<'a, str>>,
+            impl Input<'a, IpAddr>,
+        >,
+    ) -> CardTransactionBuilder<'a> {
+        let mode = SuggestedMode::CARD;
+        let mut builder = PaymentBuilder::new(amount, transaction_type, convenience_fee, mode, payer);
+        card.give(&mut builder.fields);
+        builder
+    }
+
+    /// `CardNumber`.
+    pub const fn card_number(&self) -> &CardNumber {
+        &self.wire.method.card_number
+    }
+
+    /// `Cvv`.
+    pub const fn cvv(&self) -> &Cvv {
+        &self.wire.method.cvv
+    }
+
+    /// `ExpiryDate`.
+    pub const fn expiry(&self) -> &Expiry {
+        &self.wire.method.expiry_date
+    }
+
+    /// Every secret of this request as it is sent, to [`mask`](crate::mask) a response that may repeat it.
+    pub fn secrets(&self) -> Vec<&str> {
+        vec![self.card_number().expose_secret(), self.cvv().expose_secret(), self.expiry().expose_secret()]
+    }
+}
+
+impl CardTransactionBuilder<'_> {
+    /// Takes the card number without looking at its check digit, see [`CardNumber::without_luhn_check`].
+    pub fn skip_luhn_check(mut self) -> Self {
+        self.fields.accept_card_number_without_luhn();
+        self
+    }
+}
+
+impl Method for CardFields {
+    const NAME: &'static str = "CardTransaction";
+
+    fn check_mode(mode: &SuggestedMode) -> Result<(), Rule> {
+        if mode.is_ach() { Err("must not be ACH for a card transaction") } else { Ok(()) }
+    }
+
+    fn check(check: &mut Check<'_>) -> Option<Self> {
+        let card_number = check.required("CardNumber", card_number);
+        let cvv = check.required("Cvv", |text: Text<'_>| {
+            let cvv = Cvv::check(&text)?;
+            card_number.as_ref().map_or(Ok(()), |number: &CardNumber| cvv.check_for(number.brand()))?;
+            Ok(cvv)
+        });
+        let expiry_date = check.required("ExpiryDate", |text: Text<'_>| Expiry::check(&text));
+        Some(Self { card_number: card_number?, cvv: cvv?, expiry_date: expiry_date? })
+    }
+
+    fn check_rest(_: Option<&mut Self>, check: &mut Check<'_>, unknown: UnknownFields) {
+        check.refuse_rest(unknown);
+    }
+
+    fn debug(&self, debug: &mut fmt::DebugStruct<'_, '_>) {
+        let Self { card_number, cvv, expiry_date } = self;
+        debug.field("card_number", card_number).field("cvv", cvv).field("expiry", expiry_date);
+    }
+}
+
+fn card_number(given: Given<'_>) -> Result<CardNumber, Rule> {
+    match given {
+        Given::CardNumber(number) => Ok(number),
+        other => CardNumber::check(&Text::from_given(other)?, Luhn::Required),
+    }
+}

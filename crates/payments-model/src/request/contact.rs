@@ -1,0 +1,116 @@
+//! How a payer is reached: e-mail address and telephone prefix.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+use crate::ValidationError;
+use crate::secret::Redacted;
+use crate::violation::Rule;
+
+/// An e-mail address that could exist: one `@` with something on both sides, no whitespace, no control
+/// characters, at most 64 bytes before the `@` and 254 in all.
+///
+/// Whether anybody reads mail there is not checked. It is personal data, so `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Email(String);
+
+impl Email {
+    /// Takes the address as it is.
+    ///
+    /// # Errors
+    ///
+    /// If it does not have the shape described above, which is chosen by this SDK.
+    pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
+        Self::check(text.into()).map_err(|rule| ValidationError::one("BillingEmail", rule))
+    }
+
+    /// The address.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn check(text: String) -> Result<Self, Rule> {
+        let has_gaps = text.chars().any(|character| character.is_whitespace() || character.is_control());
+        let is_address = text.len() <= 254
+            && !has_gaps
+            && text.split_once('@').is_some_and(|(local, domain)| {
+                (1..=64).contains(&local.len()) && !domain.is_empty() && !domain.contains('@')
+            });
+        if is_address { Ok(Self(text)) } else { Err("must be an e-mail address such as name@example.com") }
+    }
+}
+
+impl FromStr for Email {
+    type Err = ValidationError;
+
+    fn from_str(text: &str) -> Result<Self, ValidationError> {
+        Self::new(text)
+    }
+}
+
+impl fmt::Debug for Email {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(_) = self;
+        f.debug_tuple("Email").field(&Redacted).finish()
+    }
+}
+
+/// A telephone dialling prefix such as `+1` or `+351`: a plus sign and one to four digits, the first not 0.
+///
+/// The interface calls the field `BillingCountryCode`, which invites sending `US`; that is refused here.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DialPrefix(String);
+
+impl DialPrefix {
+    /// Takes the prefix as it is.
+    ///
+    /// # Errors
+    ///
+    /// If it does not have the shape described above.
+    pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
+        Self::check(text.into()).map_err(|rule| ValidationError::one("BillingCountryCode", rule))
+    }
+
+    /// The prefix with its plus sign.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn check(text: String) -> Result<Self, Rule> {
+        let is_prefix = text.strip_prefix('+').is_some_and(|digits| {
+            (1..=4).contains(&digits.len())
+                && digits.bytes().all(|byte| byte.is_ascii_digit())
+                && !digits.starts_with('0')
+        });
+        if is_prefix {
+            Ok(Self(text))
+        } else {
+            Err("must be a dialling prefix such as +1, not a country code such as US")
+        }
+    }
+}
+
+impl FromStr for DialPrefix {
+    type Err = ValidationError;
+
+    fn from_str(text: &str) -> Result<Self, ValidationError> {
+        Self::new(text)
+    }
+}
+
+impl fmt::Display for DialPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// For the wire alone.
+pub(crate) fn wire_email<S: Serializer>(email: &Email, serializer: S) -> Result<S::Ok, S::Error> {
+    email.as_str().serialize(serializer)
+}
+
+pub(crate) fn wire_prefix<S: Serializer>(prefix: &DialPrefix, serializer: S) -> Result<S::Ok, S::Error> {
+    prefix.as_str().serialize(serializer)
+}

@@ -1,0 +1,78 @@
+//! Writing a request's secrets once, into a buffer of exactly their size.
+
+use std::io;
+
+use serde::{Serialize, Serializer};
+use zeroize::Zeroizing;
+
+use crate::{CardNumber, Cvv, Expiry, SecretBytes};
+
+/// Writes the request twice: once to count, and once into a buffer that never has to grow. Growing would leave a copy of the
+/// card number behind.
+pub(crate) fn encode(request: &impl Serialize) -> SecretBytes {
+    let mut buffer = Zeroizing::new(Vec::with_capacity(encoded_len(request)));
+    write(request, &mut *buffer);
+    SecretBytes::new(buffer)
+}
+
+pub(crate) fn encoded_len(request: &impl Serialize) -> usize {
+    let mut counter = Counter(0);
+    write(request, &mut counter);
+    counter.0
+}
+
+fn write(request: &impl Serialize, writer: impl io::Write) {
+    serde_json::to_writer(writer, request).expect("a request is JSON, and memory takes every byte of it");
+}
+
+struct Counter(usize);
+
+impl io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A secret that is part of a request. The secrets have no `Serialize` of their own, so that nobody writes one by accident.
+pub(crate) trait Expose {
+    fn expose(&self) -> &str;
+}
+
+impl Expose for CardNumber {
+    fn expose(&self) -> &str {
+        self.expose_secret()
+    }
+}
+
+impl Expose for Cvv {
+    fn expose(&self) -> &str {
+        self.expose_secret()
+    }
+}
+
+impl Expose for Expiry {
+    fn expose(&self) -> &str {
+        self.expose_secret()
+    }
+}
+
+pub(crate) fn exposed<S: Serializer>(secret: &impl Expose, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(secret.expose())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encode;
+
+    #[test]
+    fn s5_the_buffer_is_reserved_once_and_filled_exactly() {
+        let encoded = encode(&("\u{0}\"\\\n ü 4242424242424242", true));
+        assert_eq!(encoded.capacity(), encoded.len(), "the buffer has grown");
+        assert_eq!(encoded.as_ref(), "[\"\\u0000\\\"\\\\\\n ü 4242424242424242\",true]".as_bytes());
+    }
+}

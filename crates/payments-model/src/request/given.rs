@@ -1,0 +1,177 @@
+//! What a builder or a JSON document gives for a field, before it is checked.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::ops::Deref;
+
+use zeroize::Zeroizing;
+
+use super::check::Fields;
+use super::{DialPrefix, Email, SuggestedMode};
+use crate::json::Json;
+use crate::violation::Rule;
+use crate::{Amount, CardNumber, Cvv, Expiry, GatewayCustomerId, TokenId};
+
+/// What a builder takes for a field of type `T`: a text, which is checked when the request is built, or a `T`, which was
+/// checked when it was made. Both work by value and by reference.
+///
+/// ```
+/// use payments_model::{Card, CardNumber, Expiry};
+///
+/// let typed = Card { number: CardNumber::new("4242424242424242")?, cvv: "123", expiry: Expiry::new(12, 2030)? };
+/// let text = Card { number: String::from("4242 4242 4242 4242"), cvv: "123", expiry: "12/30" };
+/// # let _ = (typed, text);
+/// # Ok::<(), payments_model::ValidationError>(())
+/// ```
+pub trait Input<'a, T>: sealed::Give<'a, T> {}
+
+impl<'a, T, I: sealed::Give<'a, T>> Input<'a, T> for I {}
+
+pub(crate) mod sealed {
+    use crate::request::check::Fields;
+
+    #[expect(unnameable_types, reason = "that it cannot be named is what seals `Input`")]
+    pub trait Give<'a, T> {
+        /// Sets the field of this name.
+        fn give(self, name: &'static str, fields: &mut Fields<'a>);
+    }
+}
+
+/// The value of one field before it is checked.
+pub(crate) enum Given<'a> {
+    Text(Text<'a>),
+    Flag(bool),
+    Amount(Amount),
+    /// Checked already, possibly without its check digit.
+    CardNumber(CardNumber),
+    /// Out of a document.
+    Json(Json<'a>),
+}
+
+/// A text that may be a secret: what is owned is set to zero on drop.
+pub(crate) enum Text<'a> {
+    Borrowed(&'a str),
+    Owned(Zeroizing<String>),
+}
+
+impl Text<'_> {
+    pub(crate) fn into_string(self) -> String {
+        match self {
+            Self::Borrowed(text) => text.to_owned(),
+            Self::Owned(mut text) => std::mem::take(&mut *text),
+        }
+    }
+}
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Borrowed(text) => text,
+            Self::Owned(text) => text,
+        }
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for Text<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        match text {
+            Cow::Borrowed(text) => Self::Borrowed(text),
+            Cow::Owned(text) => Self::Owned(Zeroizing::new(text)),
+        }
+    }
+}
+
+macro_rules! given_as_text {
+    ($($text:ty),*) => {$(
+        impl<'a, T> sealed::Give<'a, T> for $text {
+            fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+                fields.set_text(name, self);
+            }
+        }
+    )*};
+}
+given_as_text!(&'a str, &'a String, String, Cow<'a, str>);
+
+/// For types whose text passes their own check.
+macro_rules! given_as_itself {
+    ($($type:ty: $text:expr),* $(,)?) => {$(
+        impl<'a> sealed::Give<'a, Self> for $type {
+            fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+                (&self).give(name, fields);
+            }
+        }
+
+        impl<'a> sealed::Give<'a, $type> for &$type {
+            fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+                let text: fn(&$type) -> String = $text;
+                fields.set_text(name, text(self));
+            }
+        }
+    )*};
+}
+given_as_itself!(
+    Cvv: |cvv| cvv.expose_secret().to_owned(),
+    Expiry: |expiry| expiry.expose_secret().to_owned(),
+    Email: |email| email.as_str().to_owned(),
+    DialPrefix: |prefix| prefix.as_str().to_owned(),
+    SuggestedMode: |mode| mode.as_str().to_owned(),
+    TokenId: |id| id.as_str().to_owned(),
+    GatewayCustomerId: |id| id.as_str().to_owned(),
+    IpAddr: |address| address.to_string(),
+);
+
+impl<'a> sealed::Give<'a, Self> for CardNumber {
+    fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+        fields.set(name, Given::CardNumber(self));
+    }
+}
+
+impl<'a> sealed::Give<'a, CardNumber> for &CardNumber {
+    fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+        self.clone().give(name, fields);
+    }
+}
+
+/// A type that a field has before it is checked, told apart from other JSON types.
+pub(crate) trait FromGiven<'a>: Sized {
+    fn from_given(given: Given<'a>) -> Result<Self, Rule>;
+}
+
+impl<'a> FromGiven<'a> for Text<'a> {
+    fn from_given(given: Given<'a>) -> Result<Self, Rule> {
+        match given {
+            Given::Text(text) => Ok(text),
+            Given::Json(json) => json.text().map(Into::into).ok_or("must be a string"),
+            Given::Flag(_) | Given::Amount(_) | Given::CardNumber(_) => Err("must be a string"),
+        }
+    }
+}
+
+impl<'a> FromGiven<'a> for bool {
+    fn from_given(given: Given<'a>) -> Result<Self, Rule> {
+        match given {
+            Given::Flag(flag) => Ok(flag),
+            Given::Json(json) => json.flag().ok_or("must be true or false"),
+            Given::Text(_) | Given::Amount(_) | Given::CardNumber(_) => Err("must be true or false"),
+        }
+    }
+}
+
+impl<'a> FromGiven<'a> for Amount {
+    fn from_given(given: Given<'a>) -> Result<Self, Rule> {
+        const NO_NUMBER: Rule = "must be a JSON number, not a text";
+        match given {
+            Given::Amount(amount) => Ok(amount),
+            Given::Json(json) => json.number().ok_or(NO_NUMBER)?.parse().map_err(crate::AmountError::rule),
+            Given::Text(_) | Given::Flag(_) | Given::CardNumber(_) => Err(NO_NUMBER),
+        }
+    }
+}
+
+impl<'a> FromGiven<'a> for Given<'a> {
+    fn from_given(given: Self) -> Result<Self, Rule> {
+        Ok(given)
+    }
+}

@@ -1,0 +1,32 @@
+//! What is sent: builders, one list of checks for each request, and a plain serde struct for the wire.
+
+mod ach;
+mod billing;
+mod card;
+mod check;
+mod choices;
+mod contact;
+mod document;
+mod encode;
+mod given;
+mod party;
+mod payment;
+mod routing_number;
+mod shipping;
+mod token;
+mod void;
+
+pub use ach::{AchTransaction, AchTransactionBuilder};
+pub use billing::Billing;
+pub use card::{CardTransaction, CardTransactionBuilder};
+pub use choices::{ConvenienceFee, SuggestedMode, TransactionType};
+pub use contact::{DialPrefix, Email};
+pub(crate) use document::BYTE_ORDER_MARK;
+pub use document::{RequestMembers, TransactionRequest, UnknownFields};
+pub use given::Input;
+pub use party::{Card, CardInput, Payer, PayerInput};
+pub use payment::{Payment, PaymentBuilder};
+pub use routing_number::is_valid_routing_number;
+pub use shipping::Shipping;
+pub use token::{TokenTransaction, TokenTransactionBuilder};
+pub use void::Void;

@@ -1,0 +1,154 @@
+//! What is required of a payer and of a card, as a caller has it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::IpAddr;
+
+use super::check::Fields;
+use super::{DialPrefix, Email, Input};
+use crate::secret::Redacted;
+use crate::{CardNumber, Cvv, Expiry};
+
+/// The three card fields, as texts or as values of their own types. They are checked when the request is built.
+///
+/// ```
+/// use payments_model::Card;
+///
+/// let card = Card { number: "4242 4242 4242 4242", cvv: "123", expiry: "12/30" };
+/// ```
+pub type Card<'a, Number = &'a str, Code = &'a str, Date = &'a str> = CardInput<Number, Code, Date>;
+
+/// The three card fields, each as an [`Input`]. Write it as [`Card`].
+///
+/// Exhaustive on purpose: these are all the card fields of the interface. `Debug` shows nothing of them.
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a required field added by the interface must be a compile error"
+)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct CardInput<Number, Code, Date> {
+    /// `CardNumber`: see [`CardNumber`].
+    pub number: Number,
+    /// `Cvv`: see [`Cvv`].
+    pub cvv: Code,
+    /// `ExpiryDate`: `MMYY` or `MM/YY`, see [`Expiry`].
+    pub expiry: Date,
+}
+
+impl<Number, Code, Date> CardInput<Number, Code, Date> {
+    pub(crate) fn give<'a>(self, fields: &mut Fields<'a>)
+    where
+        Number: Input<'a, CardNumber>,
+        Code: Input<'a, Cvv>,
+        Date: Input<'a, Expiry>,
+    {
+        let Self { number, cvv, expiry } = self;
+        number.give("CardNumber", fields);
+        cvv.give("Cvv", fields);
+        expiry.give("ExpiryDate", fields);
+    }
+}
+
+impl<Number, Code, Date> fmt::Debug for CardInput<Number, Code, Date> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number: _, cvv: _, expiry: _ } = self;
+        f.debug_tuple("Card").field(&Redacted).finish()
+    }
+}
+
+/// The payer's required details, as texts or as values of their own types. They are checked when the request is built.
+///
+/// ```
+/// use std::net::Ipv4Addr;
+///
+/// use payments_model::Payer;
+///
+/// let name = String::from("A. Payer");
+/// let payer = Payer {
+///     customer_name: &name,
+///     email: "payer@example.com",
+///     country_code: "+1",
+///     phone_number: "555-0100",
+///     country: "US",
+///     postal_code: "94105",
+///     ip_address: "203.0.113.7",
+/// };
+/// ```
+pub type Payer<
+    'a,
+    Name = &'a str,
+    Address = &'a str,
+    Prefix = &'a str,
+    Phone = &'a str,
+    Country = &'a str,
+    PostalCode = &'a str,
+    Ip = &'a str,
+> = PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip>;
+
+/// The payer's required details, each as an [`Input`]. Write it as [`Payer`].
+///
+/// Exhaustive on purpose: these are all the billing fields that the interface requires. Personal data, so `Debug` does not
+/// show it.
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a required field added by the interface must be a compile error"
+)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip> {
+    /// `BillingCustomerName`: any text that is not blank.
+    pub customer_name: Name,
+    /// `BillingEmail`: see [`Email`].
+    pub email: Address,
+    /// `BillingCountryCode`: a telephone dialling prefix such as `+1`, see [`DialPrefix`].
+    pub country_code: Prefix,
+    /// `BillingPhoneNumber`: any text that is not blank.
+    pub phone_number: Phone,
+    /// `BillingCountry`: any text that is not blank. It is sent as it is, never mapped to a code.
+    pub country: Country,
+    /// `BillingPostalCode`: any text that is not blank.
+    pub postal_code: PostalCode,
+    /// `IpAddress`: the payer's IPv4 or IPv6 address, private ranges allowed.
+    pub ip_address: Ip,
+}
+
+impl<Name, Address, Prefix, Phone, Country, PostalCode, Ip>
+    PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip>
+{
+    pub(crate) fn give<'a>(self, fields: &mut Fields<'a>)
+    where
+        Name: Into<Cow<'a, str>>,
+        Address: Input<'a, Email>,
+        Prefix: Input<'a, DialPrefix>,
+        Phone: Into<Cow<'a, str>>,
+        Country: Into<Cow<'a, str>>,
+        PostalCode: Into<Cow<'a, str>>,
+        Ip: Input<'a, IpAddr>,
+    {
+        let Self { customer_name, email, country_code, phone_number, country, postal_code, ip_address } =
+            self;
+        fields.set_text("BillingCustomerName", customer_name);
+        email.give("BillingEmail", fields);
+        country_code.give("BillingCountryCode", fields);
+        fields.set_text("BillingPhoneNumber", phone_number);
+        fields.set_text("BillingCountry", country);
+        fields.set_text("BillingPostalCode", postal_code);
+        ip_address.give("IpAddress", fields);
+    }
+}
+
+impl<Name, Address, Prefix, Phone, Country, PostalCode, Ip> fmt::Debug
+    for PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            customer_name: _,
+            email: _,
+            country_code: _,
+            phone_number: _,
+            country: _,
+            postal_code: _,
+            ip_address: _,
+        } = self;
+        f.debug_tuple("Payer").field(&Redacted).finish()
+    }
+}

@@ -1,0 +1,316 @@
+//! What a card and an ACH payment share: every field of the transaction table but the card's own three.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::net::IpAddr;
+
+use serde::Serialize;
+
+use super::check::{Check, Fields, checked, ip_address, payable};
+use super::choices::{wire_fee, wire_mode, wire_type};
+use super::given::{Given, Text};
+use super::{Billing, PayerInput, RequestMembers, Shipping, UnknownFields, encode};
+use crate::secret::Redacted;
+use crate::violation::Rule;
+use crate::{
+    Amount, ConvenienceFee, DialPrefix, Email, Input, SecretBytes, SuggestedMode, TransactionType,
+    ValidationError, amount,
+};
+
+/// A checked payment: the body of `POST /transaction`. Write it as [`CardTransaction`](crate::CardTransaction) or
+/// [`AchTransaction`](crate::AchTransaction).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Payment<M> {
+    pub(crate) wire: Wire<M>,
+}
+
+/// The body as it is sent, in the order of the interface's table.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Wire<M> {
+    #[serde(serialize_with = "amount::as_number")]
+    amount: Amount,
+    #[serde(flatten, serialize_with = "Billing::wire")]
+    billing: Billing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shipping_same_as_billing: Option<bool>,
+    #[serde(flatten, serialize_with = "Shipping::wire")]
+    shipping: Shipping,
+    #[serde(flatten)]
+    pub(crate) method: M,
+    #[serde(serialize_with = "wire_mode")]
+    suggested_mode: SuggestedMode,
+    #[serde(serialize_with = "wire_fee")]
+    convenience_fee_active: ConvenienceFee,
+    #[serde(serialize_with = "wire_type", skip_serializing_if = "TransactionType::is_left_out")]
+    transaction_type: TransactionType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payment_tokenization: Option<bool>,
+    ip_address: IpAddr,
+}
+
+/// What the money is taken from: a card or an account.
+pub(crate) trait Method: Sized + Serialize {
+    /// The name of the request, for `Debug`.
+    const NAME: &'static str;
+
+    /// Whether the mode is one of this method.
+    fn check_mode(mode: &SuggestedMode) -> Result<(), Rule>;
+
+    /// Checks the fields that stand between shipping and `SuggestedMode`.
+    fn check(check: &mut Check<'_>) -> Option<Self>;
+
+    /// Checks the fields that the interface does not have.
+    fn check_rest(this: Option<&mut Self>, check: &mut Check<'_>, unknown: UnknownFields);
+
+    /// Adds its own fields to the `Debug` of the request.
+    fn debug(&self, debug: &mut fmt::DebugStruct<'_, '_>);
+}
+
+#[expect(private_bounds, reason = "there are the two methods of this crate and no others")]
+impl<M: Method> Payment<M> {
+    /// Reads a request out of a JSON object with the interface's field names. An absent `TransactionType` is
+    /// [`TransactionType::GatewayDefault`].
+    ///
+    /// In an ACH payment every field that the interface does not name is an account field and is kept verbatim, whatever its
+    /// JSON type.
+    ///
+    /// # Errors
+    ///
+    /// With every rule of the builder that the document breaks, in the same words; and for each field that is unknown to a
+    /// card payment, repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON object.
+    /// Nothing was sent.
+    pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
+        Self::from_json_with(document, UnknownFields::Refused)
+    }
+
+    /// The same with another rule for fields that the interface does not have.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
+    pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
+        Self::from_members(&RequestMembers::read(document)?, unknown)
+    }
+
+    /// The same from members that were read already.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json_with`](Self::from_json_with).
+    #[doc(hidden)]
+    pub fn from_members(
+        members: &RequestMembers<'_>,
+        unknown: UnknownFields,
+    ) -> Result<Self, ValidationError> {
+        Self::check(members.into(), unknown)
+    }
+
+    /// The request as JSON, in the order of the interface's table, without the fields that are not set. Account fields stand
+    /// where a card payment has its card fields.
+    pub fn encode(&self) -> SecretBytes {
+        encode::encode(&self.wire)
+    }
+
+    /// `Amount`: above zero, at most two decimals.
+    pub const fn amount(&self) -> Amount {
+        self.wire.amount
+    }
+
+    /// The `Billing…` fields.
+    pub const fn billing(&self) -> &Billing {
+        &self.wire.billing
+    }
+
+    /// `ShippingSameAsBilling`, if set.
+    pub const fn shipping_same_as_billing(&self) -> Option<bool> {
+        self.wire.shipping_same_as_billing
+    }
+
+    /// The other `Shipping…` fields, each of them optional.
+    pub const fn shipping(&self) -> &Shipping {
+        &self.wire.shipping
+    }
+
+    /// `SuggestedMode`.
+    pub const fn suggested_mode(&self) -> &SuggestedMode {
+        &self.wire.suggested_mode
+    }
+
+    /// `ConvenienceFeeActive`.
+    pub const fn convenience_fee(&self) -> ConvenienceFee {
+        self.wire.convenience_fee_active
+    }
+
+    /// `TransactionType`.
+    pub const fn transaction_type(&self) -> TransactionType {
+        self.wire.transaction_type
+    }
+
+    /// `PaymentTokenization`, if set.
+    pub const fn payment_tokenization(&self) -> Option<bool> {
+        self.wire.payment_tokenization
+    }
+
+    /// `IpAddress`, the payer's.
+    pub const fn ip_address(&self) -> IpAddr {
+        self.wire.ip_address
+    }
+
+    /// A builder's fields and a document's members are checked by the same list.
+    fn check(fields: Fields<'_>, unknown: UnknownFields) -> Result<Self, ValidationError> {
+        let mut check = Check::new(fields);
+        let mut wire = checked!(Wire {
+            amount: check.required("Amount", payable),
+            billing: Billing::check(&mut check),
+            shipping_same_as_billing: check.optional("ShippingSameAsBilling", Ok),
+            shipping: Shipping::check(&mut check),
+            method: M::check(&mut check),
+            suggested_mode: check.required("SuggestedMode", |text: Text<'_>| {
+                let mode = SuggestedMode::check(text.into_string())?;
+                M::check_mode(&mode).map(|()| mode)
+            }),
+            convenience_fee_active: check
+                .required("ConvenienceFeeActive", |active| Ok(ConvenienceFee::from_flag(active))),
+            transaction_type: check
+                .optional("TransactionType", |text: Text<'_>| TransactionType::check(&text))
+                .map(|kind| kind.unwrap_or(TransactionType::GatewayDefault)),
+            payment_tokenization: check.optional("PaymentTokenization", Ok),
+            ip_address: check.required("IpAddress", ip_address),
+        });
+        M::check_rest(wire.as_mut().map(|wire| &mut wire.method), &mut check, unknown);
+        check.finish(wire).map(|wire| Self { wire })
+    }
+}
+
+impl<M: Method> fmt::Debug for Payment<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Wire {
+            amount,
+            billing,
+            shipping_same_as_billing,
+            shipping,
+            method,
+            // Free text for a card payment: a document may hold anything here.
+            suggested_mode: _,
+            convenience_fee_active,
+            transaction_type,
+            payment_tokenization,
+            ip_address: _,
+        } = &self.wire;
+        let mut debug = f.debug_struct(M::NAME);
+        debug.field("amount", amount).field("transaction_type", transaction_type);
+        debug.field("convenience_fee", convenience_fee_active).field("suggested_mode", &Redacted);
+        method.debug(&mut debug);
+        debug
+            .field("billing", billing)
+            .field("shipping", shipping)
+            .field("shipping_same_as_billing", shipping_same_as_billing)
+            .field("payment_tokenization", payment_tokenization)
+            .field("ip_address", &Redacted)
+            .finish()
+    }
+}
+
+/// A payment before it is checked. Write it as [`CardTransactionBuilder`](crate::CardTransactionBuilder) or
+/// [`AchTransactionBuilder`](crate::AchTransactionBuilder).
+#[must_use]
+pub struct PaymentBuilder<'a, M> {
+    pub(crate) fields: Fields<'a>,
+    method: PhantomData<M>,
+}
+
+#[expect(private_bounds, reason = "there are the two methods of this crate and no others")]
+impl<'a, M: Method> PaymentBuilder<'a, M> {
+    pub(crate) fn new<Name, Address, Prefix, Phone, Country, PostalCode, Ip>(
+        amount: Amount,
+        transaction_type: TransactionType,
+        convenience_fee: ConvenienceFee,
+        suggested_mode: &'static str,
+        payer: PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip>,
+    ) -> Self
+    where
+        Name: Into<Cow<'a, str>>,
+        Address: Input<'a, Email>,
+        Prefix: Input<'a, DialPrefix>,
+        Phone: Into<Cow<'a, str>>,
+        Country: Into<Cow<'a, str>>,
+        PostalCode: Into<Cow<'a, str>>,
+        Ip: Input<'a, IpAddr>,
+    {
+        let mut fields = Fields::default();
+        fields.set("Amount", Given::Amount(amount));
+        payer.give(&mut fields);
+        fields.set_text("SuggestedMode", suggested_mode);
+        fields.set("ConvenienceFeeActive", Given::Flag(convenience_fee.is_active()));
+        if let Some(kind) = transaction_type.wire() {
+            fields.set_text("TransactionType", kind);
+        }
+        Self { fields, method: PhantomData }
+    }
+
+    fn with(mut self, name: &'static str, given: Given<'a>) -> Self {
+        self.fields.set(name, given);
+        self
+    }
+
+    fn with_text(mut self, name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
+        self.fields.set_text(name, text);
+        self
+    }
+
+    /// Sets `BillingAddress`. Any text is taken.
+    pub fn billing_address(self, text: impl Into<Cow<'a, str>>) -> Self {
+        self.with_text("BillingAddress", text)
+    }
+
+    /// Sets `BillingCity`. Any text is taken.
+    pub fn billing_city(self, text: impl Into<Cow<'a, str>>) -> Self {
+        self.with_text("BillingCity", text)
+    }
+
+    /// Sets `BillingState`. Any text is taken.
+    pub fn billing_state(self, text: impl Into<Cow<'a, str>>) -> Self {
+        self.with_text("BillingState", text)
+    }
+
+    /// Sets `ShippingSameAsBilling`. It is sent as it is; no shipping field is filled in from it.
+    pub fn shipping_same_as_billing(self, same: bool) -> Self {
+        self.with("ShippingSameAsBilling", Given::Flag(same))
+    }
+
+    /// Sets all other `Shipping…` fields.
+    pub fn shipping(mut self, shipping: Shipping) -> Self {
+        shipping.give(&mut self.fields);
+        self
+    }
+
+    /// Sets `SuggestedMode`, which is `Card` for a card payment unless set, and `ACH` for an ACH payment. Both are inferred;
+    /// the interface does not show the allowed values. [`build`](Self::build) refuses a mode of the other kind of payment.
+    pub fn suggested_mode(mut self, mode: impl Input<'a, SuggestedMode>) -> Self {
+        mode.give("SuggestedMode", &mut self.fields);
+        self
+    }
+
+    /// Sets `PaymentTokenization`, which asks the service to store the payment method. The interface promises no token in the
+    /// response. Left out unless set.
+    pub fn payment_tokenization(self, tokenize: bool) -> Self {
+        self.with("PaymentTokenization", Given::Flag(tokenize))
+    }
+
+    /// Checks everything.
+    ///
+    /// # Errors
+    ///
+    /// With all violations at once. Nothing was sent.
+    pub fn build(self) -> Result<Payment<M>, ValidationError> {
+        Payment::check(self.fields, UnknownFields::Refused)
+    }
+}
+
+impl<M: Method> fmt::Debug for PaymentBuilder<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}Builder {{ .. }}", M::NAME)
+    }
+}

@@ -1,0 +1,77 @@
+use std::fmt;
+
+use serde::Serializer;
+
+use super::check::{Check, Fields};
+use crate::secret::Redacted;
+
+/// Declares the fields, each of them optional and of any text, with a setter of its own name.
+macro_rules! shipping {
+    ($($field:ident: $name:literal,)*) => {
+        /// Where goods go. Every field is optional and any text is taken: the interface shows no rule for them.
+        ///
+        /// Fields left `None` are not sent. Each has a setter of its own name, so that a value reads as one expression.
+        /// Personal data, so `Debug` does not show it.
+        ///
+        /// ```
+        /// use payments_model::Shipping;
+        ///
+        /// let shipping = Shipping::default().customer_name("A. Payer").city("Lisbon");
+        /// assert_eq!(shipping.city.as_deref(), Some("Lisbon"));
+        /// ```
+        #[non_exhaustive]
+        #[derive(Clone, Default, PartialEq, Eq)]
+        #[must_use]
+        pub struct Shipping {
+            $(
+                #[doc = concat!("`", $name, "`.")]
+                pub $field: Option<String>,
+            )*
+        }
+
+        impl Shipping {
+            $(
+                #[doc = concat!("Sets `", $name, "`.")]
+                pub fn $field(mut self, text: impl Into<String>) -> Self {
+                    self.$field = Some(text.into());
+                    self
+                }
+            )*
+
+            pub(crate) fn give(self, fields: &mut Fields<'_>) {
+                $(
+                    if let Some(text) = self.$field {
+                        fields.set_text($name, text);
+                    }
+                )*
+            }
+
+            pub(crate) fn check(check: &mut Check<'_>) -> Option<Self> {
+                $(let $field = check.text($name);)*
+                Some(Self { $($field: $field?,)* })
+            }
+
+            pub(crate) fn wire<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let fields = [$(($name, &self.$field)),*].into_iter();
+                serializer.collect_map(fields.filter_map(|(name, text)| Some((name, text.as_ref()?))))
+            }
+        }
+    };
+}
+
+shipping! {
+    customer_name: "ShippingCustomerName",
+    email: "ShippingEmail",
+    phone_number: "ShippingPhoneNumber",
+    address: "ShippingAddress",
+    country: "ShippingCountry",
+    city: "ShippingCity",
+    state: "ShippingState",
+    postal_code: "ShippingPostalCode",
+}
+
+impl fmt::Debug for Shipping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Shipping").field(&Redacted).finish()
+    }
+}

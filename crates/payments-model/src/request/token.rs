@@ -1,0 +1,215 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::check::{Check, Fields, checked, payable};
+use super::choices::wire_fee;
+use super::given::{Given, Text};
+use super::{RequestMembers, UnknownFields, encode};
+use crate::secret::Redacted;
+use crate::{
+    Amount, ConvenienceFee, GatewayCustomerId, Input, SecretBytes, TokenId, ValidationError, amount,
+};
+
+/// A checked request to charge a stored payment token: the body of `POST /token-transaction`.
+///
+/// The interface does not show which fields are required. This SDK requires the token, the amount and the
+/// decision about the convenience fee, without which nobody could say what will be charged.
+///
+/// A token is worth money to whoever also has the API key, so `Debug` does not show it.
+///
+/// # Examples
+///
+/// ```
+/// use payments_model::{Amount, ConvenienceFee, TokenTransaction};
+///
+/// let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive)
+///     .gateway_customer_id("gc_1")
+///     .reference_no("order 17")
+///     .build()?;
+/// assert_eq!(payment.reference_no(), Some("order 17"));
+/// # Ok::<(), payments_model::ValidationError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenTransaction(Wire);
+
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Wire {
+    token_id: TokenId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway_customer_id: Option<GatewayCustomerId>,
+    #[serde(serialize_with = "amount::as_number")]
+    amount: Amount,
+    #[serde(serialize_with = "wire_fee")]
+    convenience_fee_active: ConvenienceFee,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference_no: Option<String>,
+}
+
+impl TokenTransaction {
+    /// Begins a request with everything that is required. Nothing is checked before
+    /// [`build`](TokenTransactionBuilder::build).
+    pub fn builder<'a>(
+        token_id: impl Input<'a, TokenId>,
+        amount: Amount,
+        convenience_fee: ConvenienceFee,
+    ) -> TokenTransactionBuilder<'a> {
+        let mut fields = Fields::default();
+        token_id.give("TokenId", &mut fields);
+        fields.set("Amount", Given::Amount(amount));
+        fields.set("ConvenienceFeeActive", Given::Flag(convenience_fee.is_active()));
+        TokenTransactionBuilder { fields }
+    }
+
+    /// Reads a request out of a JSON object with the interface's field names.
+    ///
+    /// # Errors
+    ///
+    /// With every rule of the builder that the document breaks, in the same words; and for each field that is unknown,
+    /// repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON object. Nothing was sent.
+    pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
+        Self::from_json_with(document, UnknownFields::Refused)
+    }
+
+    /// The same with another rule for fields that the interface does not have.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
+    pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
+        Self::from_members(&RequestMembers::read(document)?, unknown)
+    }
+
+    /// The same from members that were read already.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_json_with`](Self::from_json_with).
+    #[doc(hidden)]
+    pub fn from_members(
+        members: &RequestMembers<'_>,
+        unknown: UnknownFields,
+    ) -> Result<Self, ValidationError> {
+        Self::check(members.into(), unknown)
+    }
+
+    /// The request as JSON, in the order of the interface's table, without the fields that are not set.
+    pub fn encode(&self) -> SecretBytes {
+        encode::encode(&self.0)
+    }
+
+    /// `TokenId`.
+    pub const fn token_id(&self) -> &TokenId {
+        &self.0.token_id
+    }
+
+    /// `GatewayCustomerId`, if set.
+    pub const fn gateway_customer_id(&self) -> Option<&GatewayCustomerId> {
+        self.0.gateway_customer_id.as_ref()
+    }
+
+    /// `Amount`: above zero, at most two decimals.
+    pub const fn amount(&self) -> Amount {
+        self.0.amount
+    }
+
+    /// `ConvenienceFeeActive`.
+    pub const fn convenience_fee(&self) -> ConvenienceFee {
+        self.0.convenience_fee_active
+    }
+
+    /// `Description`, if set.
+    pub fn description(&self) -> Option<&str> {
+        self.0.description.as_deref()
+    }
+
+    /// `ReferenceNo`, the caller's own reference, if set. The interface does not say that the service refuses a second payment
+    /// with the same one.
+    pub fn reference_no(&self) -> Option<&str> {
+        self.0.reference_no.as_deref()
+    }
+
+    /// A builder's fields and a document's members are checked by the same list.
+    fn check(fields: Fields<'_>, unknown: UnknownFields) -> Result<Self, ValidationError> {
+        let mut check = Check::new(fields);
+        let wire = checked!(Wire {
+            token_id: check.required("TokenId", |text: Text<'_>| TokenId::check(text.into_string())),
+            gateway_customer_id: check
+                .optional("GatewayCustomerId", |text: Text<'_>| GatewayCustomerId::check(text.into_string())),
+            amount: check.required("Amount", payable),
+            convenience_fee_active: check
+                .required("ConvenienceFeeActive", |active| Ok(ConvenienceFee::from_flag(active))),
+            description: check.text("Description"),
+            reference_no: check.text("ReferenceNo"),
+        });
+        check.refuse_rest(unknown);
+        check.finish(wire).map(Self)
+    }
+}
+
+impl fmt::Debug for TokenTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Wire {
+            token_id: _,
+            gateway_customer_id,
+            amount,
+            convenience_fee_active,
+            description: _,
+            reference_no: _,
+        } = &self.0;
+        f.debug_struct("TokenTransaction")
+            .field("token_id", &Redacted)
+            .field("gateway_customer_id", gateway_customer_id)
+            .field("amount", amount)
+            .field("convenience_fee", convenience_fee_active)
+            .field("description", &Redacted)
+            .field("reference_no", &Redacted)
+            .finish()
+    }
+}
+
+/// A [`TokenTransaction`] before it is checked.
+#[must_use]
+pub struct TokenTransactionBuilder<'a> {
+    fields: Fields<'a>,
+}
+
+impl<'a> TokenTransactionBuilder<'a> {
+    /// Sets `GatewayCustomerId`, the owner of the token.
+    pub fn gateway_customer_id(mut self, id: impl Input<'a, GatewayCustomerId>) -> Self {
+        id.give("GatewayCustomerId", &mut self.fields);
+        self
+    }
+
+    /// Sets `Description`. Any text is taken.
+    pub fn description(mut self, text: impl Into<Cow<'a, str>>) -> Self {
+        self.fields.set_text("Description", text);
+        self
+    }
+
+    /// Sets `ReferenceNo`, the caller's own reference. Any text is taken.
+    pub fn reference_no(mut self, text: impl Into<Cow<'a, str>>) -> Self {
+        self.fields.set_text("ReferenceNo", text);
+        self
+    }
+
+    /// Checks everything.
+    ///
+    /// # Errors
+    ///
+    /// With all violations at once. Nothing was sent.
+    pub fn build(self) -> Result<TokenTransaction, ValidationError> {
+        TokenTransaction::check(self.fields, UnknownFields::Refused)
+    }
+}
+
+impl fmt::Debug for TokenTransactionBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { fields: _ } = self;
+        f.debug_struct("TokenTransactionBuilder").finish_non_exhaustive()
+    }
+}

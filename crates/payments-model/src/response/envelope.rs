@@ -1,0 +1,187 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::json::{Json, only};
+use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
+
+/// A response body that is a JSON object: the members of the interface's envelopes, each as far as it can be read.
+///
+/// It borrows the body and decides nothing. In particular it does not tell whether a payment went through: that needs the HTTP
+/// status as well. What it returns is what the service sent, which may be anything: [`mask`](crate::mask) it before showing it.
+#[derive(Clone, Deserialize)]
+pub struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    status: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    status_code: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    msg: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    data: Option<&'a RawValue>,
+}
+
+/// `null` is a value like any other, where `Option` would take it for none.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+impl<'a> Envelope<'a> {
+    /// What the member `status` says.
+    pub fn status(&self) -> Status {
+        let Some(json) = given(self.status) else {
+            return Status::Absent;
+        };
+        let Some(word) = json.text() else {
+            // A text that is not Unicode is some text.
+            return if json.is_string() { Status::Other } else { Status::Unreadable };
+        };
+        if word.is_empty() {
+            Status::Unreadable
+        } else if word.eq_ignore_ascii_case("success") {
+            Status::Success
+        } else if FAILURE_WORDS.iter().any(|failure| word.eq_ignore_ascii_case(failure)) {
+            Status::Failure
+        } else {
+            Status::Other
+        }
+    }
+
+    /// What the member `status_code` says; `"100"` is 100.
+    pub fn status_code(&self) -> Code {
+        match given(self.status_code) {
+            None => Code::Absent,
+            Some(json) => json.integer().map_or(Code::Unreadable, Code::Number),
+        }
+    }
+
+    /// The member `status_code` as JSON, whatever it is, quotes included.
+    pub fn status_code_text(&self) -> Option<&'a str> {
+        self.status_code.map(RawValue::get)
+    }
+
+    /// The service's words: the first text among `msg`, `message`, `error.message` and `error`.
+    pub fn message(&self) -> Option<Cow<'a, str>> {
+        let text = |raw: Option<&'a RawValue>| Json::from(raw?).text();
+        let of_error = || only(&Json::from(self.error?).members()?, "message")?.text();
+        text(self.msg).or_else(|| text(self.message)).or_else(of_error).or_else(|| text(self.error))
+    }
+
+    /// What the member `data` is.
+    pub fn data(&self) -> Data<'a> {
+        match given(self.data) {
+            None => Data::Absent,
+            Some(json) if json.is_object() => Data::Object(json.as_str()),
+            Some(_) => Data::Other,
+        }
+    }
+
+    /// `TransactionId` of `data`: a text that is not empty, or a whole number, kept as text.
+    pub fn transaction_id(&self) -> Option<TransactionId> {
+        TransactionId::from_answer(self.data_member("TransactionId")?.text_or_integer()?)
+    }
+
+    /// `Status` of `data`, whose codes the interface does not explain.
+    pub fn data_status(&self) -> Option<String> {
+        self.data_member("Status")?.text_or_integer().map(Into::into)
+    }
+
+    /// `data` as a transaction record; `None` if it is no object or has no identifier.
+    pub fn transaction_record(&self) -> Option<TransactionRecord> {
+        TransactionRecord::read(given(self.data)?)
+    }
+
+    /// `data` as a receipt; `None` if it is no object or has no identifier.
+    pub fn transaction_receipt(&self) -> Option<TransactionReceipt> {
+        TransactionReceipt::read(given(self.data)?)
+    }
+
+    /// `data` as a customer record; `None` if it is no object.
+    pub fn customer_record(&self) -> Option<CustomerRecord> {
+        CustomerRecord::read(given(self.data)?)
+    }
+
+    fn data_member(&self, name: &str) -> Option<Json<'a>> {
+        only(&given(self.data)?.members()?, name)
+    }
+}
+
+fn given(member: Option<&RawValue>) -> Option<Json<'_>> {
+    member.map(Json::from).filter(|json| !json.is_null())
+}
+
+impl fmt::Debug for Envelope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { status: _, status_code: _, message: _, msg: _, error: _, data: _ } = self;
+        f.debug_struct("Envelope")
+            .field("status", &self.status())
+            .field("status_code", &self.status_code())
+            .field("data", &self.data())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the member `status` of a response says, compared as a whole word without regard to case.
+///
+/// The enum is complete: a status is missing, says yes, says no, says something else, or says nothing.
+#[expect(clippy::exhaustive_enums, reason = "complete: a status is missing, one of three texts, or no text")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Missing or `null`.
+    Absent,
+    /// `success`.
+    Success,
+    /// `failed`, `failure`, `error`, `declined` or `rejected`. The interface shows `failed` alone; the others
+    /// are chosen by this SDK.
+    Failure,
+    /// Any other text. It may mean that the payment is pending.
+    Other,
+    /// An empty text, or a value that is no text.
+    Unreadable,
+}
+
+/// What the member `status_code` of a response says.
+///
+/// The enum is complete: a code is missing, is a whole number, or is something else.
+#[expect(clippy::exhaustive_enums, reason = "complete: a code is missing, a whole number, or something else")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Missing or `null`.
+    Absent,
+    /// A whole number, or a text that is one.
+    Number(i64),
+    /// Anything else.
+    Unreadable,
+}
+
+/// What the member `data` of a response is.
+///
+/// The enum is complete: data is missing, an object, or something else.
+#[expect(clippy::exhaustive_enums, reason = "complete: data is missing, an object, or something else")]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Data<'a> {
+    /// Missing or `null`.
+    Absent,
+    /// A JSON object, as text. It may hold anything; do not log it.
+    Object(&'a str),
+    /// Any other JSON value.
+    Other,
+}
+
+impl fmt::Debug for Data<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => f.write_str("Absent"),
+            Self::Object(text) => write!(f, "Object({} bytes)", text.len()),
+            Self::Other => f.write_str("Other"),
+        }
+    }
+}
+
+const FAILURE_WORDS: [&str; 5] = ["failed", "failure", "error", "declined", "rejected"];

@@ -1,0 +1,11 @@
+//! The body of a response: reading one, and writing one for those who play the service.
+
+mod body;
+mod envelope;
+mod salvage;
+mod write;
+
+pub use body::Body;
+pub use envelope::{Code, Data, Envelope, Status};
+pub use salvage::{salvage_transaction_id, salvaged_transaction_ids};
+pub use write::{BAD_REQUEST_PREFIX, ErrorEnvelope, SuccessEnvelope};

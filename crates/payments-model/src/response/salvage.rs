@@ -1,0 +1,62 @@
+use std::iter;
+
+use serde_json::value::RawValue;
+
+use crate::TransactionId;
+use crate::json::Json;
+
+/// The transaction identifier in a body that cannot be read otherwise: cut short, wrapped in HTML, or
+/// ambiguous.
+///
+/// A clue for reconciliation, never proof that a payment went through. It is taken only if it stands complete
+/// after the name `"TransactionId"`; if two different ones do, there is none.
+pub fn salvage_transaction_id(bytes: &[u8]) -> Option<TransactionId> {
+    let mut found = salvaged_transaction_ids(bytes);
+    let id = found.next()?;
+    found.all(|other| other == id).then_some(id)
+}
+
+/// Every transaction identifier that stands complete after the name `"TransactionId"`, in whatever bytes, repeated ones
+/// included. The quotes may be those of JSON within a JSON string (`\"`) or within HTML (`&quot;`, `&#34;`).
+pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = TransactionId> {
+    QUOTES.into_iter().flat_map(move |quote| {
+        let name = [quote, "TransactionId", quote].concat();
+        let mut rest = bytes;
+        iter::from_fn(move || {
+            let at = find(rest, name.as_bytes())?;
+            rest = &rest[at + name.len()..];
+            Some(complete_value(rest, quote))
+        })
+        .flatten()
+    })
+}
+
+const QUOTES: [&str; 5] = ["\"", "\\\"", "&quot;", "&#34;", "&#x22;"];
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack.windows(needle.len()).position(|window| window == needle)
+}
+
+/// The identifier in `: "…"` or `: 123`, if something follows that shows that it is complete.
+fn complete_value(after_name: &[u8], quote: &str) -> Option<TransactionId> {
+    let value = after_name.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+    if let Some(text) = value.strip_prefix(quote.as_bytes()).filter(|_| quote != "\"") {
+        let text = &text[..find(text, quote.as_bytes())?];
+        return TransactionId::from_answer(str::from_utf8(text).ok()?);
+    }
+    let length = if value.starts_with(b"\"") {
+        let mut escaped = false;
+        let closing_quote = |byte: &u8| {
+            let closes = *byte == b'"' && !escaped;
+            escaped = *byte == b'\\' && !escaped;
+            closes
+        };
+        value.iter().skip(1).position(closing_quote)? + 2
+    } else {
+        let length = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        // A number at the very end may have lost digits.
+        value.get(length).filter(|next| b",} \t\r\n".contains(next)).map(|_| length)?
+    };
+    let value: &RawValue = serde_json::from_slice(&value[..length]).ok()?;
+    TransactionId::from_answer(Json::from(value).text_or_integer()?)
+}

@@ -1,0 +1,97 @@
+//! The envelopes that a service writes.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// The body of a successful response, for those who play the service.
+///
+/// There are two shapes, and a client must not take one for the other: the POST operations return `status` `success` and
+/// `status_code` 100, the GET operations `status_code` 200 and no `status`.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug)]
+pub struct SuccessEnvelope;
+
+impl SuccessEnvelope {
+    /// The interface's message for a card, ACH or token payment.
+    pub const TRANSACTION_PROCESSED: &'static str = "Transaction Processed Successfully";
+    /// The interface's message for a void.
+    pub const TRANSACTION_VOIDED: &'static str = "Transaction Voided Successfully";
+    /// The interface's message for a transaction lookup.
+    pub const TRANSACTION_FOUND: &'static str = "Transaction Details found successfully";
+    /// The interface's message for a customer lookup.
+    pub const CUSTOMER_FOUND: &'static str = "Customer Details found successfully";
+
+    /// The response to a POST, with data that is JSON, such as
+    /// [`TransactionRecord::to_json`](crate::TransactionRecord::to_json) returns it. Data that is not JSON becomes `null`.
+    pub fn post(message: &str, data: &str) -> Vec<u8> {
+        success(Some("success"), 100, message, data)
+    }
+
+    /// The response to a GET, with data as for [`post`](Self::post).
+    pub fn get(message: &str, data: &str) -> Vec<u8> {
+        success(None, 200, message, data)
+    }
+}
+
+fn success(status: Option<&str>, status_code: u16, message: &str, data: &str) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Success<'a> {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<&'a str>,
+        status_code: u16,
+        message: &'a str,
+        data: &'a RawValue,
+    }
+
+    let data = serde_json::from_str(data).unwrap_or(RawValue::NULL);
+    to_json(&Success { status, status_code, message, data })
+}
+
+/// What the `msg` of a 400 response begins with, in the interface's own words. What follows is the reason.
+pub const BAD_REQUEST_PREFIX: &str = "bad request error: ";
+
+/// The body of an error response, for those who play the service: `status` `failed`, `status_code` the HTTP status, and `msg`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ErrorEnvelope {
+    status: &'static str,
+    status_code: u16,
+    msg: String,
+}
+
+impl ErrorEnvelope {
+    /// The interface's `msg` for an invalid API key, HTTP 401.
+    pub const INVALID_API_KEY: &'static str = "Unauthorized: Invalid API Key";
+    /// The interface's `msg` for an unknown transaction, HTTP 404.
+    pub const TRANSACTION_NOT_FOUND: &'static str = "Transaction not found";
+    /// The interface's `msg` for an unknown customer, HTTP 404.
+    pub const CUSTOMER_NOT_FOUND: &'static str = "Customer not found";
+
+    /// An error with this HTTP status and these words.
+    pub fn new(status_code: u16, msg: impl Into<String>) -> Self {
+        Self { status: "failed", status_code, msg: msg.into() }
+    }
+
+    /// HTTP 400 with the interface's prefix before the reason.
+    pub fn bad_request(reason: &str) -> Self {
+        Self::new(400, format!("{BAD_REQUEST_PREFIX}{reason}"))
+    }
+
+    /// The HTTP status, which the body repeats.
+    pub const fn status_code(&self) -> u16 {
+        self.status_code
+    }
+
+    /// The words.
+    pub fn msg(&self) -> &str {
+        &self.msg
+    }
+
+    /// The body as JSON.
+    pub fn encode(&self) -> Vec<u8> {
+        to_json(self)
+    }
+}
+
+fn to_json(body: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(body).expect("texts, numbers and JSON values are JSON")
+}

@@ -1,0 +1,170 @@
+//! Records, amounts and identifiers in whatever format a program keeps them.
+
+use payments_model::{
+    Amount, CustomerId, CustomerRecord, Field, GatewayCustomerId, MaskedCard, RawJson, TokenId,
+    TransactionId, TransactionReceipt, TransactionRecord,
+};
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Flattened<T> {
+    number: u32,
+    #[serde(flatten)]
+    record: T,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Untagged<T> {
+    Number(u32),
+    Record(T),
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind")]
+enum Tagged<T> {
+    Record(T),
+}
+
+/// Through `serde_json`'s text, bytes, reader and tree, and through what serde buffers on the way.
+#[track_caller]
+fn assert_round_trips<T>(value: &T)
+where
+    T: Clone + std::fmt::Debug + PartialEq + Serialize + DeserializeOwned,
+{
+    let text = serde_json::to_string(value).unwrap();
+    assert_eq!(&serde_json::from_str::<T>(&text).unwrap(), value, "{text}");
+    assert_eq!(&serde_json::from_slice::<T>(text.as_bytes()).unwrap(), value);
+    assert_eq!(&serde_json::from_reader::<_, T>(text.as_bytes()).unwrap(), value);
+    assert_eq!(&serde_json::from_value::<T>(serde_json::to_value(value).unwrap()).unwrap(), value);
+    let untagged = serde_json::to_string(&Untagged::Record(value.clone())).unwrap();
+    assert_eq!(serde_json::from_str::<Untagged<T>>(&untagged).unwrap(), Untagged::Record(value.clone()));
+}
+
+#[track_caller]
+fn assert_record_round_trips<T>(record: &T)
+where
+    T: Clone + std::fmt::Debug + PartialEq + Serialize + DeserializeOwned,
+{
+    assert_round_trips(record);
+    let flattened = Flattened { number: 17, record: record.clone() };
+    let text = serde_json::to_string(&flattened).unwrap();
+    assert_eq!(serde_json::from_str::<Flattened<T>>(&text).unwrap().record, flattened.record, "{text}");
+    let tagged = serde_json::to_string(&Tagged::Record(record.clone())).unwrap();
+    assert_eq!(serde_json::from_str::<Tagged<T>>(&tagged).unwrap(), Tagged::Record(record.clone()));
+    // A format of its own, which has no `null`.
+    let text = toml::to_string(&flattened).unwrap();
+    assert_eq!(toml::from_str::<Flattened<T>>(&text).unwrap(), flattened, "{text}");
+}
+
+fn record() -> TransactionRecord {
+    let mut record = TransactionRecord::new("txn_1".parse().unwrap());
+    record.amount = Amount::from_cents(10_50).into();
+    record.base_amount = "123456789012345.678".parse::<Amount>().unwrap().into();
+    record.card_number = MaskedCard::new("************4242").into();
+    record.billing_city = String::new().into();
+    record.billing_country = 840.into();
+    record.billing_email = Field::Unreadable(RawJson::parse(r#"["a",true]"#).unwrap());
+    record.other.insert("Fees", RawJson::parse(r#"{"a":[1,-2,"3.50"]}"#).unwrap());
+    record
+}
+
+#[test]
+fn records_round_trip_through_every_way_of_serde() {
+    assert_record_round_trips(&record());
+    assert_record_round_trips(&TransactionReceipt::new("txn_1".parse().unwrap()));
+    let mut customer = CustomerRecord::new();
+    customer.customer_id = "cus_1".parse::<CustomerId>().unwrap().into();
+    customer.state_id = Field::Value(-1);
+    assert_record_round_trips(&customer);
+    let mut with_null = record();
+    with_null.billing_state = Field::Null;
+    assert_round_trips(&with_null);
+}
+
+#[test]
+fn amounts_and_identifiers_round_trip_through_every_way_of_serde() {
+    for text in ["10.50", "0.00", "-7", "123456789012345.678", "1e2", "92233720368547758.07"] {
+        let amount: Amount = text.parse().unwrap();
+        assert_round_trips(&amount);
+        assert_eq!(serde_json::to_string(&amount).unwrap(), format!("\"{amount}\""));
+    }
+    assert_round_trips(&TransactionId::from_answer("a/b c").unwrap());
+    assert_round_trips(&"cus_1".parse::<CustomerId>().unwrap());
+    assert_round_trips(&"tok_1".parse::<TokenId>().unwrap());
+    assert_round_trips(&"gc_1".parse::<GatewayCustomerId>().unwrap());
+    assert!(serde_json::from_str::<TransactionId>(r#""""#).is_err());
+    assert!(serde_json::from_str::<TokenId>(r#"" ""#).is_err());
+}
+
+#[test]
+fn s3_an_amount_is_read_from_digits_and_never_from_a_binary_fraction() {
+    for digits in ["10.50", "0.1", "123456789012345678", "1e2", "19.990"] {
+        let expected: Amount = digits.parse().unwrap();
+        assert_eq!(serde_json::from_str::<Amount>(digits).unwrap(), expected);
+        assert_eq!(serde_json::from_str::<Amount>(digits).unwrap().to_string(), expected.to_string());
+        assert_eq!(serde_json::from_str::<Amount>(&format!("\"{digits}\"")).unwrap(), expected);
+    }
+    #[derive(Debug, Deserialize)]
+    struct Order {
+        total: Amount,
+    }
+    let order: Order = serde_json::from_str(r#"{"total":10.50}"#).unwrap();
+    assert_eq!(order.total.to_string(), "10.50");
+    assert_eq!(toml::from_str::<Order>("total = 12").unwrap().total, Amount::from_cents(12_00));
+    assert!(toml::from_str::<Order>("total = 10.50").is_err());
+    let buffered = serde_json::from_str::<Flattened<Order>>(r#"{"number":1,"total":10.50}"#);
+    assert!(buffered.unwrap_err().to_string().starts_with("an amount is a decimal number"));
+    let buffered = serde_json::from_str::<Flattened<Order>>(r#"{"number":1,"total":"10.50"}"#).unwrap();
+    assert_eq!(buffered.record.total, Amount::from_cents(10_50));
+    for wrong in ["true", "[1]", "\"x\"", "\"\"", "null"] {
+        assert!(serde_json::from_str::<Amount>(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn s3_a_flattened_record_keeps_a_binary_fraction_as_unreadable_and_costs_no_other_field() {
+    let text = r#"{"number":1,"TransactionId":"t","Amount":10.5,"BaseAmount":10,"Status":"1","x":0.25}"#;
+    let Flattened { record, .. } = serde_json::from_str::<Flattened<TransactionRecord>>(text).unwrap();
+    assert_eq!(record.amount, Field::Unreadable(RawJson::parse("10.5").unwrap()));
+    assert_eq!(record.base_amount, Field::Value(Amount::from_cents(10_00)));
+    assert_eq!((record.status.as_deref(), record.other.len()), (Some("1"), 1));
+}
+
+#[test]
+fn d62_a_serializer_gets_no_secret_of_a_record() {
+    let text = r#"{"TransactionId":"t","CardNumber":"4242424242424242","Cvv":"917","x":{"pan":1,"y":"5555555555554444"}}"#;
+    let record: TransactionRecord = serde_json::from_str(text).unwrap();
+    let expected = json!({ "TransactionId": "t", "CardNumber": "************4242", "Cvv": "[redacted]",
+        "x": { "pan": "[redacted]", "y": "[redacted]" } });
+    assert_eq!(serde_json::to_value(&record).unwrap(), expected);
+    assert_eq!(serde_json::from_str::<Value>(&record.to_json()).unwrap(), expected);
+}
+
+proptest! {
+    #[test]
+    fn any_amount_round_trips(coefficient in any::<i64>(), exponent in -18_i32..18) {
+        if let Ok(amount) = format!("{coefficient}e{exponent}").parse::<Amount>() {
+            let text = serde_json::to_string(&Flattened { number: 1, record: json!({ "a": amount }) }).unwrap();
+            #[derive(Deserialize)]
+            struct Of {
+                a: Amount,
+            }
+            prop_assert_eq!(serde_json::from_str::<Flattened<Of>>(&text).unwrap().record.a, amount);
+        }
+    }
+
+    #[test]
+    fn any_text_of_a_record_round_trips(name in any::<String>(), text in any::<String>(), number in any::<f64>()) {
+        let mut record = record();
+        record.billing_customer_name = text.clone().into();
+        let other = json!({ "text": text, "number": number, "list": [null, true, number] }).to_string();
+        record.other.insert(name, RawJson::parse(&other).unwrap());
+        let written = serde_json::to_string(&record).unwrap();
+        let read: TransactionRecord = serde_json::from_str(&written).unwrap();
+        prop_assert_eq!(&read.billing_customer_name, &record.billing_customer_name);
+        prop_assert_eq!(serde_json::to_string(&read).unwrap(), written);
+    }
+}

@@ -1,0 +1,446 @@
+//! An answer says only what an independent reading of the same bytes says too.
+
+use payments_model::unversioned::{
+    BAD_REQUEST_PREFIX, Body, Code, Data, Envelope, ErrorEnvelope, Status, SuccessEnvelope,
+    salvage_transaction_id,
+};
+use payments_model::{CustomerRecord, RawJson, TransactionReceipt, TransactionRecord, mask};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+#[track_caller]
+fn answer(body: &[u8]) -> Envelope<'_> {
+    match Body::read(body) {
+        Body::Object(answer) => answer,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn kind(body: &[u8]) -> &'static str {
+    match Body::read(body) {
+        Body::Empty => "empty",
+        Body::Unreadable => "unreadable",
+        Body::NotAnObject => "not an object",
+        Body::Object(_) => "object",
+        _ => "unknown",
+    }
+}
+
+#[test]
+fn d08_bodies_that_cannot_say_yes_are_told_apart() {
+    for (body, expected) in [
+        (&b""[..], "empty"),
+        (b" \r\n\t", "empty"),
+        (b"\xef\xbb\xbf", "empty"),
+        (b"null", "not an object"),
+        (b"[]", "not an object"),
+        (b" 1 ", "not an object"),
+        (b"\"x\"", "not an object"),
+        (b"{}", "object"),
+        (b" {} \n", "object"),
+        (b"<html></html>", "unreadable"),
+        (b"{", "unreadable"),
+        (b"{}x", "unreadable"),
+        (b"{}{}", "unreadable"),
+        (b"[", "unreadable"),
+        (b"nul", "unreadable"),
+        (b"{'a':1}", "unreadable"),
+        (b"{\"a\":1,}", "unreadable"),
+        (b"\x1f\x8b\x08\0", "unreadable"),
+        (b"\xc2\xa0{}", "unreadable"),
+    ] {
+        assert_eq!(kind(body), expected, "{body:?}");
+    }
+}
+
+#[test]
+fn d65_the_whole_body_is_checked_as_utf8_and_one_byte_order_mark_is_skipped() {
+    assert_eq!(kind(b"\xef\xbb\xbf{\"status\":\"success\"}"), "object");
+    assert_eq!(kind(b"\xef\xbb\xbf\xef\xbb\xbf{}"), "unreadable");
+    assert_eq!(kind(b"{\"ignored\":\"\xff\"}"), "unreadable");
+    assert_eq!(kind(b"{\"data\":{\"x\":[\"\xed\xa0\x80\"]}}"), "unreadable");
+    assert_eq!(kind(b"\xff\xfe{\0}\0"), "unreadable");
+}
+
+#[test]
+fn d08_a_repeated_member_of_the_envelope_is_unreadable_and_any_other_is_not() {
+    for name in ["status", "status_code", "message", "msg", "error", "data"] {
+        assert_eq!(kind(format!(r#"{{"{name}":null,"{name}":null}}"#).as_bytes()), "unreadable", "{name}");
+        assert_eq!(
+            kind(format!(r#"{{"{name}":1,"\u00{:x}{}":1}}"#, name.as_bytes()[0], &name[1..]).as_bytes()),
+            "unreadable"
+        );
+    }
+    assert_eq!(kind(br#"{"x":1,"x":2,"Status":1}"#), "object");
+}
+
+#[test]
+fn d06_the_status_is_compared_whole_without_case() {
+    for (status, expected) in [
+        (r#""success""#, Status::Success),
+        (r#""SUCCESS""#, Status::Success),
+        (r#""failed""#, Status::Failure),
+        (r#""Failure""#, Status::Failure),
+        (r#""error""#, Status::Failure),
+        (r#""Declined""#, Status::Failure),
+        (r#""rejected""#, Status::Failure),
+        ("null", Status::Absent),
+        (r#""""#, Status::Unreadable),
+        (r#"" success""#, Status::Other),
+        (r#""successful""#, Status::Other),
+        (r#""unsuccessful""#, Status::Other),
+        (r#""pending""#, Status::Other),
+        (r#""failed_x""#, Status::Other),
+        (r#""errors""#, Status::Other),
+        (r#""not declined""#, Status::Other),
+        ("1", Status::Unreadable),
+        ("true", Status::Unreadable),
+        (r#"["success"]"#, Status::Unreadable),
+        (r#""\u0073uccess""#, Status::Success),
+        (r#""\ud800""#, Status::Other),
+        (r#""ſuccess""#, Status::Other),
+    ] {
+        assert_eq!(answer(format!(r#"{{"status":{status}}}"#).as_bytes()).status(), expected, "{status}");
+    }
+    assert_eq!(answer(b"{}").status(), Status::Absent);
+    assert_eq!(answer(br#"{"Status":"success"}"#).status(), Status::Absent);
+}
+
+#[test]
+fn d07_the_status_code_is_a_tolerant_integer_and_its_text_is_kept() {
+    for (code, expected) in [
+        ("100", Code::Number(100)),
+        (r#""100""#, Code::Number(100)),
+        ("-1", Code::Number(-1)),
+        ("0", Code::Number(0)),
+        ("200", Code::Number(200)),
+        ("null", Code::Absent),
+        ("100.0", Code::Unreadable),
+        ("1e2", Code::Unreadable),
+        (r#""""#, Code::Unreadable),
+        (r#"" 100""#, Code::Unreadable),
+        (r#""0100""#, Code::Unreadable),
+        (r#""+100""#, Code::Unreadable),
+        (r#""1e2""#, Code::Unreadable),
+        ("[100]", Code::Unreadable),
+        ("true", Code::Unreadable),
+        ("99999999999999999999", Code::Unreadable),
+        (r#""\u0031""#, Code::Number(1)),
+    ] {
+        let body = format!(r#"{{"status_code": {code} }}"#);
+        let answer = answer(body.as_bytes());
+        assert_eq!((answer.status_code(), answer.status_code_text()), (expected, Some(code)));
+    }
+    assert_eq!((answer(b"{}").status_code(), answer(b"{}").status_code_text()), (Code::Absent, None));
+}
+
+#[test]
+fn d05_the_identifier_is_a_text_or_a_whole_number_kept_as_text() {
+    for (id, expected) in [
+        (r#""t_1""#, Some("t_1")),
+        ("17", Some("17")),
+        ("123456789012345678901234567890", Some("123456789012345678901234567890")),
+        (r#""a/b c""#, Some("a/b c")),
+        (r#""""#, None),
+        (r#"" ""#, Some(" ")),
+        ("null", None),
+        ("1.5", None),
+        ("1e3", None),
+        ("true", None),
+        ("[1]", None),
+        (r#""\ud800""#, None),
+        (r#""\u0074""#, Some("t")),
+    ] {
+        let body = format!(r#"{{"data":{{"TransactionId":{id},"Status":5}}}}"#);
+        let answer = answer(body.as_bytes());
+        let found = answer.transaction_id();
+        assert_eq!(found.as_ref().map(payments_model::TransactionId::as_str), expected, "{id}");
+        assert_eq!(answer.transaction_record().map(|record| record.transaction_id), found);
+        assert_eq!(answer.transaction_receipt().map(|receipt| receipt.transaction_id), found);
+        assert_eq!(answer.data_status().as_deref(), Some("5"));
+    }
+    for body in [
+        r#"{"TransactionId":"t"}"#,
+        r#"{"data":null}"#,
+        r#"{"data":[{"TransactionId":"t"}]}"#,
+        r#"{"data":"{\"TransactionId\":\"t\"}"}"#,
+        r#"{"data":{"transactionid":"t"}}"#,
+        r#"{"data":{"x":{"TransactionId":"t"}}}"#,
+        r#"{"data":{"TransactionId":"t","TransactionId":"t"}}"#,
+    ] {
+        assert_eq!(answer(body.as_bytes()).transaction_id(), None, "{body}");
+    }
+}
+
+#[test]
+fn d08_data_is_missing_an_object_or_something_else() {
+    for (body, expected) in [
+        ("{}", Data::Absent),
+        (r#"{"data":null}"#, Data::Absent),
+        (r#"{"data": {"a":1} }"#, Data::Object(r#"{"a":1}"#)),
+        (r#"{"data":[]}"#, Data::Other),
+        (r#"{"data":"x"}"#, Data::Other),
+        (r#"{"data":1}"#, Data::Other),
+    ] {
+        assert_eq!(answer(body.as_bytes()).data(), expected);
+    }
+    assert_eq!(answer(br#"{"data":{}}"#).customer_record(), Some(CustomerRecord::new()));
+    assert_eq!(answer(br#"{"data":[]}"#).customer_record(), None);
+}
+
+#[test]
+fn d07_a_name_in_data_that_is_no_unicode_costs_the_data_and_nothing_else() {
+    let body =
+        br#"{"status":"failed","message":"no","data":{"TransactionId":"t","\ud800":1},"status_code":7}"#;
+    let answer = answer(body);
+    assert_eq!((answer.status(), answer.status_code()), (Status::Failure, Code::Number(7)));
+    assert_eq!(answer.message().as_deref(), Some("no"));
+    assert!(matches!(answer.data(), Data::Object(_)));
+    assert_eq!((answer.transaction_id(), answer.transaction_record()), (None, None));
+}
+
+#[test]
+fn d63_the_words_are_msg_then_message_then_error_message_then_error() {
+    for (body, expected) in [
+        (r#"{"error":"d","message":"b","msg":"a"}"#, Some("a")),
+        (r#"{"error":{"message":"c"},"message":"b"}"#, Some("b")),
+        (r#"{"error":{"message":"c"}}"#, Some("c")),
+        (r#"{"error":"d"}"#, Some("d")),
+        (r#"{"msg":null,"message":"b"}"#, Some("b")),
+        (r#"{"msg":5,"message":["b"],"error":{"message":"c"}}"#, Some("c")),
+        (r#"{"msg":""}"#, Some("")),
+        (r#"{"error":{"message":1}}"#, None),
+        (r#"{"error":{"message":"c","message":"d"}}"#, None),
+        ("{}", None),
+        (r#"{"msg":"\u00e4\n"}"#, Some("ä\n")),
+    ] {
+        assert_eq!(answer(body.as_bytes()).message().as_deref(), expected, "{body}");
+    }
+    assert_eq!(BAD_REQUEST_PREFIX, "bad request error: ");
+}
+
+#[test]
+fn d08_an_identifier_is_salvaged_from_anything_if_it_is_complete() {
+    for (body, expected) in [
+        (&br#"{"data":{"TransactionId":"t_1","Amo"#[..], Some("t_1")),
+        (br#"{"data":{"TransactionId": "t_1""#, Some("t_1")),
+        (br#"{"data":{"TransactionId":"t_1"#, None),
+        (br#"{"TransactionId":17,"#, Some("17")),
+        (br#"{"TransactionId":17}"#, Some("17")),
+        (br#"{"TransactionId":17"#, None),
+        (br#"<pre>{"TransactionId" : "t_1"}</pre>"#, Some("t_1")),
+        (br#"{"TransactionId":"a"}{"TransactionId":"b"}"#, None),
+        (br#"{"TransactionId":"a"}{"TransactionId":"a"}"#, Some("a")),
+        (b"\xff\xfe\"TransactionId\":\"t_1\"\xff", Some("t_1")),
+        (b"\"TransactionId\":\"t\xff\"", None),
+        (br#""TransactionId":"a\"b""#, Some("a\"b")),
+        (br#""TransactionId":null,"TransactionId":"a""#, Some("a")),
+        (br#""ParentTransactionId":"a""#, None),
+        (b"", None),
+        (br#""Note":"TransactionId","x":"a""#, None),
+        (br#""TransactionId":1.5,"#, None),
+        (br#""TransactionId":"a\"#, None),
+        (br#"{"upstream":"{\"TransactionId\":\"t_1\"}"}"#, Some("t_1")),
+        (br#"{"upstream":"{\"TransactionId\":17}"}"#, Some("17")),
+        (br#"{"upstream":"{\"TransactionId\":\"t_1"#, None),
+        (b"<pre>{&quot;TransactionId&quot;: &quot;t_1&quot;}</pre>", Some("t_1")),
+        (b"<pre>{&#34;TransactionId&#34;:&#34;t_1&#34;}</pre>", Some("t_1")),
+        (b"<pre>{&#x22;TransactionId&#x22;:&#x22;t_1&#x22;}</pre>", Some("t_1")),
+        (br#"{"TransactionId":"a","upstream":"{\"TransactionId\":\"b\"}"}"#, None),
+    ] {
+        let found = salvage_transaction_id(body);
+        assert_eq!(
+            found.as_ref().map(payments_model::TransactionId::as_str),
+            expected,
+            "{}",
+            String::from_utf8_lossy(body)
+        );
+    }
+    for unit in
+        ["\"TransactionId\":", "\"TransactionId\":1", "\"TransactionId\":\\\"", "\"TransactionId\":\"\\"]
+    {
+        let _ = salvage_transaction_id(unit.repeat(60_000).as_bytes());
+    }
+}
+
+#[test]
+fn the_envelopes_have_the_interfaces_two_shapes_and_words() {
+    let receipt = TransactionReceipt::new("t".parse().unwrap());
+    let post = SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt.to_json());
+    assert_eq!(
+        str::from_utf8(&post).unwrap(),
+        r#"{"status":"success","status_code":100,"message":"Transaction Voided Successfully","data":{"TransactionId":"t"}}"#
+    );
+    let get = SuccessEnvelope::get(
+        SuccessEnvelope::TRANSACTION_FOUND,
+        &TransactionRecord::new("t".parse().unwrap()).to_json(),
+    );
+    assert_eq!(
+        str::from_utf8(&get).unwrap(),
+        r#"{"status_code":200,"message":"Transaction Details found successfully","data":{"TransactionId":"t"}}"#
+    );
+    let error = ErrorEnvelope::bad_request("invalid \"postal\" code");
+    assert_eq!(
+        str::from_utf8(&error.encode()).unwrap(),
+        r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid \"postal\" code"}"#
+    );
+    assert_eq!((error.status_code(), error.msg()), (400, "bad request error: invalid \"postal\" code"));
+    assert_eq!(SuccessEnvelope::TRANSACTION_PROCESSED, "Transaction Processed Successfully");
+    assert_eq!(SuccessEnvelope::CUSTOMER_FOUND, "Customer Details found successfully");
+    assert_eq!(ErrorEnvelope::INVALID_API_KEY, "Unauthorized: Invalid API Key");
+    assert_eq!(ErrorEnvelope::TRANSACTION_NOT_FOUND, "Transaction not found");
+    assert_eq!(ErrorEnvelope::CUSTOMER_NOT_FOUND, "Customer not found");
+}
+
+#[test]
+fn deep_or_wide_answers_are_read_in_linear_time_and_without_recursion() {
+    let deep = format!("{}{}", "[".repeat(500_000), "]".repeat(500_000));
+    let body = format!(
+        r#"{{"status":{deep},"status_code":{deep},"msg":{deep},"error":{deep},"data":{{"TransactionId":{deep},"x":{deep}}}}}"#
+    );
+    let deep_answer = answer(body.as_bytes());
+    assert_eq!((deep_answer.status(), deep_answer.status_code()), (Status::Unreadable, Code::Unreadable));
+    assert_eq!((deep_answer.message(), deep_answer.transaction_id()), (None, None));
+    assert_eq!(kind("[".repeat(500_000).as_bytes()), "unreadable");
+    assert_eq!(kind("{\"data\":".repeat(100_000).as_bytes()), "unreadable");
+    let wide: Vec<String> = (0..100_000).map(|index| format!(r#""x{index}":1"#)).collect();
+    assert_eq!(kind(format!("{{{}}}", wide.join(",")).as_bytes()), "object");
+}
+
+/// Checks an answer against `serde_json::Value`, which shares nothing with how answers are read but the
+/// grammar.
+fn assert_agrees(bytes: &[u8]) {
+    let oracle = serde_json::from_slice::<Value>(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+    match (Body::read(bytes), oracle) {
+        (Body::Object(answer), Ok(Value::Object(members))) => assert_answer_agrees(&answer, &members),
+        (Body::NotAnObject, Ok(value)) => assert!(!value.is_object()),
+        // The tree refuses what nobody looks at: numbers beyond a float, lone surrogates, deep nesting.
+        (Body::Object(_) | Body::NotAnObject, Err(error)) => {
+            let text = error.to_string();
+            let known =
+                ["number out of range", "surrogate", "unexpected end of hex escape", "recursion limit"];
+            assert!(
+                known.iter().any(|reason| text.contains(reason)),
+                "{text}: {}",
+                String::from_utf8_lossy(bytes)
+            );
+        }
+        (Body::Empty, _) => assert!(bytes.iter().all(|byte| b" \t\r\n\xef\xbb\xbf".contains(byte))),
+        (Body::Unreadable, Ok(value)) => panic!("{value} is readable"),
+        (Body::Unreadable, Err(_)) => {}
+        (body, value) => panic!("{body:?} is not {value:?}"),
+    }
+}
+
+fn assert_answer_agrees(answer: &Envelope<'_>, members: &serde_json::Map<String, Value>) {
+    let status = match members.get("status") {
+        None | Some(Value::Null) => Status::Absent,
+        Some(Value::String(word)) => match word.to_ascii_lowercase().as_str() {
+            "success" => Status::Success,
+            "failed" | "failure" | "error" | "declined" | "rejected" => Status::Failure,
+            "" => Status::Unreadable,
+            _ => Status::Other,
+        },
+        Some(_) => Status::Unreadable,
+    };
+    assert_eq!(answer.status(), status);
+    let code = match members.get("status_code") {
+        None | Some(Value::Null) => Code::Absent,
+        Some(Value::Number(number)) => number.as_i64().map_or(Code::Unreadable, Code::Number),
+        Some(Value::String(text)) => match text.parse::<i64>() {
+            Ok(number) if number.to_string() == *text => Code::Number(number),
+            _ => Code::Unreadable,
+        },
+        Some(_) => Code::Unreadable,
+    };
+    assert_eq!(answer.status_code(), code);
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let error = members.get("error");
+    let message = text(members.get("msg"))
+        .or_else(|| text(members.get("message")))
+        .or_else(|| text(error.and_then(|error| error.get("message"))))
+        .or_else(|| text(error));
+    assert_eq!(answer.message().as_deref(), message.as_deref());
+    let data = members.get("data").and_then(Value::as_object);
+    assert_eq!(matches!(answer.data(), Data::Object(_)), data.is_some());
+    let id = data.and_then(|data| match data.get("TransactionId")? {
+        Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
+        Value::Number(number) if number.is_i64() || number.is_u64() => Some(number.to_string()),
+        _ => None,
+    });
+    assert_eq!(answer.transaction_id().map(|id| id.to_string()), id);
+    assert_eq!(answer.transaction_record().map(|record| record.transaction_id.to_string()), id);
+}
+
+/// Valid answers of every shape that the interface shows.
+fn valid_answer() -> impl Strategy<Value = Vec<u8>> {
+    let id = "[A-Za-z0-9_]{1,12}";
+    (id, any::<String>(), -1_000_000_i64..1_000_000, "[0-9]{1,4}", 0..6_u8).prop_map(
+        |(id, text, cents, status, shape)| {
+            let mut record = TransactionRecord::new(id.parse().unwrap());
+            record.amount = payments_model::Amount::from_cents(cents).into();
+            record.billing_customer_name = text.clone().into();
+            record.billing_state = payments_model::Field::Null;
+            record.status = status.into();
+            record.other.insert(text.clone(), RawJson::parse("[1,{}]").unwrap());
+            match shape {
+                0 => SuccessEnvelope::post(&text, &record.to_json()),
+                1 => SuccessEnvelope::post(&text, &TransactionReceipt::new(record.transaction_id).to_json()),
+                2 => SuccessEnvelope::get(&text, &record.to_json()),
+                3 => ErrorEnvelope::new(404, text).encode(),
+                4 => {
+                    let error = json!({ "message": text });
+                    let body =
+                        json!({ "status": "declined", "status_code": "200", "error": error, "data": record });
+                    body.to_string().into_bytes()
+                }
+                _ => [b"\xef\xbb\xbf".to_vec(), SuccessEnvelope::post(&text, &record.to_json())].concat(),
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn d08_no_proper_prefix_of_a_valid_answer_is_readable(body in valid_answer()) {
+        assert_agrees(&body);
+        for length in 0..body.len() {
+            prop_assert!(matches!(Body::read(&body[..length]), Body::Empty | Body::Unreadable), "{} bytes", length);
+        }
+    }
+
+    #[test]
+    fn d08_a_salvaged_identifier_of_a_prefix_is_the_identifier(body in valid_answer()) {
+        let whole = answer(&body).transaction_id();
+        for length in 0..body.len() {
+            let salvaged = salvage_transaction_id(&body[..length]);
+            prop_assert!(salvaged.is_none() || salvaged == whole);
+        }
+    }
+
+    #[test]
+    fn d08_no_mutation_of_a_byte_panics_or_says_what_the_bytes_do_not(
+        body in valid_answer(),
+        seeds in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
+    ) {
+        for (place, byte) in seeds {
+            let mut mutated = body.clone();
+            *place.get_mut(&mut mutated) = byte;
+            assert_agrees(&mutated);
+            let _ = salvage_transaction_id(&mutated);
+            mutated.remove(place.index(body.len()));
+            assert_agrees(&mutated);
+        }
+    }
+
+    #[test]
+    fn d08_whatever_the_bytes_nothing_panics(
+        bytes in proptest::collection::vec(any::<u8>(), 0..60),
+        like in "[{}\\[\\]\":,\\\\a-u0-9 ]{0,40}",
+    ) {
+        assert_agrees(&bytes);
+        assert_agrees(like.as_bytes());
+        let _ = salvage_transaction_id(&bytes);
+        let _ = mask(&like, &["abc", "123"]);
+    }
+}
