@@ -33,10 +33,9 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `serde` | records are read and written by `serde_json`; `to_json` of each record needs it not |
 //! | `tracing` | an [`Observer`] that reports every call to `tracing` |
 //!
-//! None is on by default. `payments-fake`, as a dev-dependency, turns `serde` on for tests: a program names it for itself.
+//! It is not on by default.
 //!
 //! # What it does not do
 //!
@@ -51,58 +50,26 @@
 // docs.rs builds with nightly, which writes on each item the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod api_key;
 mod client;
-mod client_builder;
-mod configuration_error;
-mod deadlines;
 mod endpoint;
 mod error;
-mod failure;
 pub mod guide;
-mod jitter;
-mod judgement;
-mod lookup_error;
-mod metadata;
 mod observer;
 mod operation;
-mod operation_name;
-mod outcome;
-mod race;
-mod retry;
-mod retry_after;
-mod secrets;
-mod snippet;
-mod success;
-mod timer;
-#[cfg(feature = "tracing")]
-mod tracing_observer;
+mod response;
 mod transport;
-mod transport_error;
-mod transport_request;
-mod transport_response;
-mod watch;
 
 pub use payments_model as model;
 
-pub use api_key::ApiKey;
-pub use client::Client;
-pub use client_builder::ClientBuilder;
-pub use deadlines::Deadlines;
-pub use endpoint::Endpoint;
-pub use error::Error;
-pub use jitter::Jitter;
-pub use lookup_error::LookupError;
-pub use observer::{AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, Observer};
-pub use operation::{GetCustomer, GetTransaction, Operation, VoidReceipt};
-pub use operation_name::OperationName;
-pub use outcome::Outcome;
-pub use retry_after::RetryAfter;
-pub use success::Success;
-pub use timer::{Sleep, Timer};
+pub use client::{Client, ClientBuilder, Jitter};
+pub use endpoint::{ApiKey, Endpoint};
+pub use error::{Error, ErrorKind, LookupError, Outcome};
 #[cfg(feature = "tracing")]
-pub use tracing_observer::TracingObserver;
-pub use transport::Transport;
-pub use transport_error::{Delivery, TransportError, TransportErrorKind};
-pub use transport_request::TransportRequest;
-pub use transport_response::TransportResponse;
+pub use observer::TracingObserver;
+pub use observer::{AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, CallId, Observer};
+pub use operation::{GetCustomer, GetTransaction, Operation, OperationName, VoidReceipt};
+pub use response::{RetryAfter, Success};
+pub use transport::{
+    Deadlines, Delivery, Sleep, Timer, Transport, TransportError, TransportErrorKind, TransportRequest,
+    TransportResponse,
+};

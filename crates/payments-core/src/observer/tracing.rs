@@ -18,7 +18,7 @@ impl TracingObserver {
 }
 
 impl Observer for TracingObserver {
-    fn attempt_started(&self, event: &AttemptStarted) {
+    fn attempt_started(&self, event: &AttemptStarted<'_>) {
         debug!(target: "payments", operation = event.operation.as_str(), attempt = event.attempt, "attempt started");
     }
 
@@ -47,15 +47,15 @@ impl Observer for TracingObserver {
         match event.failure {
             None => report!(info, "processed", None::<&str>, "attempt succeeded"),
             Some(failure) if failure.outcome == Some(Outcome::Unknown) => {
-                report!(error, "unknown", Some(failure.kind), "outcome unknown: it may have been processed");
+                report!(error, "unknown", Some(failure.code), "outcome unknown: it may have been processed");
             }
             Some(failure) => {
-                report!(warn, failure.outcome.map(Outcome::as_str), Some(failure.kind), "attempt failed");
+                report!(warn, failure.outcome.map(Outcome::as_str), Some(failure.code), "attempt failed");
             }
         }
     }
 
-    fn attempt_abandoned(&self, event: &AttemptAbandoned) {
+    fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
         let operation = event.operation.as_str();
         let attempt = event.attempt;
         let latency = event.latency;

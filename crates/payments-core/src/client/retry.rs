@@ -1,21 +1,22 @@
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use crate::{Jitter, LookupError, TransportErrorKind};
+use crate::{LookupError, TransportErrorKind};
 
-/// How often a look-up is repeated, and how long it pauses. Operations that move money are never repeated.
+/// How often a lookup is retried, and how long it pauses. Operations that move money are never retried.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetryPolicy {
     pub(crate) retries: u32,
 }
 
 impl RetryPolicy {
-    /// Chosen by this SDK: a look-up is tried three times in all.
+    /// Chosen by this SDK: a lookup is tried three times in all.
     pub(crate) const DEFAULT: Self = Self { retries: 2 };
 
     const FIRST_PAUSE: Duration = Duration::from_millis(200);
     const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-    /// The pause before the next attempt of a look-up, or `None` if there should be none.
+    /// The pause before the next attempt of a lookup, or `None` if there should be none.
     ///
     /// Doubles with every attempt, half of it fixed and half of it spread; `Retry-After` lengthens it.
     pub(crate) fn pause(self, attempt: u32, error: &LookupError, jitter: &dyn Jitter) -> Option<Duration> {
@@ -30,7 +31,7 @@ impl RetryPolicy {
     }
 }
 
-/// Whether the same look-up may well succeed a moment later.
+/// Whether the same lookup may well succeed a moment later.
 fn is_passing(error: &LookupError) -> bool {
     match error.http_status().map(|status| status.as_u16()) {
         // An unreadable 2xx is read again; a refusal in a 2xx's body is an answer.
@@ -43,10 +44,26 @@ fn is_passing(error: &LookupError) -> bool {
     }
 }
 
+/// Where the spread of pauses between a lookup's attempts comes from, so that many clients do not return all at once.
+pub trait Jitter: Send + Sync + 'static {
+    /// Any number, evenly spread over all of `u64`.
+    fn next(&self) -> u64;
+}
+
+/// The standard library's randomly keyed hasher: random enough to spread pauses, and no dependency.
+#[derive(Debug)]
+pub(crate) struct RandomJitter;
+
+impl Jitter for RandomJitter {
+    fn next(&self) -> u64 {
+        RandomState::new().hash_one(0_u8)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::{Cause, Failure};
+    use crate::error::{Cause, Failure};
     use crate::{OperationName, TransportError};
 
     struct Always(u64);
@@ -97,5 +114,11 @@ mod tests {
                 (1..9).map_while(|attempt| RetryPolicy { retries }.pause(attempt, &error, &Always(0)));
             assert_eq!(pauses.count(), retries as usize);
         }
+    }
+
+    #[test]
+    fn many_clients_do_not_return_all_at_once() {
+        let numbers: std::collections::HashSet<u64> = (0..100).map(|_| RandomJitter.next()).collect();
+        assert!(numbers.len() > 90, "{numbers:?}");
     }
 }

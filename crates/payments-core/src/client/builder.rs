@@ -1,13 +1,25 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::client::{Client, Shared};
-use crate::jitter::RandomJitter;
-use crate::retry::RetryPolicy;
+use super::retry::{RandomJitter, RetryPolicy};
+use super::{Calls, Client, Shared};
 use crate::transport::BoxedTransport;
 use crate::{Deadlines, Endpoint, Jitter, Observer, Timer, Transport, TransportRequest};
 
-/// Builds a [`Client`]. Everything has a default but what was given first: the endpoint, the transport and its clock.
+/// Builds a [`Client`]. Everything has a default except what is given first: the endpoint, the transport and its clock.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use payments_core::{Client, Endpoint, Timer, Transport};
+///
+/// fn client(endpoint: Endpoint, transport: impl Transport, timer: impl Timer) -> Client {
+///     Client::builder(endpoint, transport, timer)
+///         .connect_timeout(Duration::from_secs(5))
+///         .lookup_retries(1)
+///         .build()
+/// }
+/// ```
 #[must_use = "a builder does nothing until it is built"]
 pub struct ClientBuilder {
     shared: Shared,
@@ -32,6 +44,7 @@ impl ClientBuilder {
                 timer: Box::new(timer),
                 jitter: Box::new(RandomJitter),
                 observer: None,
+                calls: Calls::default(),
             },
             settings: Settings {
                 connect_timeout: Deadlines::DEFAULT_CONNECT,
@@ -48,21 +61,21 @@ impl ClientBuilder {
         self
     }
 
-    /// How long a whole call may take, a look-up's repetitions included; 60 seconds by default.
+    /// How long a whole call may take, a lookup's retries included; 60 seconds by default.
     ///
-    /// A charge whose answer is late is an unknown outcome: a short deadline makes more of them, not fewer.
+    /// A charge whose response is late is an unknown outcome: a short deadline makes more of them, not fewer.
     pub fn total_timeout(mut self, total: Duration) -> Self {
         self.settings.total_timeout = total;
         self
     }
 
-    /// How often a look-up that failed in passing is repeated; twice by default. Payments and voids never are.
+    /// How often a lookup that failed in passing is retried; twice by default. Payments and voids never are.
     pub fn lookup_retries(mut self, retries: u32) -> Self {
         self.settings.retry.retries = retries;
         self
     }
 
-    /// How many bytes of an answer's body are read; 1 MiB by default. A charge whose answer is longer is unknown.
+    /// How many bytes of a response's body are read; 1 MiB by default. A charge whose response is longer is unknown.
     pub fn response_cap(mut self, bytes: usize) -> Self {
         self.settings.response_cap = bytes;
         self
@@ -74,7 +87,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Where the spread of a look-up's pauses comes from, for tests that must repeat exactly.
+    /// Where the spread of a lookup's pauses comes from, for tests that must repeat exactly.
     pub fn jitter(mut self, jitter: impl Jitter) -> Self {
         self.shared.jitter = Box::new(jitter);
         self

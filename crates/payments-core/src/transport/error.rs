@@ -2,6 +2,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use http::StatusCode;
+use thiserror::Error;
 
 use crate::TransportResponse;
 
@@ -92,6 +93,8 @@ impl TransportErrorKind {
 ///
 /// There is no `From<io::Error>`: a transport must say what it knows. Where it is unsure it says
 /// [`TransportError::unknown`], because [`TransportError::not_processed`] lets the caller charge again.
+#[derive(Debug, Error)]
+#[error("{}{}", kind.description(), How(self))]
 pub struct TransportError {
     kind: TransportErrorKind,
     delivery: Delivery,
@@ -152,32 +155,16 @@ impl TransportError {
     }
 }
 
-impl fmt::Debug for TransportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, delivery, partial, source } = self;
-        f.debug_struct("TransportError")
-            .field("kind", kind)
-            .field("delivery", delivery)
-            .field("partial", partial)
-            .field("source", source)
-            .finish()
-    }
-}
+/// `{kind} before the request was sent`, and so on.
+struct How<'a>(&'a TransportError);
 
-impl fmt::Display for TransportError {
+impl fmt::Display for How<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.description())?;
-        match self.delivery {
-            Delivery::NotProcessed if self.is_configuration() => Ok(()),
+        match self.0.delivery {
+            Delivery::NotProcessed if self.0.is_configuration() => Ok(()),
             Delivery::NotProcessed => f.write_str(" before the request was sent"),
             Delivery::Unknown => f.write_str(" after the request may have been sent"),
             Delivery::Answered(status) => write!(f, " after HTTP status {}", status.as_u16()),
         }
-    }
-}
-
-impl StdError for TransportError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
     }
 }

@@ -1,8 +1,20 @@
+//! The seam for HTTP stacks.
+
+mod deadlines;
+mod error;
+mod request;
+mod response;
+mod timer;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::{TransportError, TransportRequest, TransportResponse};
+pub use deadlines::Deadlines;
+pub use error::{Delivery, TransportError, TransportErrorKind};
+pub use request::TransportRequest;
+pub use response::TransportResponse;
+pub use timer::{Sleep, Timer};
 
 /// An HTTP stack: one attempt, at most one transmission.
 ///

@@ -1,33 +1,26 @@
 use http::StatusCode;
-use payments_model::{Body, Status, TransactionId, salvage_transaction_id, salvaged_transaction_ids};
+use payments_model::TransactionId;
+use payments_model::unversioned::{Body, Status, salvage_transaction_id, salvaged_transaction_ids};
 
 use super::sealed::Describe;
-use crate::error::Found;
-use crate::failure::{Cause, Failure};
-use crate::judgement::{Claim, Judgement, judge_lookup, judge_payment};
-use crate::secrets::Secrets;
+use crate::error::{Cause, Failure, Found};
+use crate::response::{Meaning, Summary, meaning_for_lookup, meaning_for_payment};
 use crate::{Delivery, Error, LookupError, Outcome};
 
 /// How a failure becomes an operation's error.
 #[expect(unnameable_types, reason = "only the two error types of this crate are it")]
 pub trait OperationError: std::error::Error + Sized {
     /// What a response means, `changes` being the transaction that the request changes. `body` is what `bytes` are read as.
-    fn judge(
+    fn meaning(
         http: StatusCode,
-        claim: Claim,
+        summary: Summary,
         body: &Body<'_>,
         bytes: &[u8],
         changes: Option<&TransactionId>,
-    ) -> Judgement;
+    ) -> Meaning;
 
     /// The error of `operation`. `body` and `bytes` are the response, as far as it was read.
-    fn of<O: Describe + ?Sized>(
-        operation: &O,
-        failure: Failure,
-        body: &Body<'_>,
-        bytes: &[u8],
-        secrets: &Secrets<'_>,
-    ) -> Self;
+    fn of<O: Describe + ?Sized>(operation: &O, failure: Failure, body: &Body<'_>, bytes: &[u8]) -> Self;
 
     /// The error, if it is a lookup's.
     fn as_lookup(&self) -> Option<&LookupError> {
@@ -49,26 +42,20 @@ pub trait OperationError: std::error::Error + Sized {
 }
 
 impl OperationError for Error {
-    fn judge(
+    fn meaning(
         http: StatusCode,
-        claim: Claim,
+        summary: Summary,
         body: &Body<'_>,
         bytes: &[u8],
         changes: Option<&TransactionId>,
-    ) -> Judgement {
+    ) -> Meaning {
         let names_a_transaction = || transaction_ids(body, bytes, changes).next().is_some();
-        judge_payment(http, claim, http.is_client_error() && names_a_transaction())
+        meaning_for_payment(http, summary, http.is_client_error() && names_a_transaction())
     }
 
-    fn of<O: Describe + ?Sized>(
-        operation: &O,
-        failure: Failure,
-        body: &Body<'_>,
-        bytes: &[u8],
-        secrets: &Secrets<'_>,
-    ) -> Self {
-        let outcome = match (&failure.cause, failure.judgement()) {
-            (_, Some(Judgement::RejectedByService | Judgement::RejectedByIntermediary)) => Outcome::Rejected,
+    fn of<O: Describe + ?Sized>(operation: &O, failure: Failure, body: &Body<'_>, bytes: &[u8]) -> Self {
+        let outcome = match (&failure.cause, failure.meaning()) {
+            (_, Some(Meaning::RefusedByService | Meaning::RefusedByIntermediary)) => Outcome::Rejected,
             (Cause::Transport(error), None) if error.delivery() == Delivery::NotProcessed => {
                 Outcome::NotProcessed
             }
@@ -82,9 +69,6 @@ impl OperationError for Error {
             },
             _ => Found::default(),
         };
-        if let Some(record) = &mut found.record {
-            record.redact_echoes(secrets.as_slice());
-        }
         if found.transaction_id.is_none() {
             found.transaction_id = salvage_transaction_id(bytes);
         }
@@ -93,7 +77,7 @@ impl OperationError for Error {
             body,
             Body::Object(said) if matches!(said.status(), Status::Success | Status::Failure | Status::Other)
         );
-        let is_unclear_refusal = failure.judgement() == Some(Judgement::Unclear)
+        let is_unclear_refusal = failure.meaning() == Some(Meaning::Unclear)
             && failure.http_status().is_some_and(|status| status.is_client_error());
         let is_another = |id: TransactionId| Some(&id) != found.transaction_id.as_ref();
         if is_foreign
@@ -102,11 +86,12 @@ impl OperationError for Error {
         {
             found.transaction_id = None;
         }
-        // No id, and no code, has a key or a card number in it; what has is an echo, and these are shown as they are.
-        found.transaction_id.take_if(|id| secrets.are_in(id.as_str()));
-        found.record.take_if(|record| secrets.are_in(record.transaction_id.as_str()));
-        found.record_status.take_if(|status| secrets.are_in(status));
-        let to_look_up = operation.changes().filter(|id| !secrets.are_in(id.as_str()));
+        // These are shown as they are, and no id and no code has a key or a card number in it.
+        let is_safe = |text: &str| failure.metadata().is_none_or(|metadata| !metadata.secrets.are_in(text));
+        found.transaction_id.take_if(|id| !is_safe(id.as_str()));
+        found.record.take_if(|record| !is_safe(record.transaction_id.as_str()));
+        found.record_status.take_if(|status| !is_safe(status));
+        let to_look_up = operation.changes().filter(|id| is_safe(id.as_str())).cloned();
         Self::new(outcome, failure).with_found(found).found_by(operation.found_by()).of_a_void(to_look_up)
     }
 
@@ -124,11 +109,17 @@ impl OperationError for Error {
 }
 
 impl OperationError for LookupError {
-    fn judge(http: StatusCode, claim: Claim, _: &Body<'_>, _: &[u8], _: Option<&TransactionId>) -> Judgement {
-        judge_lookup(http, claim)
+    fn meaning(
+        http: StatusCode,
+        summary: Summary,
+        _: &Body<'_>,
+        _: &[u8],
+        _: Option<&TransactionId>,
+    ) -> Meaning {
+        meaning_for_lookup(http, summary)
     }
 
-    fn of<O: Describe + ?Sized>(_: &O, failure: Failure, _: &Body<'_>, _: &[u8], _: &Secrets<'_>) -> Self {
+    fn of<O: Describe + ?Sized>(_: &O, failure: Failure, _: &Body<'_>, _: &[u8]) -> Self {
         Self::new(failure)
     }
 

@@ -1,5 +1,16 @@
+//! The client: deadlines, retries of lookups, and the observer, over a transport.
+
+mod builder;
+mod retry;
+mod watch;
+
 use std::fmt;
+use std::future::{Future, poll_fn};
+use std::hash::{BuildHasher as _, RandomState};
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use payments_model::{
@@ -7,17 +18,18 @@ use payments_model::{
     TransactionReceipt, TransactionRecord, Void,
 };
 
-use crate::client_builder::{ClientBuilder, Settings};
+use crate::observer::CallId;
 use crate::operation::OperationError as _;
-use crate::operation::{GetCustomer, GetTransaction, Operation, VoidReceipt};
-use crate::race::race;
-use crate::secrets::Secrets;
+use crate::response::Secrets;
 use crate::transport::BoxedTransport;
-use crate::watch::Watch;
 use crate::{
-    Deadlines, Endpoint, Error, Jitter, LookupError, Observer, Success, Timer, Transport, TransportError,
-    TransportErrorKind, TransportRequest,
+    Deadlines, Endpoint, Error, GetCustomer, GetTransaction, LookupError, Observer, Operation, Success,
+    Timer, Transport, TransportError, TransportErrorKind, TransportRequest, VoidReceipt,
 };
+pub use builder::ClientBuilder;
+use builder::Settings;
+pub use retry::Jitter;
+use watch::Watch;
 
 /// The service, ready to be called.
 ///
@@ -28,7 +40,24 @@ use crate::{
 ///
 /// Dropping the future of a payment or a void after it was first polled is an unknown outcome with nobody to tell: the
 /// service may have acted. Give the call a [deadline](ClientBuilder::total_timeout) rather than wrapping it in a
-/// time-out of your own, and watch [`Observer::attempt_abandoned`].
+/// timeout of your own, and watch [`Observer::attempt_abandoned`].
+/// # Example
+///
+/// ```
+/// # use payments_core::{Timer, Transport};
+/// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
+/// use payments_core::{Client, GetTransaction};
+///
+/// async fn charge_and_void(client: &Client) -> Result<(), Box<dyn std::error::Error>> {
+///     let payment =
+///         TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
+///     let charged = client.process_token(&payment).await?;
+///     // Every operation is a value, and `call` makes any of them.
+///     let found = client.call(&GetTransaction::new(charged.transaction_id.clone())).await?;
+///     client.call(&Void::new(found.into_data().transaction_id)).await?;
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
@@ -41,6 +70,20 @@ pub(crate) struct Shared {
     pub(crate) timer: Box<dyn Timer>,
     pub(crate) jitter: Box<dyn Jitter>,
     pub(crate) observer: Option<Box<dyn Observer>>,
+    pub(crate) calls: Calls,
+}
+
+/// Gives every call an id.
+#[derive(Default)]
+pub(crate) struct Calls {
+    key: RandomState,
+    count: AtomicU64,
+}
+
+impl Calls {
+    fn next(&self) -> CallId {
+        CallId(self.key.hash_one(self.count.fetch_add(1, Ordering::Relaxed)))
+    }
 }
 
 impl Client {
@@ -53,9 +96,44 @@ impl Client {
         Self { shared: Arc::new(shared), settings }
     }
 
-    /// Processes a card payment: a sale or an authorisation, as the request says. Sent at most once.
+    /// Makes one call of any operation. A payment or a void is sent at most once; a lookup may be retried under one total
+    /// deadline. [`process_card`](Self::process_card) and its siblings are shorter names for this.
     ///
-    /// A success means that the service says it processed the payment. Its record is handed over as it came and not
+    /// # Errors
+    ///
+    /// [`Error`] for what moves money, [`LookupError`] for a lookup.
+    pub async fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, O::Error> {
+        let call_id = self.shared.calls.next();
+        let started = self.shared.timer.now();
+        let total = self.settings.total_timeout;
+        let left = || total.saturating_sub(self.elapsed(started));
+        let (mut attempt, mut time_left) = (1, total);
+        loop {
+            let error = match self.attempt(operation, call_id, attempt, time_left).await {
+                Err(error) => error,
+                success => return success,
+            };
+            let retry = |error: &LookupError| self.settings.retry.pause(attempt, error, &*self.shared.jitter);
+            let Some(pause) = error.as_lookup().and_then(retry) else {
+                return Err(error);
+            };
+            if pause >= left() {
+                return Err(error);
+            }
+            self.shared.timer.sleep(pause).await;
+            // The pause may have taken longer than asked for, as when the computer was asleep. Then there is no time left to ask
+            // again, and what the last attempt said is worth more than a timeout.
+            time_left = left();
+            if time_left.is_zero() {
+                return Err(error);
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Processes a card payment: a sale or an authorization, as the request says. Sent at most once.
+    ///
+    /// A success means that the service says it processed the payment. Its record is returned as it came and not
     /// compared with the request: with a convenience fee, for one, the amount may rightly differ.
     ///
     /// # Errors
@@ -86,18 +164,18 @@ impl Client {
         self.call(payment).await
     }
 
-    /// Voids a previously authorised transaction. Sent at most once.
+    /// Voids a previously authorized transaction. Sent at most once.
     ///
     /// # Errors
     ///
-    /// [`Error::outcome`] says whether the authorisation can have been voided. After
+    /// [`Error::outcome`] says whether the authorization can have been voided. After
     /// [`Outcome::Unknown`](crate::Outcome::Unknown), [look the transaction up](Self::transaction) before voiding
     /// again.
     pub async fn void(&self, void: &Void) -> Result<Success<VoidReceipt>, Error> {
         self.call(void).await
     }
 
-    /// Looks up one transaction. Repeated within the deadline if it fails in passing.
+    /// Looks up one transaction. Retried within the deadline if it fails in passing.
     ///
     /// # Errors
     ///
@@ -106,7 +184,7 @@ impl Client {
         self.call(&GetTransaction::new(id.clone())).await
     }
 
-    /// Looks up one customer. Repeated within the deadline if it fails in passing.
+    /// Looks up one customer. Retried within the deadline if it fails in passing.
     ///
     /// # Errors
     ///
@@ -123,7 +201,7 @@ impl Client {
         client
     }
 
-    /// The same client with another number of repetitions for look-ups, over the same connections.
+    /// The same client with another number of retries for lookups, over the same connections.
     #[must_use]
     pub fn with_lookup_retries(&self, retries: u32) -> Self {
         let mut client = self.clone();
@@ -134,54 +212,27 @@ impl Client {
     /// Whether the API key stands in this text, which must then be neither kept nor shown: a reference or a name that came
     /// out of the wrong field. A key shorter than eight characters is in too much else by chance and is not looked for.
     pub fn is_api_key_in(&self, text: &str) -> bool {
-        Secrets::new(Vec::new(), &self.shared.endpoint).are_in(text)
+        Secrets::new(&[], Some(&self.shared.endpoint)).are_in(text)
     }
 
-    /// One call: a payment is one attempt, a look-up may be several under one total deadline.
-    async fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, O::Error> {
-        let started = self.shared.timer.now();
-        let total = self.settings.total_timeout;
-        let left = || total.saturating_sub(self.elapsed(started));
-        let (mut attempt, mut time_left) = (1, total);
-        loop {
-            let error = match self.attempt(operation, attempt, time_left).await {
-                Err(error) => error,
-                success => return success,
-            };
-            let retry = |error: &LookupError| self.settings.retry.pause(attempt, error, &*self.shared.jitter);
-            let Some(pause) = error.as_lookup().and_then(retry) else {
-                return Err(error);
-            };
-            if pause >= left() {
-                return Err(error);
-            }
-            self.shared.timer.sleep(pause).await;
-            // The pause may have taken longer than it was to, as when the computer was asleep. There is no time left to ask
-            // again, and what the last attempt said is worth more than a time-out.
-            time_left = left();
-            if time_left.is_zero() {
-                return Err(error);
-            }
-            attempt += 1;
-        }
-    }
-
-    /// Hands the request to the transport once.
+    /// Gives the request to the transport once.
     async fn attempt<O: Operation>(
         &self,
         operation: &O,
+        call_id: CallId,
         attempt: u32,
         total: Duration,
     ) -> Result<Success<O::Data>, O::Error> {
-        let Shared { endpoint, transport, timer, jitter: _, observer } = &*self.shared;
+        let Shared { endpoint, transport, timer, jitter: _, observer, calls: _ } = &*self.shared;
         let deadlines = Deadlines::new(self.settings.connect_timeout, total);
         let request = operation.request(endpoint)?;
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
 
-        let watch = observer.as_deref().map(|observer| Watch::start(observer, &**timer, O::NAME, attempt));
+        let observer = observer.as_deref();
+        let watch = observer.map(|observer| Watch::start(observer, &**timer, operation, call_id, attempt));
         let sent = race(transport.send(request), timer.sleep(deadlines.total() + BACKSTOP)).await;
         let result = match sent {
-            // A transport that ignores the cap must not make an answer readable that would be refused over another.
+            // A transport that ignores the cap must not make a response readable that would be refused over another.
             Some(Ok(answer)) if answer.body().len() > self.settings.response_cap => {
                 let error = TransportError::answered(TransportErrorKind::BodyTooLarge, answer);
                 Err(operation.not_answered(endpoint, error))
@@ -215,4 +266,18 @@ impl fmt::Debug for Client {
             .field("settings", settings)
             .finish_non_exhaustive()
     }
+}
+
+/// The future's result, or `None` if the limit ends first. If both are ready, the result wins, so the future is polled
+/// first: evidence that is here is never thrown away.
+async fn race<T>(future: impl Future<Output = T>, limit: impl Future<Output = ()>) -> Option<T> {
+    let mut future = pin!(future);
+    let mut limit = pin!(limit);
+    poll_fn(|context| {
+        if let Poll::Ready(result) = future.as_mut().poll(context) {
+            return Poll::Ready(Some(result));
+        }
+        limit.as_mut().poll(context).map(|()| None)
+    })
+    .await
 }

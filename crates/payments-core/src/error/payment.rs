@@ -2,11 +2,10 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use http::StatusCode;
-use payments_model::{TransactionId, TransactionRecord, ValidationError, Violation};
+use payments_model::{TransactionId, TransactionRecord, ValidationError};
 
-use crate::configuration_error::ConfigurationError;
-use crate::failure::{Cause, Failure};
-use crate::{OperationName, Outcome, RetryAfter, TransportError};
+use super::failure::{Failure, failure_accessors};
+use super::{ConfigurationError, ErrorKind, Outcome};
 
 /// Why a call that moves money did not succeed, and whether the money can have moved.
 ///
@@ -17,6 +16,21 @@ use crate::{OperationName, Outcome, RetryAfter, TransportError};
 ///
 /// **An outcome is about one call.** Ask it where the call is made, and retry that call alone. In a function that charges and
 /// then does something else with `?`, the error of the second step hides that the first one has charged.
+///
+/// ```
+/// # use bytes::Bytes;
+/// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+/// use payments_core::{ErrorKind, Outcome, Success};
+///
+/// let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
+/// let response = http::Response::builder().status(400).body(Bytes::from_static(
+///     br#"{"status":"failed","status_code":400,"msg":"bad request error: invalid token"}"#,
+/// ))?;
+/// let error = Success::from_response(&payment, response).unwrap_err();
+/// assert_eq!((error.outcome(), error.kind()), (Outcome::Rejected, ErrorKind::Refused));
+/// assert_eq!(error.reason(), Some("invalid token"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// A lookup fails with [`LookupError`](crate::LookupError), which has no outcome and does not convert into this type: a
 /// failed lookup says nothing about an earlier charge.
@@ -59,9 +73,9 @@ impl Error {
 
     /// The same error, of a void of this transaction: what it is now tells whether it was voided. Where the outcome is
     /// known, an id would say that the response holds a transaction.
-    pub(crate) fn of_a_void(mut self, of: Option<&TransactionId>) -> Self {
+    pub(crate) fn of_a_void(mut self, of: Option<TransactionId>) -> Self {
         if self.0.outcome == Outcome::Unknown {
-            self.0.to_be_voided = of.cloned();
+            self.0.to_be_voided = of;
         }
         self
     }
@@ -77,68 +91,42 @@ impl Error {
 
     /// Nothing was sent, nothing was charged: the request itself is invalid. See [`violations`](Self::violations).
     pub fn is_validation(&self) -> bool {
-        self.0.failure.is_validation()
+        self.kind() == ErrorKind::Invalid
     }
 
     /// Nothing was sent, nothing was charged: the client is configured wrongly, or its transport misses something that it
     /// needs, such as a runtime. Sending again helps only after that is corrected.
     pub fn is_configuration(&self) -> bool {
-        self.0.failure.is_configuration()
+        self.kind() == ErrorKind::Configuration
     }
 
     /// Nothing was charged: the API key was refused (HTTP 401). Every further call will fail until the key is fixed.
     ///
     /// True with [`Outcome::Unknown`] in one odd case: a 401 whose body claims that the payment succeeded.
     pub fn is_unauthorized(&self) -> bool {
-        self.0.failure.has_status(StatusCode::UNAUTHORIZED)
+        self.http_status() == Some(StatusCode::UNAUTHORIZED)
     }
 
     /// Nothing was charged by this call if [`outcome`](Self::outcome) is [`Outcome::Rejected`]: HTTP 404.
     pub fn is_not_found(&self) -> bool {
-        self.0.failure.has_status(StatusCode::NOT_FOUND)
+        self.http_status() == Some(StatusCode::NOT_FOUND)
     }
 
     /// A charge may have been made, unless [`outcome`](Self::outcome) is [`Outcome::NotProcessed`]: a deadline ended.
     pub fn is_timeout(&self) -> bool {
-        self.0.failure.is_timeout()
+        self.kind() == ErrorKind::TimedOut
     }
 
     /// Nothing was charged if [`outcome`](Self::outcome) says so, as it nearly always does here: no connection to the
     /// service could be made (name resolution, TCP or TLS).
     pub fn is_connect(&self) -> bool {
-        self.0.failure.is_connect()
+        self.kind() == ErrorKind::NotConnected
     }
 
     /// Nothing was charged: the refusal is not in the service's own words, so something in front of it, a proxy or a
     /// firewall, is likely to have said no. [`outcome`](Self::outcome) is always [`Outcome::Rejected`] here.
     pub fn is_intermediary(&self) -> bool {
         self.0.failure.is_intermediary()
-    }
-
-    /// The operation that failed, if the error belongs to one.
-    pub fn operation(&self) -> Option<OperationName> {
-        self.0.failure.operation
-    }
-
-    /// Every violation of an invalid request, by field and rule; empty for any other error.
-    pub fn violations(&self) -> &[Violation] {
-        self.0.failure.violations()
-    }
-
-    /// The HTTP status of the response, if there was one.
-    pub fn http_status(&self) -> Option<StatusCode> {
-        self.0.failure.http_status()
-    }
-
-    /// The body's `status_code` as it was written.
-    pub fn status_code(&self) -> Option<&str> {
-        self.0.failure.status_code()
-    }
-
-    /// Why the service said no, in its own words, scrubbed: the body's message without the prefix
-    /// `bad request error: `, else the HTTP status's standard phrase. For people; the interface publishes no list.
-    pub fn reason(&self) -> Option<&str> {
-        self.0.failure.reason()
     }
 
     /// With [`Outcome::Unknown`], the transaction to look up: of the response, whatever it was, or for a void whose
@@ -170,53 +158,31 @@ impl Error {
         self.0.found.record.as_ref()
     }
 
-    /// When the service asks to be called again. It is no permission to send a charge again.
-    pub fn retry_after(&self) -> Option<RetryAfter> {
-        self.0.failure.retry_after()
-    }
-
-    /// The response's request id header, if it has one: what to quote to the service's support.
-    pub fn request_id(&self) -> Option<&str> {
-        self.0.failure.request_id()
-    }
-
-    /// The first 2 KiB of the response's body, scrubbed of secrets as well as they can be recognised.
-    ///
-    /// It may still hold personal data, so it is part of neither `Debug` nor `Display`.
-    pub fn body_snippet(&self) -> Option<String> {
-        self.0.failure.body_snippet()
-    }
-
-    /// The transport's account of what went wrong, if the response was not read to its end.
-    pub fn transport_error(&self) -> Option<&TransportError> {
-        self.0.failure.transport_error()
-    }
-
-    /// A short, stable word for logs and metrics, such as `validation`, `timeout`, `unauthorized` or `unclear_answer`.
-    pub fn kind(&self) -> &'static str {
-        self.0.failure.kind()
-    }
+    failure_accessors!();
 }
 
 impl From<ConfigurationError> for Error {
     fn from(error: ConfigurationError) -> Self {
-        Self::new(Outcome::NotProcessed, Failure::new(None, Cause::Configuration(error)))
+        Self::new(Outcome::NotProcessed, Failure::new(None, error.into()))
     }
 }
 
 impl From<ValidationError> for Error {
     fn from(error: ValidationError) -> Self {
-        Self::new(Outcome::NotProcessed, Failure::new(None, Cause::Validation(error)))
+        Self::new(Outcome::NotProcessed, Failure::new(None, error.into()))
     }
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { outcome, failure, found, to_be_voided, found_by: _ } = &*self.0;
-        let mut debug = f.debug_struct("Error");
-        debug.field("message", &format_args!("{self}")).field("outcome", outcome);
-        failure.debug_fields(&mut debug);
-        debug.field("found", found).field("to_be_voided", to_be_voided).finish()
+        f.debug_struct("Error")
+            .field("message", &format_args!("{self}"))
+            .field("outcome", outcome)
+            .field("failure", failure)
+            .field("found", found)
+            .field("to_be_voided", to_be_voided)
+            .finish()
     }
 }
 
@@ -236,10 +202,10 @@ impl fmt::Display for Error {
         WhatHappened(self).fmt(f)?;
         f.write_str("; ")?;
         match outcome {
-            Outcome::NotProcessed if failure.is_validation() => {
+            Outcome::NotProcessed if failure.kind() == ErrorKind::Invalid => {
                 f.write_str("nothing was sent: correct the request")
             }
-            Outcome::NotProcessed if failure.is_configuration() => {
+            Outcome::NotProcessed if failure.kind() == ErrorKind::Configuration => {
                 f.write_str("nothing was sent: correct the settings")
             }
             Outcome::NotProcessed => f.write_str("nothing was processed: it is safe to send it again"),

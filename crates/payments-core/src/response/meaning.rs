@@ -1,28 +1,28 @@
-//! The heart of the SDK: one exhaustive function from what a response says to what it means for the money.
+//! What a response means for the money: one exhaustive function for payments and one for lookups.
 
 use http::StatusCode;
-use payments_model::{Body, Code, Status};
+use payments_model::unversioned::{Body, Code, Status};
 
 /// What a response means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Judgement {
+pub(crate) enum Meaning {
     /// The service says that it did what was asked.
     Processed,
     /// The service's own error body says no.
-    RejectedByService,
+    RefusedByService,
     /// Something said no, and not in the service's words: a proxy, a gateway, a firewall.
-    RejectedByIntermediary,
+    RefusedByIntermediary,
     /// Neither yes nor no. A payment may have been made.
     Unclear,
 }
 
-/// As much of an answer's body as the judgement may rest on. Message text is no part of it.
+/// As much of a response's body as its meaning may depend on. Message text is no part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Claim {
+pub(crate) enum Summary {
     /// Truncated, empty, HTML, encoded, not UTF-8, over the cap, or JSON that is not an object.
     Unreadable,
     /// A JSON object.
-    Said {
+    Object {
         status: Status,
         code: Code,
         /// Whether `data` holds what the operation's success must hold: a `TransactionId`, or for a customer, an object.
@@ -30,56 +30,60 @@ pub(crate) enum Claim {
     },
 }
 
-impl Claim {
+impl Summary {
     pub(crate) fn of(body: &Body<'_>, has_data: bool) -> Self {
         match body {
             Body::Object(answer) => {
-                Self::Said { status: answer.status(), code: answer.status_code(), has_data }
+                Self::Object { status: answer.status(), code: answer.status_code(), has_data }
             }
             _ => Self::Unreadable,
         }
     }
 }
 
-/// What a response to a `POST` means. It moves money, so what is not certain is [`Judgement::Unclear`].
+/// What a response to a `POST` means. It moves money, so what is not certain is [`Meaning::Unclear`].
 ///
 /// The body can demote an HTTP 2xx; it can never promote anything else. `names_a_transaction` says whether a transaction can
 /// be read out of a response to a refused request: then something was made of the request.
 #[expect(clippy::match_same_arms, reason = "an arm for each row of the table")]
-pub(crate) fn judge_payment(http: StatusCode, claim: Claim, names_a_transaction: bool) -> Judgement {
-    match (HttpClass::of(http), claim) {
-        (HttpClass::Success, Claim::Said { status: Status::Failure, code, .. }) if is_beside_a_no(code) => {
-            Judgement::RejectedByService
+pub(crate) fn meaning_for_payment(http: StatusCode, summary: Summary, names_a_transaction: bool) -> Meaning {
+    match (HttpClass::of(http), summary) {
+        (HttpClass::Success, Summary::Object { status: Status::Failure, code, .. })
+            if is_beside_a_no(code) =>
+        {
+            Meaning::RefusedByService
         }
         (
             HttpClass::Success,
-            Claim::Said {
+            Summary::Object {
                 status: Status::Success | Status::Absent,
                 code: Code::Number(PAYMENT_PROCESSED),
                 has_data: true,
             },
-        ) => Judgement::Processed,
-        (HttpClass::Success, Claim::Said { .. } | Claim::Unreadable) => Judgement::Unclear,
+        ) => Meaning::Processed,
+        (HttpClass::Success, Summary::Object { .. } | Summary::Unreadable) => Meaning::Unclear,
 
         (
             HttpClass::Refusal | HttpClass::OtherRefusal,
-            Claim::Said { status: Status::Success | Status::Other, .. },
-        ) => Judgement::Unclear,
-        (HttpClass::Refusal | HttpClass::OtherRefusal, Claim::Said { code, .. }) if !is_beside_a_no(code) => {
-            Judgement::Unclear
+            Summary::Object { status: Status::Success | Status::Other, .. },
+        ) => Meaning::Unclear,
+        (HttpClass::Refusal | HttpClass::OtherRefusal, Summary::Object { code, .. })
+            if !is_beside_a_no(code) =>
+        {
+            Meaning::Unclear
         }
-        (HttpClass::Refusal | HttpClass::OtherRefusal, Claim::Said { status: Status::Failure, .. }) => {
-            Judgement::RejectedByService
+        (HttpClass::Refusal | HttpClass::OtherRefusal, Summary::Object { status: Status::Failure, .. }) => {
+            Meaning::RefusedByService
         }
-        (HttpClass::Refusal, Claim::Said { .. } | Claim::Unreadable) if !names_a_transaction => {
-            Judgement::RejectedByIntermediary
+        (HttpClass::Refusal, Summary::Object { .. } | Summary::Unreadable) if !names_a_transaction => {
+            Meaning::RefusedByIntermediary
         }
-        (HttpClass::Refusal | HttpClass::OtherRefusal, Claim::Said { .. } | Claim::Unreadable) => {
-            Judgement::Unclear
+        (HttpClass::Refusal | HttpClass::OtherRefusal, Summary::Object { .. } | Summary::Unreadable) => {
+            Meaning::Unclear
         }
 
-        (HttpClass::AmbiguousRefusal | HttpClass::Other, Claim::Said { .. } | Claim::Unreadable) => {
-            Judgement::Unclear
+        (HttpClass::AmbiguousRefusal | HttpClass::Other, Summary::Object { .. } | Summary::Unreadable) => {
+            Meaning::Unclear
         }
     }
 }
@@ -96,27 +100,27 @@ fn is_beside_a_no(code: Code) -> bool {
 
 /// What a response to a `GET` means. It moves nothing.
 #[expect(clippy::match_same_arms, reason = "an arm for each line of the table's last row")]
-pub(crate) fn judge_lookup(http: StatusCode, claim: Claim) -> Judgement {
-    match (HttpClass::of(http), claim) {
-        (HttpClass::Success, Claim::Said { status: Status::Failure, .. }) => Judgement::RejectedByService,
+pub(crate) fn meaning_for_lookup(http: StatusCode, summary: Summary) -> Meaning {
+    match (HttpClass::of(http), summary) {
+        (HttpClass::Success, Summary::Object { status: Status::Failure, .. }) => Meaning::RefusedByService,
         (
             HttpClass::Success,
-            Claim::Said {
+            Summary::Object {
                 status: Status::Success | Status::Absent,
                 code: Code::Number(LOOKUP_FOUND),
                 has_data: true,
             },
-        ) => Judgement::Processed,
-        (HttpClass::Success, Claim::Said { .. } | Claim::Unreadable) => Judgement::Unclear,
+        ) => Meaning::Processed,
+        (HttpClass::Success, Summary::Object { .. } | Summary::Unreadable) => Meaning::Unclear,
         (
             HttpClass::Refusal | HttpClass::OtherRefusal | HttpClass::AmbiguousRefusal,
-            Claim::Said { status: Status::Failure, .. },
-        ) => Judgement::RejectedByService,
+            Summary::Object { status: Status::Failure, .. },
+        ) => Meaning::RefusedByService,
         (
             HttpClass::Refusal | HttpClass::OtherRefusal | HttpClass::AmbiguousRefusal,
-            Claim::Said { .. } | Claim::Unreadable,
-        ) => Judgement::RejectedByIntermediary,
-        (HttpClass::Other, Claim::Said { .. } | Claim::Unreadable) => Judgement::Unclear,
+            Summary::Object { .. } | Summary::Unreadable,
+        ) => Meaning::RefusedByIntermediary,
+        (HttpClass::Other, Summary::Object { .. } | Summary::Unreadable) => Meaning::Unclear,
     }
 }
 
@@ -159,97 +163,100 @@ impl HttpClass {
 mod tests {
     use super::*;
 
-    /// Every status that HTTP can carry with every claim that a body can make.
-    fn everything() -> impl Iterator<Item = (StatusCode, Claim)> {
+    /// Every status that HTTP can carry with every summary that a body can make.
+    fn everything() -> impl Iterator<Item = (StatusCode, Summary)> {
         let statuses = [Status::Absent, Status::Success, Status::Failure, Status::Other, Status::Unreadable];
         let numbers = [0, 100, 101, 110, 200, 201, 399, 400, 404, 408, 409, 425, 499, 500, 502, 600];
         let codes = [Code::Absent, Code::Unreadable].into_iter().chain(numbers.map(Code::Number));
-        let mut claims = vec![Claim::Unreadable];
+        let mut summarys = vec![Summary::Unreadable];
         for code in codes {
             for status in statuses {
-                claims.extend([true, false].map(|has_data| Claim::Said { status, code, has_data }));
+                summarys.extend([true, false].map(|has_data| Summary::Object { status, code, has_data }));
             }
         }
         (100..1000).flat_map(move |http| {
             let http = StatusCode::from_u16(http).expect("three digits");
-            claims.clone().into_iter().map(move |claim| (http, claim))
+            summarys.clone().into_iter().map(move |summary| (http, summary))
         })
     }
 
     /// The same, with and without a transaction in the body.
-    fn every_payment() -> impl Iterator<Item = (StatusCode, Claim, Judgement)> {
-        everything().flat_map(|(http, claim)| {
-            [false, true].map(|names| (http, claim, judge_payment(http, claim, names)))
+    fn every_payment() -> impl Iterator<Item = (StatusCode, Summary, Meaning)> {
+        everything().flat_map(|(http, summary)| {
+            [false, true].map(|names| (http, summary, meaning_for_payment(http, summary, names)))
         })
     }
 
     #[test]
     fn a_payment_is_processed_only_if_http_and_body_both_say_so_d05() {
-        for (http, claim, judgement) in every_payment() {
+        for (http, summary, meaning) in every_payment() {
             let said = matches!(
-                claim,
-                Claim::Said {
+                summary,
+                Summary::Object {
                     status: Status::Success | Status::Absent,
                     code: Code::Number(100),
                     has_data: true
                 }
             );
             assert_eq!(
-                judgement == Judgement::Processed,
+                meaning == Meaning::Processed,
                 said && http.is_success() && http != StatusCode::NO_CONTENT,
-                "{http} {claim:?}"
+                "{http} {summary:?}"
             );
         }
     }
 
     #[test]
     fn a_payment_is_rejected_by_the_service_only_in_its_own_words_d06_d09() {
-        for (http, claim, judgement) in every_payment() {
-            if judgement == Judgement::RejectedByService {
-                assert!(matches!(claim, Claim::Said { status: Status::Failure, .. }), "{http} {claim:?}");
-                assert!(http.is_success() || http.is_client_error(), "{http} {claim:?}");
+        for (http, summary, meaning) in every_payment() {
+            if meaning == Meaning::RefusedByService {
+                assert!(
+                    matches!(summary, Summary::Object { status: Status::Failure, .. }),
+                    "{http} {summary:?}"
+                );
+                assert!(http.is_success() || http.is_client_error(), "{http} {summary:?}");
             }
         }
     }
 
     #[test]
     fn a_code_that_is_no_refusal_leaves_a_payment_unclear_d06_d09() {
-        for (http, claim, judgement) in every_payment() {
-            let Claim::Said { status: _, code, .. } = claim else { continue };
+        for (http, summary, meaning) in every_payment() {
+            let Summary::Object { status: _, code, .. } = summary else { continue };
             let is_refusal = match code {
                 Code::Absent => true,
                 Code::Number(number) => [200, 400, 404, 499].contains(&number),
                 Code::Unreadable => false,
             };
-            if !is_refusal && judgement != Judgement::Processed {
-                assert_eq!(judgement, Judgement::Unclear, "{http} {claim:?}");
+            if !is_refusal && meaning != Meaning::Processed {
+                assert_eq!(meaning, Meaning::Unclear, "{http} {summary:?}");
             }
         }
     }
 
     #[test]
     fn another_status_text_leaves_a_payment_unclear_d06_d09() {
-        for (http, claim, judgement) in every_payment() {
-            if matches!(claim, Claim::Said { status: Status::Other, .. }) {
-                assert_eq!(judgement, Judgement::Unclear, "{http} {claim:?}");
+        for (http, summary, meaning) in every_payment() {
+            if matches!(summary, Summary::Object { status: Status::Other, .. }) {
+                assert_eq!(meaning, Meaning::Unclear, "{http} {summary:?}");
             }
         }
     }
 
     #[test]
     fn whatever_comes_with_a_204_is_no_response_d08_d12() {
-        for (http, claim, judgement) in every_payment().filter(|(http, ..)| *http == StatusCode::NO_CONTENT) {
-            assert_eq!(judgement, Judgement::Unclear, "{claim:?}");
-            assert_eq!(judge_lookup(http, claim), Judgement::Unclear, "{claim:?}");
+        for (http, summary, meaning) in every_payment().filter(|(http, ..)| *http == StatusCode::NO_CONTENT) {
+            assert_eq!(meaning, Meaning::Unclear, "{summary:?}");
+            assert_eq!(meaning_for_lookup(http, summary), Meaning::Unclear, "{summary:?}");
         }
     }
 
     #[test]
     fn no_body_promotes_an_ambiguous_status_d11() {
-        for (http, claim, judgement) in every_payment() {
+        for (http, summary, meaning) in every_payment() {
             let ambiguous = matches!(http.as_u16(), 100..=199 | 300..=399 | 408 | 409 | 425 | 500..);
             if ambiguous {
-                assert_eq!(judgement, Judgement::Unclear, "{http} {claim:?}");
+                assert_eq!(meaning, Meaning::Unclear, "{http} {summary:?}");
             }
         }
     }
@@ -260,18 +267,18 @@ mod tests {
         for http in 100..1000 {
             let status = StatusCode::from_u16(http).expect("three digits");
             let expected =
-                if named.contains(&http) { Judgement::RejectedByIntermediary } else { Judgement::Unclear };
-            assert_eq!(judge_payment(status, Claim::Unreadable, false), expected, "{http}");
+                if named.contains(&http) { Meaning::RefusedByIntermediary } else { Meaning::Unclear };
+            assert_eq!(meaning_for_payment(status, Summary::Unreadable, false), expected, "{http}");
         }
     }
 
     #[test]
     fn a_transaction_in_foreign_words_is_no_refusal_d10() {
-        for (http, claim) in everything() {
+        for (http, summary) in everything() {
             assert_ne!(
-                judge_payment(http, claim, true),
-                Judgement::RejectedByIntermediary,
-                "{http} {claim:?}"
+                meaning_for_payment(http, summary, true),
+                Meaning::RefusedByIntermediary,
+                "{http} {summary:?}"
             );
         }
     }

@@ -1,0 +1,110 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Instant, SystemTime};
+
+use payments_model::{TransactionId, mask};
+
+use crate::observer::{AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, CallId};
+use crate::operation::sealed::Facts;
+use crate::operation::{Operation, OperationError as _};
+use crate::{Observer, OperationName, Success, Timer};
+
+/// Tells the observer how an attempt ends; dropped before that, it tells of an abandoned one.
+pub(crate) struct Watch<'a> {
+    observer: Option<&'a dyn Observer>,
+    timer: &'a dyn Timer,
+    call_id: CallId,
+    operation: OperationName,
+    attempt: u32,
+    facts: Facts<'a>,
+    reference: Option<String>,
+    started: Instant,
+    started_at: SystemTime,
+}
+
+/// Makes an event out of what all of them say and what this one adds.
+macro_rules! event {
+    ($event:ident of $watch:ident { $($added:tt)* }) => {
+        $event {
+            call_id: $watch.call_id,
+            operation: $watch.operation,
+            attempt: $watch.attempt,
+            started_at: $watch.started_at,
+            amount: $watch.facts.amount,
+            reference: $watch.reference.as_deref(),
+            last_four: $watch.facts.last_four,
+            $($added)*
+        }
+    };
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn start<O: Operation>(
+        observer: &'a dyn Observer,
+        timer: &'a dyn Timer,
+        operation: &'a O,
+        call_id: CallId,
+        attempt: u32,
+    ) -> Self {
+        let facts = operation.facts();
+        let watch = Self {
+            observer: Some(observer),
+            timer,
+            call_id,
+            operation: O::NAME,
+            attempt,
+            reference: facts.reference.map(|reference| mask(reference, &[]).into_owned()),
+            facts,
+            started: timer.now(),
+            started_at: timer.system_time(),
+        };
+        let event = event!(AttemptStarted of watch { transaction_id: watch.facts.transaction_id });
+        unharmed(|| observer.attempt_started(&event));
+        watch
+    }
+
+    pub(crate) fn finish<O: Operation>(mut self, result: &Result<Success<O::Data>, O::Error>) {
+        let Some(observer) = self.observer.take() else {
+            return;
+        };
+        let latency = self.timer.now().saturating_duration_since(self.started);
+        let event = match result {
+            Ok(success) => event!(AttemptFinished of self {
+                latency,
+                failure: None,
+                http_status: Some(success.http_status()),
+                request_id: success.request_id(),
+                transaction_id: O::transaction_id(success.data()),
+            }),
+            Err(error) => {
+                let failure = error.failure();
+                event!(AttemptFinished of self {
+                    latency,
+                    failure: Some(AttemptFailure {
+                        outcome: error.outcome_to_observe(),
+                        kind: failure.kind(),
+                        code: failure.code(),
+                    }),
+                    http_status: failure.http_status(),
+                    request_id: failure.metadata().and_then(|metadata| metadata.request_id()),
+                    transaction_id: error.transaction_to_observe().map(TransactionId::as_str),
+                })
+            }
+        };
+        unharmed(|| observer.attempt_finished(&event));
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let Some(observer) = self.observer else { return };
+        let latency = self.timer.now().saturating_duration_since(self.started);
+        let transaction_id = self.facts.transaction_id;
+        let event = event!(AttemptAbandoned of self { latency, transaction_id });
+        unharmed(|| observer.attempt_abandoned(&event));
+    }
+}
+
+/// An observer that panics must not take the outcome of a payment with it: its panic is reported and ends here.
+fn unharmed(tell: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(tell));
+}

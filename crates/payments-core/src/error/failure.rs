@@ -1,0 +1,266 @@
+use std::error::Error as StdError;
+use std::fmt;
+
+use http::StatusCode;
+use payments_model::ValidationError;
+use payments_model::unversioned::BAD_REQUEST_PREFIX;
+use thiserror::Error;
+
+use super::{ConfigurationError, ErrorKind};
+use crate::response::{Meaning, Metadata};
+use crate::{OperationName, TransportError, TransportErrorKind};
+
+/// What [`Error`](crate::Error) and [`LookupError`](crate::LookupError) share: what went wrong, and the response if a status was
+/// received.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) operation: Option<OperationName>,
+    pub(crate) cause: Cause,
+    pub(crate) response: Option<FailedResponse>,
+}
+
+/// What went wrong, in the order in which a call can go wrong.
+#[derive(Debug, Error)]
+pub(crate) enum Cause {
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    #[error(transparent)]
+    Validation(#[from] ValidationError),
+    #[error(transparent)]
+    Transport(TransportError),
+    /// A whole response that is no success.
+    #[error("the answer leaves it open")]
+    Response,
+}
+
+/// A response that is no success, whole or not.
+#[derive(Debug)]
+pub(crate) struct FailedResponse {
+    pub(crate) meaning: Meaning,
+    pub(crate) metadata: Metadata,
+}
+
+impl Failure {
+    pub(crate) fn new(operation: Option<OperationName>, cause: Cause) -> Self {
+        Self { operation, cause, response: None }
+    }
+
+    pub(crate) fn meaning(&self) -> Option<Meaning> {
+        self.response.as_ref().map(|response| response.meaning)
+    }
+
+    pub(crate) fn metadata(&self) -> Option<&Metadata> {
+        self.response.as_ref().map(|response| &response.metadata)
+    }
+
+    pub(crate) fn is_intermediary(&self) -> bool {
+        self.meaning() == Some(Meaning::RefusedByIntermediary)
+    }
+
+    pub(crate) fn http_status(&self) -> Option<StatusCode> {
+        self.metadata().map(|metadata| metadata.http_status)
+    }
+
+    pub(crate) fn reason(&self) -> Option<&str> {
+        let metadata = self.metadata()?;
+        match metadata.message() {
+            Some(message) => Some(message.strip_prefix(BAD_REQUEST_PREFIX).unwrap_or(message)),
+            None => metadata.http_status.canonical_reason(),
+        }
+    }
+
+    pub(crate) fn transport_error(&self) -> Option<&TransportError> {
+        match &self.cause {
+            Cause::Transport(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> ErrorKind {
+        use TransportErrorKind as Kind;
+        match &self.cause {
+            Cause::Configuration(_) => ErrorKind::Configuration,
+            Cause::Validation(_) => ErrorKind::Invalid,
+            Cause::Transport(error) => match error.kind() {
+                _ if error.is_configuration() => ErrorKind::Configuration,
+                Kind::Resolve | Kind::Connect | Kind::Tls => ErrorKind::NotConnected,
+                Kind::Timeout => ErrorKind::TimedOut,
+                _ => ErrorKind::Interrupted,
+            },
+            Cause::Response => match (self.meaning(), self.http_status()) {
+                (Some(Meaning::RefusedByService | Meaning::RefusedByIntermediary), Some(TOO_MANY)) => {
+                    ErrorKind::RateLimited
+                }
+                (Some(Meaning::RefusedByService), Some(StatusCode::UNAUTHORIZED)) => ErrorKind::Unauthorized,
+                (Some(Meaning::RefusedByService), Some(StatusCode::NOT_FOUND)) => ErrorKind::NotFound,
+                (Some(Meaning::RefusedByService), _) => ErrorKind::Refused,
+                (Some(Meaning::RefusedByIntermediary), _) => ErrorKind::RefusedByIntermediary,
+                _ => ErrorKind::Unclear,
+            },
+        }
+    }
+
+    /// A stable word that is finer than the kind where the transport failed.
+    pub(crate) fn code(&self) -> &'static str {
+        match (&self.cause, self.kind()) {
+            (Cause::Transport(error), _) => error.kind().as_str(),
+            (_, ErrorKind::Invalid) => "validation",
+            (_, ErrorKind::RateLimited | ErrorKind::Refused) if self.is_of_service() => "rejected",
+            (_, ErrorKind::RateLimited | ErrorKind::RefusedByIntermediary) => "intermediary",
+            (_, ErrorKind::Unclear) => "unclear_answer",
+            (_, kind) => kind.as_str(),
+        }
+    }
+
+    fn is_of_service(&self) -> bool {
+        self.meaning() == Some(Meaning::RefusedByService)
+    }
+
+    pub(crate) fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.transport_error()?.source()
+    }
+
+    /// The first part of an error's text. `has_transaction` says whether the response names one.
+    pub(crate) fn write_what_happened(
+        &self,
+        has_transaction: bool,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        if let Some(operation) = self.operation {
+            write!(f, "{operation}: ")?;
+        }
+        if let Some(response) = self.response.as_ref().filter(|_| matches!(self.cause, Cause::Response)) {
+            return self.write_response(response, has_transaction, f);
+        }
+        write!(f, "{}", self.cause)?;
+        // The cause of a configuration error is what to correct.
+        let is_shown = f.alternate() || self.kind() == ErrorKind::Configuration;
+        let mut source = self.source().filter(|_| is_shown);
+        while let Some(cause) = source {
+            write!(f, ": {cause}")?;
+            source = cause.source();
+        }
+        Ok(())
+    }
+
+    fn write_response(
+        &self,
+        FailedResponse { meaning, metadata }: &FailedResponse,
+        has_transaction: bool,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        f.write_str(match meaning {
+            Meaning::RefusedByService => "the service answered ",
+            Meaning::RefusedByIntermediary => "something in front of the service answered ",
+            Meaning::Unclear | Meaning::Processed if self.is_foreign_forbidden() => {
+                "something between here and the service answered, before or after the service acted, "
+            }
+            Meaning::Unclear | Meaning::Processed => "the answer leaves it open, ",
+        })?;
+        write!(f, "HTTP {}", metadata.http_status.as_u16())?;
+        let is_success = metadata.http_status.is_success();
+        let is_of_service = *meaning == Meaning::RefusedByService;
+        let moves_money = self.operation.is_some_and(OperationName::moves_money);
+        let is_near_success = *meaning == Meaning::Unclear && moves_money && is_success;
+        let is_telling = |code: &&str| is_near_success || *code != metadata.http_status.as_str();
+        let status_code = metadata.status_code().filter(is_telling);
+        if let Some(code) = status_code {
+            write!(f, " with status_code {code}")?;
+        }
+        if is_success {
+            f.write_str(match (status_code, has_transaction) {
+                (None, _) if is_of_service => " with an error body",
+                (Some(_), _) if is_of_service => " and an error body",
+                (None, _) if !moves_money => " without what was asked for",
+                (Some(_), _) if !moves_money => ", without what was asked for",
+                (None, false) => " without status_code 100 and a TransactionId",
+                (None, true) => " without status_code 100",
+                (Some(_), false) => ", without a TransactionId",
+                (Some(_), true) => "",
+            })?;
+        }
+        // The phrase of a 2xx, such as OK, is no reason why it is open or a refusal.
+        match self.reason().filter(|_| !is_success || metadata.message().is_some()) {
+            Some(reason) => write!(f, ": {reason}"),
+            None => Ok(()),
+        }
+    }
+
+    /// A 403 that does not read like the service's own: firewalls that inspect responses send it after the service has
+    /// acted.
+    pub(crate) fn is_foreign_forbidden(&self) -> bool {
+        self.meaning() == Some(Meaning::Unclear)
+            && self.http_status() == Some(StatusCode::FORBIDDEN)
+            && self.operation.is_some_and(OperationName::moves_money)
+    }
+}
+
+const TOO_MANY: StatusCode = StatusCode::TOO_MANY_REQUESTS;
+
+/// The accessors that both errors have.
+macro_rules! failure_accessors {
+    () => {
+        /// What kind of failure it is, to decide in one `match` who has to act.
+        pub fn kind(&self) -> crate::ErrorKind {
+            self.failure().kind()
+        }
+
+        /// A short, stable word for logs and metrics: finer than the [kind](Self::kind) where the transport failed, such as
+        /// `resolve`, `tls`, `timeout`, `body_truncated`, `validation`, `unauthorized` or `unclear_answer`.
+        pub fn code(&self) -> &'static str {
+            self.failure().code()
+        }
+
+        /// The operation that failed, if the error belongs to one.
+        pub fn operation(&self) -> Option<crate::OperationName> {
+            self.failure().operation
+        }
+
+        /// Every violation of an invalid request, by field and rule; empty for any other error.
+        pub fn violations(&self) -> &[payments_model::Violation] {
+            match &self.failure().cause {
+                crate::error::Cause::Validation(error) => error.violations(),
+                _ => &[],
+            }
+        }
+
+        /// The HTTP status of the response, if there was one.
+        pub fn http_status(&self) -> Option<http::StatusCode> {
+            self.failure().http_status()
+        }
+
+        /// The body's `status_code` as it was written.
+        pub fn status_code(&self) -> Option<&str> {
+            self.failure().metadata()?.status_code()
+        }
+
+        /// Why the service said no, in its own words, [masked](payments_model::mask): the body's message without the prefix
+        /// `bad request error: `, else the HTTP status's standard phrase. For people; the interface publishes no list.
+        pub fn reason(&self) -> Option<&str> {
+            self.failure().reason()
+        }
+
+        /// When the service asks to be called again. For a charge it is no permission to send it again.
+        pub fn retry_after(&self) -> Option<crate::RetryAfter> {
+            self.failure().metadata()?.retry_after
+        }
+
+        /// The response's request id header, if it has one: what to quote to the service's support.
+        pub fn request_id(&self) -> Option<&str> {
+            self.failure().metadata()?.request_id()
+        }
+
+        /// The first 2 KiB of the response's body, [masked](payments_model::mask).
+        ///
+        /// It may still hold personal data, so it is part of neither `Debug` nor `Display`.
+        pub fn body_snippet(&self) -> Option<String> {
+            self.failure().metadata().map(crate::response::Metadata::body_snippet)
+        }
+
+        /// The transport's account of what went wrong, if the response was not read to its end.
+        pub fn transport_error(&self) -> Option<&crate::TransportError> {
+            self.failure().transport_error()
+        }
+    };
+}
+pub(crate) use failure_accessors;

@@ -1,0 +1,139 @@
+//! What a client tells of its attempts, for metrics, traces and alarms.
+
+#[cfg(feature = "tracing")]
+mod tracing;
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use http::StatusCode;
+use payments_model::Amount;
+
+use crate::{ErrorKind, OperationName, Outcome};
+
+#[cfg(feature = "tracing")]
+pub use tracing::TracingObserver;
+
+/// Is told of every attempt a client makes, for metrics, traces and alarms. Nothing it is told is secret.
+///
+/// The calls are made on the path of the payment: return at once. What an observer does cannot change an outcome, not even a
+/// panic, which is swallowed.
+///
+/// ```
+/// use payments_core::{AttemptAbandoned, AttemptFinished, Observer};
+///
+/// struct Log;
+///
+/// impl Observer for Log {
+///     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+///         println!("{} {} took {:?}", event.call_id, event.operation, event.latency);
+///     }
+///
+///     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
+///         if event.operation.moves_money() {
+///             eprintln!("reconcile: {:?} {:?} at {:?}", event.amount, event.reference, event.started_at);
+///         }
+///     }
+/// }
+/// ```
+pub trait Observer: Send + Sync + 'static {
+    /// A request is about to be given to the transport.
+    fn attempt_started(&self, _event: &AttemptStarted<'_>) {}
+
+    /// The attempt ended, one way or the other.
+    fn attempt_finished(&self, _event: &AttemptFinished<'_>) {}
+
+    /// The call's future was dropped while the transport had the request.
+    ///
+    /// For an operation that [moves money](OperationName::moves_money) this is an unknown outcome that nobody else will ever hear
+    /// of: record it, and reconcile.
+    fn attempt_abandoned(&self, _event: &AttemptAbandoned<'_>) {}
+}
+
+/// Declares an event: what all of them say of the request, and what this one adds.
+macro_rules! event {
+    ($(#[$meta:meta])* $event:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub struct $event<'a> {
+            /// The call. All attempts of one call have the same.
+            pub call_id: CallId,
+            /// The operation.
+            pub operation: OperationName,
+            /// 1 for the first attempt. Only lookups have a second.
+            pub attempt: u32,
+            /// When the attempt began, by the client's [clock](crate::Timer::system_time).
+            pub started_at: SystemTime,
+            /// The amount of a payment.
+            pub amount: Option<Amount>,
+            /// The `ReferenceNo` of a token payment, [masked](payments_model::mask). No other operation has one.
+            pub reference: Option<&'a str>,
+            /// The last four digits of the card.
+            pub last_four: Option<&'a str>,
+            $($(#[$field_meta])* pub $field: $type,)*
+        }
+    };
+}
+
+event! {
+    /// An attempt begins.
+    AttemptStarted {
+        /// The transaction to void or to look up.
+        transaction_id: Option<&'a str>,
+    }
+}
+
+event! {
+    /// An attempt ended.
+    AttemptFinished {
+        /// From the start of the attempt until the response was read.
+        latency: Duration,
+        /// What failed, or `None` where the operation succeeded.
+        failure: Option<AttemptFailure>,
+        /// The response's HTTP status, if there was one.
+        http_status: Option<StatusCode>,
+        /// The response's request id header.
+        request_id: Option<&'a str>,
+        /// The transaction that the response names, or else the one that a void of unknown outcome was to void.
+        transaction_id: Option<&'a str>,
+    }
+}
+
+event! {
+    /// An attempt's future was dropped before it ended. It has what the payment can be found by in the service's records.
+    AttemptAbandoned {
+        /// From the start of the attempt until the future was dropped.
+        latency: Duration,
+        /// The transaction to void or to look up.
+        transaction_id: Option<&'a str>,
+    }
+}
+
+/// How an attempt failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AttemptFailure {
+    /// Whether the money can have moved. `None` for a lookup, which says nothing about money.
+    pub outcome: Option<Outcome>,
+    /// What kind of failure it is.
+    pub kind: ErrorKind,
+    /// One word, as [`Error::code`](crate::Error::code) and [`LookupError::code`](crate::LookupError::code) return it.
+    pub code: &'static str,
+}
+
+/// Tells one call of a client from its others, such as `5f1c9a04be7d2a33`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CallId(pub(crate) u64);
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallId({self})")
+    }
+}

@@ -1,0 +1,82 @@
+use http::Uri;
+use payments_model::unversioned::Envelope;
+use payments_model::{CustomerId, CustomerRecord, TransactionId, TransactionRecord};
+
+use super::sealed::{Describe, Facts};
+use crate::{Endpoint, LookupError, OperationName};
+
+/// The lookup of one transaction, `GET /transaction/{id}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GetTransaction {
+    id: TransactionId,
+}
+
+impl GetTransaction {
+    /// Looks up this transaction.
+    pub fn new(id: TransactionId) -> Self {
+        Self { id }
+    }
+}
+
+impl Describe for GetTransaction {
+    type Data = TransactionRecord;
+    type Error = LookupError;
+    const NAME: OperationName = OperationName::GetTransaction;
+
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, LookupError> {
+        let segment =
+            self.id.path_segment().map_err(|error| LookupError::before_sending(Self::NAME, error))?;
+        endpoint
+            .record("transaction", segment)
+            .map_err(|error| LookupError::before_sending(Self::NAME, error))
+    }
+
+    fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionRecord> {
+        envelope.transaction_record()
+    }
+
+    fn transaction_id(data: &TransactionRecord) -> Option<&str> {
+        Some(data.transaction_id.as_str())
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts { transaction_id: Some(self.id.as_str()), ..Facts::default() }
+    }
+}
+
+/// The lookup of one customer, `GET /customer/{id}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GetCustomer {
+    id: CustomerId,
+}
+
+impl GetCustomer {
+    /// Looks up this customer.
+    pub fn new(id: CustomerId) -> Self {
+        Self { id }
+    }
+}
+
+impl Describe for GetCustomer {
+    type Data = CustomerRecord;
+    type Error = LookupError;
+    const NAME: OperationName = OperationName::GetCustomer;
+
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, LookupError> {
+        let segment =
+            self.id.path_segment().map_err(|error| LookupError::before_sending(Self::NAME, error))?;
+        endpoint.record("customer", segment).map_err(|error| LookupError::before_sending(Self::NAME, error))
+    }
+
+    fn data(&self, envelope: &Envelope<'_>) -> Option<CustomerRecord> {
+        envelope.customer_record()
+    }
+
+    fn transaction_id(_: &CustomerRecord) -> Option<&str> {
+        None
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts::default()
+    }
+}

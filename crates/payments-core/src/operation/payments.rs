@@ -1,0 +1,133 @@
+use http::Uri;
+use payments_model::unversioned::Envelope;
+use payments_model::{
+    AchTransaction, CardTransaction, SecretBytes, TokenTransaction, TransactionId, TransactionReceipt,
+    TransactionRecord, Void,
+};
+use serde::{Deserialize, Serialize};
+
+use super::sealed::{Describe, Facts};
+use crate::{Endpoint, Error, OperationName};
+
+/// `POST /transaction`, for a card as for an account: the interface shows one address and one response.
+macro_rules! describe_payment {
+    ($payment:ty, $last_four:expr) => {
+        impl Describe for $payment {
+            type Data = TransactionRecord;
+            type Error = Error;
+            const NAME: OperationName = OperationName::Transaction;
+
+            fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
+                Ok(endpoint.transaction())
+            }
+
+            fn body(&self) -> Option<SecretBytes> {
+                Some(self.encode())
+            }
+
+            fn secrets(&self) -> Vec<&str> {
+                Self::secrets(self)
+            }
+
+            fn found_by(&self) -> &'static str {
+                // The interface has no field for a reference here (Card transaction request body).
+                "amount, last four digits, payer's name and time"
+            }
+
+            fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionRecord> {
+                envelope.transaction_record()
+            }
+
+            fn transaction_id(data: &TransactionRecord) -> Option<&str> {
+                Some(data.transaction_id.as_str())
+            }
+
+            fn facts(&self) -> Facts<'_> {
+                let last_four: fn(&Self) -> Option<&str> = $last_four;
+                Facts { amount: Some(self.amount()), last_four: last_four(self), ..Facts::default() }
+            }
+        }
+    };
+}
+
+describe_payment!(CardTransaction, |payment| Some(payment.card_number().last_four()));
+describe_payment!(AchTransaction, |_| None);
+
+/// `POST /token-transaction`
+impl Describe for TokenTransaction {
+    type Data = TransactionReceipt;
+    type Error = Error;
+    const NAME: OperationName = OperationName::TokenTransaction;
+
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
+        Ok(endpoint.token_transaction())
+    }
+
+    fn body(&self) -> Option<SecretBytes> {
+        Some(self.encode())
+    }
+
+    fn found_by(&self) -> &'static str {
+        match self.reference_no() {
+            Some(_) => "its reference, or by token, amount and time",
+            None => "token, amount and time",
+        }
+    }
+
+    fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionReceipt> {
+        envelope.transaction_receipt()
+    }
+
+    fn transaction_id(data: &TransactionReceipt) -> Option<&str> {
+        Some(data.transaction_id.as_str())
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts { amount: Some(self.amount()), reference: self.reference_no(), ..Facts::default() }
+    }
+}
+
+/// What the service returns for a void.
+///
+/// The response may name another `TransactionId` than the one that was voided, one for the void itself. Both are kept, and
+/// nothing is concluded from their being equal or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct VoidReceipt {
+    /// The transaction that was to be voided, as requested.
+    pub voided: TransactionId,
+    /// What the response holds.
+    pub receipt: TransactionReceipt,
+}
+
+/// `POST /void`
+impl Describe for Void {
+    type Data = VoidReceipt;
+    type Error = Error;
+    const NAME: OperationName = OperationName::Void;
+
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
+        Ok(endpoint.void())
+    }
+
+    fn body(&self) -> Option<SecretBytes> {
+        Some(self.encode())
+    }
+
+    fn changes(&self) -> Option<&TransactionId> {
+        Some(self.transaction_id())
+    }
+
+    fn data(&self, envelope: &Envelope<'_>) -> Option<VoidReceipt> {
+        let receipt = envelope.transaction_receipt()?;
+        Some(VoidReceipt { voided: self.transaction_id().clone(), receipt })
+    }
+
+    fn transaction_id(data: &VoidReceipt) -> Option<&str> {
+        Some(data.receipt.transaction_id.as_str())
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts { transaction_id: Some(self.transaction_id().as_str()), ..Facts::default() }
+    }
+}

@@ -1,0 +1,103 @@
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use payments_model::unversioned::Body;
+
+use super::retry_after::{RetryAfter, answered_at};
+use super::secrets::Secrets;
+use super::snippet::Snippet;
+
+/// What is kept of every response, good or bad. Its texts are masked.
+#[derive(Clone)]
+pub(crate) struct Metadata {
+    pub(crate) http_status: StatusCode,
+    pub(crate) retry_after: Option<RetryAfter>,
+    /// The pause that `Retry-After` asks for, if it asks for one that can be told.
+    pub(crate) pause: Option<Duration>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) status_code: Option<String>,
+    pub(crate) message: Option<String>,
+    snippet: Snippet,
+    pub(crate) secrets: Secrets,
+}
+
+impl Metadata {
+    pub(crate) fn new(response: &http::Response<Bytes>, body: &Body<'_>, secrets: Secrets) -> Self {
+        let (status_code, message) = match body {
+            Body::Object(envelope) => (envelope.status_code_text(), envelope.message()),
+            _ => (None, None),
+        };
+        let retry_after = RetryAfter::read(response.headers());
+        Self {
+            http_status: response.status(),
+            retry_after,
+            pause: retry_after.and_then(|retry_after| retry_after.pause(answered_at(response.headers()))),
+            request_id: request_id(response.headers(), &secrets),
+            status_code: status_code.map(|code| secrets.mask_code(code.trim_matches('"'), MAX_TEXT_BYTES)),
+            message: message.map(|message| secrets.mask(&message, MAX_TEXT_BYTES)),
+            snippet: Snippet::new(response.body(), &secrets),
+            secrets,
+        }
+    }
+
+    /// Of a response that was kept elsewhere.
+    pub(crate) fn kept(http_status: StatusCode, texts: [Option<String>; 3]) -> Self {
+        let [status_code, message, request_id] = texts;
+        Self {
+            http_status,
+            retry_after: None,
+            pause: None,
+            request_id,
+            status_code,
+            message,
+            snippet: Snippet::default(),
+            secrets: Secrets::default(),
+        }
+    }
+
+    pub(crate) fn status_code(&self) -> Option<&str> {
+        self.status_code.as_deref()
+    }
+
+    pub(crate) fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    pub(crate) fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+
+    pub(crate) fn body_snippet(&self) -> String {
+        self.snippet.text(&self.secrets)
+    }
+}
+
+impl fmt::Debug for Metadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { http_status, retry_after, pause, request_id, status_code, message, snippet, secrets: _ } =
+            self;
+        f.debug_struct("Metadata")
+            .field("http_status", http_status)
+            .field("status_code", status_code)
+            .field("message", message)
+            .field("retry_after", retry_after)
+            .field("pause", pause)
+            .field("request_id", request_id)
+            .field("snippet", snippet)
+            .finish()
+    }
+}
+
+/// What a sentence needs: a body that puts a page there is cut.
+const MAX_TEXT_BYTES: usize = 1024;
+
+/// The interface names no such header. These are the names that services and the proxies before them use, the best first.
+const REQUEST_ID_HEADERS: [&str; 3] = ["x-request-id", "request-id", "x-correlation-id"];
+
+fn request_id(headers: &HeaderMap, secrets: &Secrets) -> Option<String> {
+    let id = REQUEST_ID_HEADERS.iter().find_map(|name| headers.get(*name))?.to_str().ok()?;
+    let is_an_id = id.len() <= 200 && id.bytes().all(|byte| byte.is_ascii_graphic()) && !secrets.are_in(id);
+    is_an_id.then(|| id.to_owned())
+}

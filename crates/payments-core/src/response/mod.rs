@@ -1,0 +1,14 @@
+//! What a response means, and what is kept of it.
+
+mod meaning;
+mod metadata;
+mod retry_after;
+mod secrets;
+mod snippet;
+mod success;
+
+pub(crate) use meaning::{Meaning, Summary, meaning_for_lookup, meaning_for_payment};
+pub(crate) use metadata::Metadata;
+pub use retry_after::RetryAfter;
+pub(crate) use secrets::Secrets;
+pub use success::Success;

@@ -1,0 +1,49 @@
+use payments_model::mask;
+use zeroize::Zeroizing;
+
+use crate::Endpoint;
+
+/// What no text kept of a response may show: the secrets of its request, and the API key. A copy, set to zero on drop.
+#[derive(Clone, Default)]
+pub(crate) struct Secrets {
+    of_request: Vec<Zeroizing<String>>,
+    /// Has the key.
+    endpoint: Option<Endpoint>,
+}
+
+impl Secrets {
+    pub(crate) fn new(of_request: &[&str], endpoint: Option<&Endpoint>) -> Self {
+        let of_request = of_request.iter().map(|secret| Zeroizing::new((*secret).to_owned())).collect();
+        Self { of_request, endpoint: endpoint.cloned() }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        let key = self.endpoint.iter().map(|endpoint| endpoint.api_key().expose());
+        self.of_request.iter().map(|secret| secret.as_str()).chain(key)
+    }
+
+    /// Whether one of them stands in a text that must be shown as it is or not at all, such as an id. Those that are so short
+    /// that an id may hold them by chance do not count.
+    pub(crate) fn are_in(&self, text: &str) -> bool {
+        self.iter().any(|secret| secret.len() >= SHORTEST_TOLD_BY_ITSELF && text.contains(secret))
+    }
+
+    /// The text [masked](mask), cut to this length.
+    pub(crate) fn mask(&self, text: &str, max_bytes: usize) -> String {
+        let secrets: Vec<&str> = self.iter().collect();
+        let mut text = mask(text, &secrets).into_owned();
+        text.truncate(text.floor_char_boundary(max_bytes));
+        text
+    }
+
+    /// A `status_code` masked. A number too short to be anything but a code is kept whatever it equals: a security code of 400
+    /// must not hide that the service said 400.
+    pub(crate) fn mask_code(&self, text: &str, max_bytes: usize) -> String {
+        let is_short_number =
+            text.len() < SHORTEST_TOLD_BY_ITSELF && text.bytes().all(|byte| byte.is_ascii_digit());
+        if is_short_number { text.to_owned() } else { self.mask(text, max_bytes) }
+    }
+}
+
+/// Shorter ones look like too much else: a security code, an expiry.
+const SHORTEST_TOLD_BY_ITSELF: usize = 8;

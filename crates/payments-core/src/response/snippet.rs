@@ -1,0 +1,105 @@
+use std::fmt;
+
+use bytes::Bytes;
+
+use super::secrets::Secrets;
+
+/// The beginning of a response's body, kept for a person who has to find out what happened. It is masked on access.
+#[derive(Clone, Default)]
+pub(crate) struct Snippet(Bytes);
+
+impl Snippet {
+    const MAX_BYTES: usize = 2048;
+
+    pub(crate) fn new(body: &Bytes, secrets: &Secrets) -> Self {
+        Self(match body.get(..Self::MAX_BYTES) {
+            None => body.clone(),
+            // Copied, so that a long body is not kept alive for its first lines.
+            Some(start) => Bytes::copy_from_slice(without_half_a_secret(start, secrets)),
+        })
+    }
+
+    /// At most 2 KiB, masked.
+    pub(crate) fn text(&self, secrets: &Secrets) -> String {
+        secrets.mask(&String::from_utf8_lossy(&self.0), Self::MAX_BYTES)
+    }
+}
+
+impl fmt::Debug for Snippet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(start) = self;
+        write!(f, "[{} bytes]", start.len())
+    }
+}
+
+/// Half a secret at the cut would look like none.
+fn without_half_a_secret<'a>(start: &'a [u8], secrets: &Secrets) -> &'a [u8] {
+    let halves = secrets.iter().filter_map(|secret| {
+        let secret = secret.as_bytes();
+        (1..secret.len()).rev().find(|&length| start.ends_with(&secret[..length]))
+    });
+    let start = &start[..start.len() - halves.max().unwrap_or(0)];
+    let is_of_number = |byte: &u8| byte.is_ascii_digit() || b" -./_".contains(byte);
+    let end = start.iter().rposition(|byte| !is_of_number(byte)).map_or(0, |last| last + 1);
+    &start[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ApiKey, Endpoint};
+
+    const KEY: &str = "sk_live_51H";
+
+    fn secrets() -> Secrets {
+        let key = ApiKey::new(KEY).expect("a good key");
+        let endpoint = Endpoint::new("https://pay.example.com", key).expect("a good address");
+        Secrets::new(&[], Some(&endpoint))
+    }
+
+    fn text(body: String) -> String {
+        Snippet::new(&Bytes::from(body), &secrets()).text(&secrets())
+    }
+
+    /// What is shown of a body in which the cut is so many bytes behind the beginning of `tail`.
+    fn at_the_cut(behind: usize, tail: &str) -> String {
+        let before = "x".repeat(Snippet::MAX_BYTES - behind - 1);
+        text(format!("{before}\"{tail}\"{}", "x".repeat(200)))
+    }
+
+    #[test]
+    fn d64_a_card_number_at_the_cut_is_not_shown_in_half() {
+        for card in ["4929 9073-9031 8794", "4929.9073.9031.8794"] {
+            for behind in 0..card.len() {
+                assert!(at_the_cut(behind, card).ends_with("x\""), "{behind}");
+            }
+            for behind in card.len()..60 {
+                assert!(!at_the_cut(behind, card).contains("4929"), "{behind}");
+            }
+        }
+    }
+
+    #[test]
+    fn d64_a_known_secret_at_the_cut_is_not_shown_in_half() {
+        for behind in 0..KEY.len() {
+            assert!(at_the_cut(behind, KEY).ends_with("x\""), "{behind}");
+        }
+        for behind in KEY.len()..60 {
+            let text = at_the_cut(behind, KEY);
+            assert!(text.contains("x\"[redacted]"), "{behind}: {text}");
+        }
+    }
+
+    #[test]
+    fn d62_debug_shows_no_more_than_the_length() {
+        let snippet = Snippet::new(&Bytes::from_static(b"Ada"), &secrets());
+        assert_eq!(format!("{snippet:?}"), "[3 bytes]");
+    }
+
+    #[test]
+    fn d64_a_snippet_is_at_most_two_kibibytes_and_whole_letters() {
+        let text = text("\u{20ac}".repeat(2000));
+        assert_eq!(text.len(), 2046);
+        assert!(text.chars().all(|letter| letter == '\u{20ac}'));
+    }
+}

@@ -1,0 +1,151 @@
+use std::fmt;
+use std::ops::Deref;
+
+use bytes::Bytes;
+use http::StatusCode;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Metadata;
+use crate::{Operation, RetryAfter};
+
+/// What the service did, and the response that says so.
+///
+/// It dereferences to the operation's data, such as a [`TransactionRecord`](payments_model::TransactionRecord):
+/// `success.to_json()` writes the record.
+///
+/// serde keeps the data, the HTTP status, `status_code`, the message and the request id.
+///
+/// ```
+/// # use bytes::Bytes;
+/// use payments_core::Success;
+/// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+///
+/// let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
+/// let response = http::Response::new(Bytes::from_static(
+///     br#"{"status":"success","status_code":100,"message":"Processed","data":{"TransactionId":"txn_1"}}"#,
+/// ));
+/// let success = Success::from_response(&payment, response)?;
+/// assert_eq!(success.transaction_id.as_str(), "txn_1");
+/// assert_eq!(success.message(), Some("Processed"));
+/// let receipt = success.into_data();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Success<T>(Box<Parts<T>>);
+
+/// In a box, because it is large and passes through many functions on its way to the caller.
+#[derive(Clone)]
+struct Parts<T> {
+    data: T,
+    metadata: Metadata,
+}
+
+impl<T> Success<T> {
+    pub(crate) fn new(data: T, metadata: Metadata) -> Self {
+        Self(Box::new(Parts { data, metadata }))
+    }
+
+    /// What the operation's call returns for this response: for tests of the code around a call, without a transport.
+    ///
+    /// For a call that brings no whole response see [`Operation::error_from_transport`].
+    ///
+    /// # Errors
+    ///
+    /// The operation's own error, for any response that is no success.
+    #[expect(clippy::needless_pass_by_value, reason = "a response is read once")]
+    pub fn from_response<O>(operation: &O, response: http::Response<Bytes>) -> Result<Self, O::Error>
+    where
+        O: Operation<Data = T>,
+    {
+        crate::operation::read(operation, None, &response)
+    }
+
+    /// The response's `data`.
+    pub fn data(&self) -> &T {
+        &self.0.data
+    }
+
+    /// The response's `data`, without the rest of the response.
+    pub fn into_data(self) -> T {
+        self.0.data
+    }
+
+    /// The HTTP status, some 2xx.
+    pub fn http_status(&self) -> StatusCode {
+        self.0.metadata.http_status
+    }
+
+    /// The body's `status_code` as it was written, 100 for a payment and 200 for a lookup.
+    pub fn status_code(&self) -> Option<&str> {
+        self.0.metadata.status_code()
+    }
+
+    /// The body's message, [masked](payments_model::mask). It is for people; nothing depends on it.
+    pub fn message(&self) -> Option<&str> {
+        self.0.metadata.message()
+    }
+
+    /// The response's request id header, if it has one: what to quote to the service's support.
+    pub fn request_id(&self) -> Option<&str> {
+        self.0.metadata.request_id()
+    }
+
+    /// The response's `Retry-After`, if it has one.
+    pub fn retry_after(&self) -> Option<RetryAfter> {
+        self.0.metadata.retry_after
+    }
+
+    /// The first 2 KiB of the response's body, [masked](payments_model::mask).
+    ///
+    /// It may still hold personal data, so it is not part of `Debug`.
+    pub fn body_snippet(&self) -> String {
+        self.0.metadata.body_snippet()
+    }
+}
+
+impl<T> Deref for Success<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0.data
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Success<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Parts { data, metadata } = &*self.0;
+        f.debug_struct("Success").field("data", data).field("metadata", metadata).finish()
+    }
+}
+
+/// How a success is kept in a document.
+#[derive(Serialize, Deserialize)]
+struct Document<T, S> {
+    http_status: u16,
+    status_code: Option<S>,
+    message: Option<S>,
+    request_id: Option<S>,
+    data: T,
+}
+
+impl<T: Serialize> Serialize for Success<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let document = Document {
+            http_status: self.http_status().as_u16(),
+            status_code: self.status_code(),
+            message: self.message(),
+            request_id: self.request_id(),
+            data: self.data(),
+        };
+        document.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Success<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let document = Document::<T, String>::deserialize(deserializer)?;
+        let Document { http_status, status_code, message, request_id, data } = document;
+        let http_status = StatusCode::from_u16(http_status).map_err(serde::de::Error::custom)?;
+        Ok(Self::new(data, Metadata::kept(http_status, [status_code, message, request_id])))
+    }
+}
