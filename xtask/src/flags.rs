@@ -32,6 +32,8 @@ xflags::xflags! {
             /// `--save`, commit to what is counted. Needs valgrind.
             optional --instructions
         }
+        /// Count the instructions of one `process_card`, and fail if it takes more than hyper-util with serde's derive.
+        cmd instructions {}
         /// Search for inputs that break what must hold for any bytes; needs a C++ compiler.
         cmd fuzz {
             /// One target alone, such as `read_amount`.
