@@ -1,7 +1,6 @@
 //! What one call costs each client: its instructions, and what it asks of the allocator.
 //!
-//! Every client makes the same calls over one warm connection to a server that answers with fixed bytes. How to see where the
-//! instructions of ours are is told by the gate of the [`instructions`](crate::instructions) when it fails.
+//! Every client makes the same calls over one warm connection to a server that answers with fixed bytes.
 
 use std::path::Path;
 
@@ -98,7 +97,7 @@ impl Cost {
 }
 
 /// One after the other over one connection.
-pub(crate) fn calls_in_turn<'a>(program: &Path, server: &'a Server, word: &'a str) -> Counted<'a> {
+fn calls_in_turn<'a>(program: &Path, server: &'a Server, word: &'a str) -> Counted<'a> {
     Counted::new(program, move |calls| {
         vec![server.address().to_string(), word.to_owned(), calls.to_string(), "1".to_owned()]
     })

@@ -21,20 +21,11 @@ pub(crate) fn are_compared() -> Result<(), &'static str> {
 
 /// Builds this client as its users would, and gives the program.
 pub(crate) fn build(name: &str) -> anyhow::Result<PathBuf> {
-    build_in("release", name)
-}
-
-/// The same code where it counts, built sooner.
-pub(crate) fn build_for_the_gate(name: &str) -> anyhow::Result<PathBuf> {
-    build_in("gate", name)
-}
-
-fn build_in(profile: &str, name: &str) -> anyhow::Result<PathBuf> {
     let package = format!("bench-{name}");
     let manifest = workspace().join("Cargo.toml");
     let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--locked", "--quiet", "--message-format=json-render-diagnostics"])
-        .args(["--profile", profile, "--package", &package, "--manifest-path"])
+        .args(["build", "--release", "--locked", "--quiet", "--message-format=json-render-diagnostics"])
+        .args(["--package", &package, "--manifest-path"])
         .arg(&manifest)
         .env("CARGO_TARGET_DIR", target_folder()?)
         .stderr(Stdio::inherit())

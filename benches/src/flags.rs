@@ -18,11 +18,6 @@ xflags::xflags! {
             /// Keep the figures as data, and their tables as pictures, in `benches/results`.
             optional --save
         }
-        /// Count the instructions of our own calls, and fail if they are 3 % more than is committed.
-        cmd instructions {
-            /// Commit to what is counted.
-            optional --save
-        }
         /// Draw the pictures in `benches/results` anew, from the data beside them.
         cmd draw {}
         /// Serve fixed bytes for every request: what the sandbox is compared with.

@@ -2,7 +2,7 @@
 //!
 //! A file for each question, and what they share: a [`load`] generator that is much cheaper than what it measures, [`server`]
 //! processes, and a [`report`]. What is compared is measured within one run, because a figure of another day or another machine
-//! says nothing about this one. Only [`instructions`] are judged by what they were before.
+//! says nothing about this one.
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to the person who ran it")]
 
@@ -20,7 +20,6 @@ mod growth;
 mod handle;
 mod https_server;
 mod in_process;
-mod instructions;
 mod load;
 mod open_files;
 mod plan;
@@ -59,7 +58,6 @@ type Measure = fn(&Plan, &mut Report) -> anyhow::Result<()>;
 fn main() -> ExitCode {
     let done = match Bench::from_env_or_exit().subcommand {
         BenchCmd::Run(run) => measure(&run),
-        BenchCmd::Instructions(asked) => instructions::run(asked.save),
         BenchCmd::Draw(_) => report::draw_saved().map(|()| ExitCode::SUCCESS),
         BenchCmd::ServeBare(_) => bare_server::run().map(|()| ExitCode::SUCCESS),
         BenchCmd::ServeFixed(asked) => fixed_server::run(asked.awake).map(|()| ExitCode::SUCCESS),

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use crate::statistics::Sample;
 
 use machine::Machine;
-pub(crate) use machine::rustc;
 pub(crate) use picture::draw_saved;
 pub(crate) use table::{Cell, Table};
 

@@ -1,37 +1,18 @@
 //! `cargo xtask bench [NAME]`: how fast and how large things are, in a release build.
 
-use std::path::PathBuf;
-
-use anyhow::ensure;
 use xshell::Shell;
 
 use crate::flags::Bench;
-use crate::workspace::{Workspace, cargo, shell};
+use crate::workspace::{cargo, shell};
 
 /// Builds what is measured and what measures it, and lets the latter speak.
 pub(crate) fn run(asked: &Bench) -> anyhow::Result<()> {
     let shell = shell()?;
-    if asked.instructions {
-        let others = asked.name.is_some() || asked.report_only || asked.rows.is_some();
-        ensure!(!others, "--instructions is judged alone: `cargo xtask bench call` compares with peers");
-        execute(&shell, &INSTRUCTIONS_BUILD.split(' ').collect::<Vec<_>>())?;
-        let count = shell.cmd(counter(&Workspace::load()?)).arg("instructions");
-        return Ok(count.args(asked.save.then_some("--save")).quiet().run()?);
-    }
     for arguments in calls(asked) {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         execute(&shell, &arguments)?;
     }
     Ok(())
-}
-
-/// The call of cargo that makes [`counter`], with the features that the tests of the whole workspace have built it with:
-/// nothing is compiled twice. It counts by another program, which it builds in a release, and need not be fast itself.
-pub(crate) const INSTRUCTIONS_BUILD: &str = "test --quiet --locked --workspace --test smoke --no-run";
-
-/// The program that counts instructions.
-pub(crate) fn counter(workspace: &Workspace) -> PathBuf {
-    workspace.root.join(&workspace.target).join("debug/payments-benches")
 }
 
 fn execute(shell: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
@@ -55,8 +36,7 @@ fn calls(asked: &Bench) -> [Vec<String>; 2] {
 mod tests {
     use super::*;
 
-    const EVERYTHING: Bench =
-        Bench { name: None, report_only: false, rows: None, save: false, instructions: false };
+    const EVERYTHING: Bench = Bench { name: None, report_only: false, rows: None, save: false };
 
     #[test]
     fn what_is_measured_is_optimised_and_locked() {
@@ -69,20 +49,8 @@ mod tests {
     fn what_was_asked_is_handed_on() {
         let [_, measure] = calls(&EVERYTHING);
         assert!(measure.join(" ").ends_with("-- run"), "{measure:?}");
-        let one = Bench {
-            name: Some("sandbox".to_owned()),
-            report_only: true,
-            rows: Some(9),
-            save: true,
-            ..EVERYTHING
-        };
+        let one = Bench { name: Some("sandbox".to_owned()), report_only: true, rows: Some(9), save: true };
         let [_, measure] = calls(&one);
         assert!(measure.join(" ").ends_with("-- run sandbox --report-only --save --rows 9"), "{measure:?}");
-    }
-
-    #[test]
-    fn the_gate_judges_nothing_else() {
-        let mixed = Bench { name: Some("sandbox".to_owned()), instructions: true, ..EVERYTHING };
-        assert!(run(&mixed).unwrap_err().to_string().contains("judged alone"));
     }
 }

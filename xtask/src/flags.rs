@@ -28,10 +28,9 @@ xflags::xflags! {
             optional --rows rows: u32
             /// Keep the figures as data, and their tables as pictures, in `benches/results`.
             optional --save
-            /// Only count the instructions of a call of ours, and fail if they are 3 % more than is committed; with
-            /// `--save`, commit to what is counted. Needs valgrind.
-            optional --instructions
         }
+        /// Count the instructions of one `process_card`, and fail if it takes more than hyper-util with serde's derive.
+        cmd instructions {}
         /// Search for inputs that break what must hold for any bytes; needs a C++ compiler.
         cmd fuzz {
             /// One target alone, such as `read_amount`.

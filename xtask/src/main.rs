@@ -2,9 +2,9 @@
 //!
 //! Everything that the project asks of its own source is here: one command that checks it all ([`mod@test`]), the rules
 //! of the repository as ordinary tests ([`tidy`]), the list of decisions with the tests that hold them ([`decisions`]),
-//! the benchmarks ([`mod@bench`]), and what looks for longer than a check of every change can: [`fuzz`],
-//! [`simulate`], [`crash_test`], [`exhaustive_money`] and [`miri`]. [`release`] takes the crates to a registry. Nothing here
-//! is part of a published crate.
+//! the benchmarks ([`mod@bench`]), the cost of a call beside that of its peers ([`instructions`]), and what looks for
+//! longer than a check of every change can: [`fuzz`], [`simulate`], [`crash_test`], [`exhaustive_money`] and [`miri`].
+//! [`release`] takes the crates to a registry. Nothing here is part of a published crate.
 
 #![allow(clippy::print_stdout, reason = "a task speaks to the person who ran it")]
 
@@ -14,6 +14,7 @@ mod decisions;
 mod exhaustive_money;
 mod flags;
 mod fuzz;
+mod instructions;
 mod miri;
 mod release;
 mod simulate;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         XtaskCmd::Tidy(_) => tidy::run(),
         XtaskCmd::Decisions(_) => decisions::run(),
         XtaskCmd::Bench(asked) => bench::run(&asked),
+        XtaskCmd::Instructions(_) => instructions::run(),
         XtaskCmd::CrashTest(asked) => crash_test::run(&asked),
         XtaskCmd::Fuzz(asked) => fuzz::run(&asked),
         XtaskCmd::ExhaustiveMoney(_) => exhaustive_money::run(),

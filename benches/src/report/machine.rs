@@ -37,7 +37,7 @@ impl Machine {
 }
 
 /// The compiler of this workspace, such as `rustc 1.95.0 (59807616e 2026-04-14)`.
-pub(crate) fn rustc() -> String {
+fn rustc() -> String {
     let program = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(program).arg("--version").current_dir(env!("CARGO_MANIFEST_DIR")).output();
     let version = output.ok().and_then(|output| String::from_utf8(output.stdout).ok());

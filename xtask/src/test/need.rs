@@ -38,9 +38,6 @@ pub(super) const CURL: Need =
 pub(super) const BASH: Need =
     Need { program: "bash", arguments: &["--version"], otherwise: "bash is not installed" };
 
-pub(super) const VALGRIND: Need =
-    Need { program: "valgrind", arguments: &["--version"], otherwise: "valgrind is not installed" };
-
 /// No step as a whole needs it.
 pub(super) const SSH_KEYGEN: Need = Need {
     program: "sh",

@@ -4,9 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::features;
-use super::need::{BASH, CURL, NODE, Need, PYTHON, PYTHON_3_11, PYTHON_VENV, RUSTDOC_JSON, VALGRIND};
+use super::need::{BASH, CURL, NODE, Need, PYTHON, PYTHON_3_11, PYTHON_VENV, RUSTDOC_JSON};
 use super::sandbox;
-use crate::bench;
 use crate::workspace::{Member, Workspace};
 
 /// One line of the summary.
@@ -96,7 +95,6 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
     steps.push(Step { is_all_tests: true, ..all_tests });
     steps.push(step("tests of what features add", [tests_of_features(workspace, has_nextest)]));
     steps.extend([openapi(workspace), python(workspace), node(workspace), curl()]);
-    steps.push(instructions(workspace));
     steps.push(step(
         "doctests",
         [Call::new(["test", "--locked", "--workspace", "--doc", "--", "--skip", README])],
@@ -230,16 +228,6 @@ fn curl() -> Step {
     let mut test = Call::new("test --locked --workspace --test cli -- --ignored readme".split(' '));
     test.must_run_a_test = true;
     Step { needs: &[BASH, CURL], ..step("the session with curl of the README", [test]) }
-}
-
-/// What `cargo xtask bench --instructions` does.
-fn instructions(workspace: &Workspace) -> Step {
-    let build = Call::new(bench::INSTRUCTIONS_BUILD.split(' '));
-    let count = Call::of(bench::counter(workspace).display().to_string(), ["instructions"]);
-    Step {
-        needs: &[VALGRIND],
-        ..step("instructions per call, beside those that are committed", [build, count])
-    }
 }
 
 /// A gate of a release as well, which knows this step by its title.

@@ -6,7 +6,7 @@ use bench_harness::{API_KEY, Caller, Charge, TRANSACTION, most_connections};
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Payer, Shipping, TransactionId, TransactionType,
 };
-use payments_core::{ApiKey, Client, Deadlines, Endpoint};
+use payments_core::{ApiKey, Client, Deadlines, Endpoint, Outcome};
 use payments_hyper::{HyperTransport, TokioTimer};
 
 struct Payments {
@@ -36,8 +36,13 @@ impl Caller for Payments {
     }
 
     async fn charge(&mut self) -> String {
-        let charged = self.client.process_card(&self.payment).await.expect("the server says yes");
-        charged.into_data().transaction_id.as_str().to_owned()
+        match self.client.process_card(&self.payment).await {
+            Ok(charged) => charged.into_data().transaction_id.as_str().to_owned(),
+            Err(error) => {
+                assert_eq!(error.outcome(), Outcome::Rejected, "{error}");
+                error.transaction_id().expect("the decline names its transaction").as_str().to_owned()
+            }
+        }
     }
 
     async fn look_up(&mut self) -> String {
