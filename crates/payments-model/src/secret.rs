@@ -1,6 +1,7 @@
 //! What keeps a secret out of logs and out of memory that is no longer used.
 
 use std::fmt;
+use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
@@ -18,14 +19,18 @@ impl fmt::Debug for Redacted {
 
 /// The bytes of an encoded request, which hold a card or account number.
 ///
-/// They are written once into a buffer of exactly their size and set to zero on drop. That is best effort: a transport,
-/// the operating system or a core dump may still keep copies. There is no `Clone`, no `Display` and no serialization;
-/// `Debug` shows the length alone.
-pub struct SecretBytes(Zeroizing<Vec<u8>>);
+/// They are written once into a buffer of exactly their size, which the request and its transport share and which is set to
+/// zero when the last of them drops it. That is best effort: a transport, the operating system or a core dump may still keep
+/// copies. There is no `Clone`, no `Display` and no serialization; `Debug` shows the length alone.
+pub struct SecretBytes(Arc<Zeroizing<Vec<u8>>>);
 
 impl SecretBytes {
-    pub(crate) const fn new(bytes: Zeroizing<Vec<u8>>) -> Self {
-        Self(bytes)
+    pub(crate) fn new(bytes: Zeroizing<Vec<u8>>) -> Self {
+        Self(Arc::new(bytes))
+    }
+
+    pub(crate) fn share(&self) -> Self {
+        Self(Arc::clone(&self.0))
     }
 
     #[cfg(test)]
@@ -95,7 +100,7 @@ mod tests {
         let SecretText(text) = SecretText::new("4242");
         let SecretBytes(bytes) = SecretBytes::new(Zeroizing::new(vec![1]));
         is_zeroed_on_drop(&text);
-        is_zeroed_on_drop(&bytes);
+        is_zeroed_on_drop(&*bytes);
     }
 
     #[test]

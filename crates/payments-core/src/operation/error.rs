@@ -1,26 +1,33 @@
 use http::StatusCode;
-use payments_model::TransactionId;
 use payments_model::unversioned::{Body, Status, salvage_transaction_id, salvaged_transaction_ids};
+use payments_model::{TransactionId, TransactionRecord};
 
 use super::sealed::Describe;
 use crate::error::{Cause, Failure, Found};
 use crate::response::{Meaning, Summary, meaning_for_lookup, meaning_for_payment};
 use crate::{Delivery, Error, LookupError, Outcome};
 
+/// A response, whole or not, as far as it was read.
+pub(crate) struct Received<'a> {
+    pub(crate) http_status: StatusCode,
+    pub(crate) body: Body<'a>,
+    /// What `body` was read from.
+    pub(crate) bytes: &'a [u8],
+}
+
 /// How a failure becomes an operation's error.
 #[expect(unnameable_types, reason = "only the two error types of this crate are it")]
 pub trait OperationError: std::error::Error + Sized {
-    /// What a response means, `changes` being the transaction that the request changes. `body` is what `bytes` are read as.
-    fn meaning(
-        http: StatusCode,
-        summary: Summary,
-        body: &Body<'_>,
-        bytes: &[u8],
-        changes: Option<&TransactionId>,
-    ) -> Meaning;
+    /// What a response means, `changes` being the transaction that the request changes.
+    fn meaning(received: &Received<'_>, summary: Summary, changes: Option<&TransactionId>) -> Meaning;
 
-    /// The error of `operation`. `body` and `bytes` are the response, as far as it was read.
-    fn of<O: Describe + ?Sized>(operation: &O, failure: Failure, body: &Body<'_>, bytes: &[u8]) -> Self;
+    /// The error of `operation`. `record` is the response's `data`, if it was read as a record already.
+    fn of<O: Describe + ?Sized>(
+        operation: &O,
+        failure: Failure,
+        received: Option<&Received<'_>>,
+        record: Option<TransactionRecord>,
+    ) -> Self;
 
     /// The error, if it is a lookup's.
     fn as_lookup(&self) -> Option<&LookupError> {
@@ -42,18 +49,19 @@ pub trait OperationError: std::error::Error + Sized {
 }
 
 impl OperationError for Error {
-    fn meaning(
-        http: StatusCode,
-        summary: Summary,
-        body: &Body<'_>,
-        bytes: &[u8],
-        changes: Option<&TransactionId>,
-    ) -> Meaning {
-        let names_a_transaction = || transaction_ids(body, bytes, changes).next().is_some();
-        meaning_for_payment(http, summary, http.is_client_error() && names_a_transaction())
+    fn meaning(received: &Received<'_>, summary: Summary, changes: Option<&TransactionId>) -> Meaning {
+        let http = received.http_status;
+        let names_a_transaction =
+            http.is_client_error() && transaction_ids(received, changes).next().is_some();
+        meaning_for_payment(http, summary, names_a_transaction)
     }
 
-    fn of<O: Describe + ?Sized>(operation: &O, failure: Failure, body: &Body<'_>, bytes: &[u8]) -> Self {
+    fn of<O: Describe + ?Sized>(
+        operation: &O,
+        failure: Failure,
+        received: Option<&Received<'_>>,
+        record: Option<TransactionRecord>,
+    ) -> Self {
         let outcome = match (&failure.cause, failure.meaning()) {
             (_, Some(Meaning::RefusedByService | Meaning::RefusedByIntermediary)) => Outcome::Rejected,
             (Cause::Transport(error), None) if error.delivery() == Delivery::NotProcessed => {
@@ -61,28 +69,14 @@ impl OperationError for Error {
             }
             _ => Outcome::Unknown,
         };
-        let mut found = match body {
-            Body::Object(said) => Found {
-                transaction_id: said.transaction_id(),
-                record_status: said.data_status(),
-                record: said.transaction_record(),
-            },
-            _ => Found::default(),
-        };
-        if found.transaction_id.is_none() {
-            found.transaction_id = salvage_transaction_id(bytes);
-        }
+        let mut found = received.map(|received| found_in(received, record)).unwrap_or_default();
         // A refusal in foreign words whose ids differ: nobody can say which of them is the payment's.
-        let is_foreign = !matches!(
-            body,
-            Body::Object(said) if matches!(said.status(), Status::Success | Status::Failure | Status::Other)
-        );
-        let is_unclear_refusal = failure.meaning() == Some(Meaning::Unclear)
-            && failure.http_status().is_some_and(|status| status.is_client_error());
-        let is_another = |id: TransactionId| Some(&id) != found.transaction_id.as_ref();
-        if is_foreign
-            && is_unclear_refusal
-            && transaction_ids(body, bytes, operation.changes()).any(is_another)
+        if let Some(received) = received
+            && failure.meaning() == Some(Meaning::Unclear)
+            && received.http_status.is_client_error()
+            && is_foreign(&received.body)
+            && transaction_ids(received, operation.changes())
+                .any(|id| Some(&id) != found.transaction_id.as_ref())
         {
             found.transaction_id = None;
         }
@@ -109,17 +103,16 @@ impl OperationError for Error {
 }
 
 impl OperationError for LookupError {
-    fn meaning(
-        http: StatusCode,
-        summary: Summary,
-        _: &Body<'_>,
-        _: &[u8],
-        _: Option<&TransactionId>,
-    ) -> Meaning {
-        meaning_for_lookup(http, summary)
+    fn meaning(received: &Received<'_>, summary: Summary, _: Option<&TransactionId>) -> Meaning {
+        meaning_for_lookup(received.http_status, summary)
     }
 
-    fn of<O: Describe + ?Sized>(_: &O, failure: Failure, _: &Body<'_>, _: &[u8]) -> Self {
+    fn of<O: Describe + ?Sized>(
+        _: &O,
+        failure: Failure,
+        _: Option<&Received<'_>>,
+        _: Option<TransactionRecord>,
+    ) -> Self {
         Self::new(failure)
     }
 
@@ -132,16 +125,45 @@ impl OperationError for LookupError {
     }
 }
 
+/// What an unsuccessful response still tells about the transaction.
+fn found_in(received: &Received<'_>, record: Option<TransactionRecord>) -> Found {
+    let mut found = match &received.body {
+        Body::Object(envelope) => {
+            let record = record.or_else(|| envelope.transaction_record());
+            Found {
+                transaction_id: record.as_ref().map(|record| record.transaction_id.clone()),
+                record_status: match &record {
+                    Some(record) => record.status.value().cloned(),
+                    None => envelope.data_status(),
+                },
+                record,
+            }
+        }
+        _ => Found::default(),
+    };
+    if found.transaction_id.is_none() {
+        found.transaction_id = salvage_transaction_id(received.bytes);
+    }
+    found
+}
+
+/// Whether the body has none of the words that the service may have for its status.
+fn is_foreign(body: &Body<'_>) -> bool {
+    !matches!(
+        body,
+        Body::Object(envelope) if matches!(envelope.status(), Status::Success | Status::Failure | Status::Other)
+    )
+}
+
 /// Every transaction identifier that can be read out of a response, in its place or anywhere in the bytes, except the one that
 /// the request `changes`: a response may repeat that.
 fn transaction_ids(
-    body: &Body<'_>,
-    bytes: &[u8],
+    received: &Received<'_>,
     changes: Option<&TransactionId>,
 ) -> impl Iterator<Item = TransactionId> {
-    let read = match body {
-        Body::Object(said) => said.transaction_id(),
+    let read = match &received.body {
+        Body::Object(envelope) => envelope.transaction_id(),
         _ => None,
     };
-    read.into_iter().chain(salvaged_transaction_ids(bytes)).filter(move |id| Some(id) != changes)
+    read.into_iter().chain(salvaged_transaction_ids(received.bytes)).filter(move |id| Some(id) != changes)
 }

@@ -11,7 +11,7 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CON
 use http::{HeaderValue, Method};
 use payments_model::unversioned::Body;
 
-pub(crate) use error::OperationError;
+pub(crate) use error::{OperationError, Received};
 pub use lookups::{GetCustomer, GetTransaction};
 pub use name::OperationName;
 pub use payments::VoidReceipt;
@@ -135,14 +135,17 @@ pub(crate) fn read<O: Describe + ?Sized>(
         _ => None,
     };
     let summary = Summary::of(&body, data.is_some());
-    let meaning = O::Error::meaning(response.status(), summary, &body, response.body(), operation.changes());
-    let metadata = Metadata::new(response, &body, Secrets::new(&operation.secrets(), endpoint));
-    if let (Meaning::Processed, Some(data)) = (meaning, data) {
-        return Ok(Success::new(data, metadata));
-    }
-    let response_read = Some(FailedResponse { meaning, metadata });
-    let failure = Failure { operation: Some(O::NAME), cause: Cause::Response, response: response_read };
-    Err(O::Error::of(operation, failure, &body, response.body()))
+    let received = Received { http_status: response.status(), body, bytes: response.body() };
+    let meaning = O::Error::meaning(&received, summary, operation.changes());
+    let secrets = Secrets::new(&operation.secrets(), endpoint);
+    let metadata = Metadata::new(response, &received.body, secrets);
+    let record = match (meaning, data) {
+        (Meaning::Processed, Some(data)) => return Ok(Success::new(data, metadata)),
+        (_, data) => data.and_then(O::into_record),
+    };
+    let response = Some(FailedResponse { meaning, metadata });
+    let failure = Failure { operation: Some(O::NAME), cause: Cause::Response, response };
+    Err(O::Error::of(operation, failure, Some(&received), record))
 }
 
 /// Turns the transport's evidence into an error.
@@ -152,20 +155,23 @@ fn not_answered<O: Describe + ?Sized>(
     error: TransportError,
 ) -> O::Error {
     let partial = error.partial().map(|partial| partial.as_http().clone());
-    let bytes = partial.as_ref().map(|partial| partial.body().clone()).unwrap_or_default();
-    let body = &Body::Unreadable;
-    let response = partial.map(|partial| FailedResponse {
-        meaning: O::Error::meaning(partial.status(), Summary::Unreadable, body, &bytes, operation.changes()),
-        metadata: Metadata::new(&partial, body, Secrets::new(&operation.secrets(), endpoint)),
+    let received = partial.as_ref().map(|partial| Received {
+        http_status: partial.status(),
+        body: Body::Unreadable,
+        bytes: partial.body(),
+    });
+    let response = partial.as_ref().zip(received.as_ref()).map(|(partial, received)| FailedResponse {
+        meaning: O::Error::meaning(received, Summary::Unreadable, operation.changes()),
+        metadata: Metadata::new(partial, &received.body, Secrets::new(&operation.secrets(), endpoint)),
     });
     let failure = Failure { operation: Some(O::NAME), cause: Cause::Transport(error), response };
-    O::Error::of(operation, failure, body, &bytes)
+    O::Error::of(operation, failure, received.as_ref(), None)
 }
 
 pub(crate) mod sealed {
     use http::Uri;
     use payments_model::unversioned::Envelope;
-    use payments_model::{Amount, SecretBytes, TransactionId};
+    use payments_model::{Amount, SecretBytes, TransactionId, TransactionRecord};
 
     use super::OperationError;
     use crate::{Endpoint, OperationName};
@@ -187,6 +193,11 @@ pub(crate) mod sealed {
 
         /// What a success must hold, if the response holds it.
         fn data(&self, envelope: &Envelope<'_>) -> Option<Self::Data>;
+
+        /// The record that a success would hold.
+        fn into_record(_: Self::Data) -> Option<TransactionRecord> {
+            None
+        }
 
         /// The transaction that a success is about.
         fn transaction_id(data: &Self::Data) -> Option<&str>;

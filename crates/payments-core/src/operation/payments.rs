@@ -38,6 +38,10 @@ macro_rules! describe_payment {
                 envelope.transaction_record()
             }
 
+            fn into_record(data: TransactionRecord) -> Option<TransactionRecord> {
+                Some(data)
+            }
+
             fn transaction_id(data: &TransactionRecord) -> Option<&str> {
                 Some(data.transaction_id.as_str())
             }

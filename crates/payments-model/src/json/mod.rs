@@ -66,11 +66,11 @@ impl<'a> Json<'a> {
 
     /// The text of a string; `None` for any other value, and for a string that is not Unicode.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
-        if !self.is_string() {
-            return None;
+        let written = self.text.strip_prefix('"')?.strip_suffix('"')?;
+        if written.contains('\\') {
+            return serde_json::from_str(self.text).ok().map(Cow::Owned);
         }
-        let Text(text) = serde_json::from_str(self.text).ok()?;
-        Some(text)
+        Some(Cow::Borrowed(written))
     }
 
     /// The digits of a number.

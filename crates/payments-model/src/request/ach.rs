@@ -91,13 +91,13 @@ impl AchTransaction {
 
     /// The names of the account fields, in the order given.
     pub fn account_field_names(&self) -> impl Iterator<Item = &str> {
-        self.wire.method.0.iter().map(|field| field.name.as_str())
+        self.method().0.iter().map(|field| field.name.as_str())
     }
 
     /// Every secret of this request, to [`mask`](crate::mask) a response that may repeat it: the texts and numbers in the
     /// values of the account fields, without JSON's quotes and escapes.
     pub fn secrets(&self) -> Vec<&str> {
-        self.wire.method.0.iter().flat_map(|field| &field.secrets).map(|secret| secret.as_str()).collect()
+        self.method().0.iter().flat_map(|field| &field.secrets).map(|secret| secret.as_str()).collect()
     }
 }
 

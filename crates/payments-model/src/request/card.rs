@@ -88,17 +88,17 @@ impl CardTransaction {
 
     /// `CardNumber`.
     pub const fn card_number(&self) -> &CardNumber {
-        &self.wire.method.card_number
+        &self.method().card_number
     }
 
     /// `Cvv`.
     pub const fn cvv(&self) -> &Cvv {
-        &self.wire.method.cvv
+        &self.method().cvv
     }
 
     /// `ExpiryDate`.
     pub const fn expiry(&self) -> &Expiry {
-        &self.wire.method.expiry_date
+        &self.method().expiry_date
     }
 
     /// Every secret of this request as it is sent, to [`mask`](crate::mask) a response that may repeat it.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::UnknownFields;
 use super::document::RequestMembers;
-use super::encode::encoded_len;
+use super::encode::{Encoded, encode};
 use super::given::{FromGiven, Given, Text};
 use crate::card::Luhn;
 use crate::secret::SecretText;
@@ -144,11 +144,12 @@ impl<'a> Check<'a> {
     }
 
     /// The request, if nothing was found wrong with it and it is not too large.
-    pub(crate) fn finish<T: Serialize>(mut self, request: Option<T>) -> Result<T, ValidationError> {
+    pub(crate) fn finish<W: Serialize>(mut self, request: Option<W>) -> Result<Encoded<W>, ValidationError> {
         match request {
-            Some(request) if self.violations.is_empty() => {
-                if encoded_len(&request) <= MAX_BODY_BYTES {
-                    return Ok(request);
+            Some(wire) if self.violations.is_empty() => {
+                let bytes = encode(&wire);
+                if bytes.len() <= MAX_BODY_BYTES {
+                    return Ok(Encoded { wire, bytes });
                 }
                 self.refuse(Violation::new("body", "must be at most 65536 bytes of JSON"));
             }

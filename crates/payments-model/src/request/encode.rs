@@ -1,4 +1,4 @@
-//! Writing a request's secrets once, into a buffer of exactly their size.
+//! Writing a request into a buffer of exactly its size.
 
 use std::io;
 
@@ -7,18 +7,34 @@ use zeroize::Zeroizing;
 
 use crate::{CardNumber, Cvv, Expiry, SecretBytes};
 
-/// Writes the request twice: once to count, and once into a buffer that never has to grow. Growing would leave a copy of the
-/// card number behind.
-pub(crate) fn encode(request: &impl Serialize) -> SecretBytes {
-    let mut buffer = Zeroizing::new(Vec::with_capacity(encoded_len(request)));
-    write(request, &mut *buffer);
-    SecretBytes::new(buffer)
+/// A request that was checked, with the bytes that are sent: their size is part of the check.
+pub(crate) struct Encoded<W> {
+    pub(crate) wire: W,
+    pub(crate) bytes: SecretBytes,
 }
 
-pub(crate) fn encoded_len(request: &impl Serialize) -> usize {
+impl<W: Clone> Clone for Encoded<W> {
+    fn clone(&self) -> Self {
+        Self { wire: self.wire.clone(), bytes: self.bytes.share() }
+    }
+}
+
+impl<W: PartialEq> PartialEq for Encoded<W> {
+    fn eq(&self, other: &Self) -> bool {
+        self.wire == other.wire
+    }
+}
+
+impl<W: Eq> Eq for Encoded<W> {}
+
+/// Writes twice: once to count, and once into a buffer that never has to grow. Growing would leave a copy of the card number
+/// behind.
+pub(crate) fn encode(request: &impl Serialize) -> SecretBytes {
     let mut counter = Counter(0);
     write(request, &mut counter);
-    counter.0
+    let mut buffer = Zeroizing::new(Vec::with_capacity(counter.0));
+    write(request, &mut *buffer);
+    SecretBytes::new(buffer)
 }
 
 fn write(request: &impl Serialize, writer: impl io::Write) {

@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use super::check::{Check, Fields, checked, ip_address, payable};
 use super::choices::{wire_fee, wire_mode, wire_type};
+use super::encode::Encoded;
 use super::given::{Given, Text};
-use super::{Billing, PayerInput, RequestMembers, Shipping, UnknownFields, encode};
+use super::{Billing, PayerInput, RequestMembers, Shipping, UnknownFields};
 use crate::secret::Redacted;
 use crate::violation::Rule;
 use crate::{
@@ -21,9 +22,7 @@ use crate::{
 /// A checked payment: the body of `POST /transaction`. Write it as [`CardTransaction`](crate::CardTransaction) or
 /// [`AchTransaction`](crate::AchTransaction).
 #[derive(Clone, PartialEq, Eq)]
-pub struct Payment<M> {
-    pub(crate) wire: Wire<M>,
-}
+pub struct Payment<M>(Encoded<Wire<M>>);
 
 /// The body as it is sent, in the order of the interface's table.
 #[derive(Clone, PartialEq, Eq, Serialize)]
@@ -38,7 +37,7 @@ pub(crate) struct Wire<M> {
     #[serde(flatten, serialize_with = "Shipping::wire")]
     shipping: Shipping,
     #[serde(flatten)]
-    pub(crate) method: M,
+    method: M,
     #[serde(serialize_with = "wire_mode")]
     suggested_mode: SuggestedMode,
     #[serde(serialize_with = "wire_fee")]
@@ -110,52 +109,56 @@ impl<M: Method> Payment<M> {
     /// The request as JSON, in the order of the interface's table, without the fields that are not set. Account fields stand
     /// where a card payment has its card fields.
     pub fn encode(&self) -> SecretBytes {
-        encode::encode(&self.wire)
+        self.0.bytes.share()
+    }
+
+    pub(crate) const fn method(&self) -> &M {
+        &self.0.wire.method
     }
 
     /// `Amount`: above zero, at most two decimals.
     pub const fn amount(&self) -> Amount {
-        self.wire.amount
+        self.0.wire.amount
     }
 
     /// The `Billing…` fields.
     pub const fn billing(&self) -> &Billing {
-        &self.wire.billing
+        &self.0.wire.billing
     }
 
     /// `ShippingSameAsBilling`, if set.
     pub const fn shipping_same_as_billing(&self) -> Option<bool> {
-        self.wire.shipping_same_as_billing
+        self.0.wire.shipping_same_as_billing
     }
 
     /// The other `Shipping…` fields, each of them optional.
     pub const fn shipping(&self) -> &Shipping {
-        &self.wire.shipping
+        &self.0.wire.shipping
     }
 
     /// `SuggestedMode`.
     pub const fn suggested_mode(&self) -> &SuggestedMode {
-        &self.wire.suggested_mode
+        &self.0.wire.suggested_mode
     }
 
     /// `ConvenienceFeeActive`.
     pub const fn convenience_fee(&self) -> ConvenienceFee {
-        self.wire.convenience_fee_active
+        self.0.wire.convenience_fee_active
     }
 
     /// `TransactionType`.
     pub const fn transaction_type(&self) -> TransactionType {
-        self.wire.transaction_type
+        self.0.wire.transaction_type
     }
 
     /// `PaymentTokenization`, if set.
     pub const fn payment_tokenization(&self) -> Option<bool> {
-        self.wire.payment_tokenization
+        self.0.wire.payment_tokenization
     }
 
     /// `IpAddress`, the payer's.
     pub const fn ip_address(&self) -> IpAddr {
-        self.wire.ip_address
+        self.0.wire.ip_address
     }
 
     /// A builder's fields and a document's members are checked by the same list.
@@ -180,7 +183,7 @@ impl<M: Method> Payment<M> {
             ip_address: check.required("IpAddress", ip_address),
         });
         M::check_rest(wire.as_mut().map(|wire| &mut wire.method), &mut check, unknown);
-        check.finish(wire).map(|wire| Self { wire })
+        check.finish(wire).map(Self)
     }
 }
 
@@ -198,7 +201,7 @@ impl<M: Method> fmt::Debug for Payment<M> {
             transaction_type,
             payment_tokenization,
             ip_address: _,
-        } = &self.wire;
+        } = &self.0.wire;
         let mut debug = f.debug_struct(M::NAME);
         debug.field("amount", amount).field("transaction_type", transaction_type);
         debug.field("convenience_fee", convenience_fee_active).field("suggested_mode", &Redacted);

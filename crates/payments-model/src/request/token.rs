@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use super::check::{Check, Fields, checked, payable};
 use super::choices::wire_fee;
+use super::encode::Encoded;
 use super::given::{Given, Text};
-use super::{RequestMembers, UnknownFields, encode};
+use super::{RequestMembers, UnknownFields};
 use crate::secret::Redacted;
 use crate::{
     Amount, ConvenienceFee, GatewayCustomerId, Input, SecretBytes, TokenId, ValidationError, amount,
@@ -32,7 +33,7 @@ use crate::{
 /// # Ok::<(), payments_model::ValidationError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct TokenTransaction(Wire);
+pub struct TokenTransaction(Encoded<Wire>);
 
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
@@ -99,38 +100,38 @@ impl TokenTransaction {
 
     /// The request as JSON, in the order of the interface's table, without the fields that are not set.
     pub fn encode(&self) -> SecretBytes {
-        encode::encode(&self.0)
+        self.0.bytes.share()
     }
 
     /// `TokenId`.
     pub const fn token_id(&self) -> &TokenId {
-        &self.0.token_id
+        &self.0.wire.token_id
     }
 
     /// `GatewayCustomerId`, if set.
     pub const fn gateway_customer_id(&self) -> Option<&GatewayCustomerId> {
-        self.0.gateway_customer_id.as_ref()
+        self.0.wire.gateway_customer_id.as_ref()
     }
 
     /// `Amount`: above zero, at most two decimals.
     pub const fn amount(&self) -> Amount {
-        self.0.amount
+        self.0.wire.amount
     }
 
     /// `ConvenienceFeeActive`.
     pub const fn convenience_fee(&self) -> ConvenienceFee {
-        self.0.convenience_fee_active
+        self.0.wire.convenience_fee_active
     }
 
     /// `Description`, if set.
     pub fn description(&self) -> Option<&str> {
-        self.0.description.as_deref()
+        self.0.wire.description.as_deref()
     }
 
     /// `ReferenceNo`, the caller's own reference, if set. The interface does not say that the service refuses a second payment
     /// with the same one.
     pub fn reference_no(&self) -> Option<&str> {
-        self.0.reference_no.as_deref()
+        self.0.wire.reference_no.as_deref()
     }
 
     /// A builder's fields and a document's members are checked by the same list.
@@ -160,7 +161,7 @@ impl fmt::Debug for TokenTransaction {
             convenience_fee_active,
             description: _,
             reference_no: _,
-        } = &self.0;
+        } = &self.0.wire;
         f.debug_struct("TokenTransaction")
             .field("token_id", &Redacted)
             .field("gateway_customer_id", gateway_customer_id)

@@ -90,7 +90,7 @@ impl Void {
         let wire = transaction_for.and_then(|_| {
             Some(Wire { transaction_id: transaction_id?, transaction_for: TRANSACTION_FOR, reason: reason? })
         });
-        check.finish(wire).map(Self)
+        check.finish(wire).map(|encoded| Self(encoded.wire))
     }
 
     /// The request as JSON, in the order of the interface's table.
