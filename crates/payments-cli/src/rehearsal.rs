@@ -1,6 +1,5 @@
 //! `--dry-run`: the request that would be sent, without its secrets.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -78,16 +77,25 @@ fn redacted_members(members: &RequestMembers<'_>, key: &str) -> Members<Box<RawV
     let redacted = members.iter().map(|(name, value)| {
         let text = text_of(value);
         let shown = match (name, text.as_deref()) {
-            ("CardNumber", Some(number)) => Cow::Owned(MaskedCard::new(number).as_str().to_owned()),
-            _ if !SHOWN.contains(&name) => Cow::Borrowed("[redacted]"),
-            (_, text) => mask(text.unwrap_or(value), &secrets),
+            ("CardNumber", Some(number)) => to_raw_value(MaskedCard::new(number).as_str()),
+            _ if !SHOWN.contains(&name) => to_raw_value("[redacted]"),
+            (_, text) => {
+                let text = text.unwrap_or(value);
+                let masked = mask(text, &secrets);
+                // As it would be sent: an amount with its digits, and a text with its lines.
+                let verbatim = is_same_but_for_spaces(text, &masked).then(|| value.to_owned());
+                verbatim.map_or_else(|| to_raw_value(&masked), RawValue::from_string)
+            }
         };
-        // An amount with the digits that would be sent.
-        let verbatim = (shown == value).then(|| RawValue::from_string(value.to_owned()));
-        let value = verbatim.unwrap_or_else(|| to_raw_value(&shown));
-        (printable_field_name(name).to_owned(), value.unwrap_or_else(|_| RawValue::NULL.to_owned()))
+        (printable_field_name(name).to_owned(), shown.unwrap_or_else(|_| RawValue::NULL.to_owned()))
     });
     Members(with_unlike_names(redacted))
+}
+
+/// Whether masking has replaced nothing but control characters, which JSON escapes.
+fn is_same_but_for_spaces(text: &str, masked: &str) -> bool {
+    let is_same = |(own, shown)| own == shown || shown == ' ';
+    text.chars().count() == masked.chars().count() && text.chars().zip(masked.chars()).all(is_same)
 }
 
 /// The fields of the interface that hold neither card nor account data.
@@ -148,6 +156,24 @@ impl<T: Serialize> Serialize for Members<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_shown_as_it_would_be_sent_unless_it_holds_a_secret() {
+        let body = br#"{"Description":"a\n4242424242424242","Reason":"a\n\u202eb","Amount":10.50,"Pin":"x\"y","ReferenceNo":"x\"y key"}"#;
+        let members = RequestMembers::read(body).expect("an object");
+        let Members(members) = redacted_members(&members, "key");
+        let members: Vec<_> = members.iter().map(|(name, value)| format!("{name}={}", value.get())).collect();
+        assert_eq!(
+            members,
+            [
+                r#"Description="a ************4242""#,
+                r#"Reason="a\n\u202eb""#,
+                "Amount=10.50",
+                r#"Pin="[redacted]""#,
+                r#"ReferenceNo="[redacted] [redacted]""#,
+            ]
+        );
+    }
 
     #[test]
     fn names_that_cannot_be_shown_stay_apart() {
