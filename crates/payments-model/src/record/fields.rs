@@ -51,14 +51,13 @@ macro_rules! record {
                 }
             }
 
-            /// `None` for anything but an object, and without the field that must be there.
-            pub(crate) fn read(json: $crate::json::Json<'_>) -> Option<Self> {
-                let members = json.members()?;
+            /// `None` without the field that must be there.
+            pub(crate) fn read(members: &[$crate::json::Member<'_>]) -> Option<Self> {
                 Some(Self {
-                    $($id: $crate::json::only(&members, $id_name)
+                    $($id: $crate::json::only(members, $id_name)
                         .and_then(|json| $id_type::from_answer(json.text_or_integer()?))?,)?
-                    $($field: $crate::record::fields::read(&members, $name, $read),)*
-                    other: $crate::OtherFields::read(json, &members, Self::NAMES),
+                    $($field: $crate::record::fields::read(members, $name, $read),)*
+                    other: $crate::OtherFields::read(members, Self::NAMES),
                 })
             }
 
@@ -96,7 +95,8 @@ macro_rules! record {
         impl<'de> serde::Deserialize<'de> for $record {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let json = $crate::json::AnyJson::deserialize(deserializer)?;
-                Self::read(json.as_json()).ok_or_else(|| {
+                let members = json.as_json().members();
+                members.as_deref().and_then(Self::read).ok_or_else(|| {
                     serde::de::Error::custom(concat!(
                         stringify!($record), " is an object" $(, " with one ", $id_name)?
                     ))
