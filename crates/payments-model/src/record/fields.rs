@@ -1,6 +1,5 @@
 //! How a record is declared: each of its fields in one place.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
@@ -64,7 +63,8 @@ macro_rules! record {
             /// The record as the interface's JSON: its names in the order of its table, amounts as numbers, then the other
             /// fields. It has the personal data that `Debug` hides. [`Deserialize`](serde::Deserialize) reads it back.
             pub fn to_json(&self) -> String {
-                $crate::record::fields::to_json(self)
+                let written = $crate::record::fields::Written::<_, true>(self);
+                serde_json::to_string(&written).expect("a map of texts and JSON values is JSON")
             }
         }
 
@@ -87,7 +87,7 @@ macro_rules! record {
         /// keeps their digits, and what was written reads back. [`to_json`](Self::to_json) writes the interface's own JSON.
         impl serde::Serialize for $record {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::record::fields::serialize(self, serializer)
+                $crate::record::fields::Written::<_, false>(self).serialize(serializer)
             }
         }
 
@@ -260,61 +260,35 @@ impl ToWire for CustomerId {
     }
 }
 
-/// For any format.
-impl Serialize for Wire<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Null => serializer.serialize_unit(),
-            Self::Amount(amount) => amount.serialize(serializer),
-            Self::Integer(value) => serializer.serialize_i64(*value),
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::Raw(raw) => Portable::new(raw.as_raw().into()).serialize(serializer),
-        }
-    }
-}
+/// A record on its way to a serializer: `EXACT` with numbers digit by digit, for the interface's JSON, or for any format.
+pub(crate) struct Written<'r, R, const EXACT: bool>(pub(crate) &'r R);
 
-/// For the interface's JSON: numbers digit by digit.
-struct Verbatim<'a, T>(&'a T);
-
-impl Serialize for Verbatim<'_, Wire<'_>> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Wire::Amount(amount) => amount::as_number(amount, serializer),
-            Wire::Raw(raw) => raw.as_raw().serialize(serializer),
-            other => other.serialize(serializer),
-        }
-    }
-}
-
-impl<R: Record> Serialize for Verbatim<'_, R> {
+impl<R: Record, const EXACT: bool> Serialize for Written<'_, R, EXACT> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (name, value) in self.0.fields() {
-            map.serialize_entry(name, &Verbatim(&value))?;
+            map.serialize_entry(name, &WrittenValue::<EXACT>(value))?;
         }
-        for (name, value) in others(self.0) {
-            map.serialize_entry(&name, value.as_raw())?;
+        // None that would repeat a field of the record.
+        for (name, value) in self.0.other().iter().filter(|(name, _)| !R::NAMES.contains(&&**name)) {
+            map.serialize_entry(&name, &WrittenValue::<EXACT>(Wire::Raw(&value)))?;
         }
         map.end()
     }
 }
 
-pub(crate) fn serialize<S: Serializer>(record: &impl Record, serializer: S) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(None)?;
-    for (name, value) in record.fields() {
-        map.serialize_entry(name, &value)?;
-    }
-    for (name, value) in others(record) {
-        map.serialize_entry(&name, &Portable::new(value.as_raw().into()))?;
-    }
-    map.end()
-}
+struct WrittenValue<'a, const EXACT: bool>(Wire<'a>);
 
-pub(crate) fn to_json(record: &impl Record) -> String {
-    serde_json::to_string(&Verbatim(record)).expect("a map of texts and JSON values is JSON")
-}
-
-/// The other fields, except any that would repeat a field of the record.
-fn others<R: Record>(record: &R) -> impl Iterator<Item = (Cow<'_, str>, RawJson)> {
-    record.other().iter().filter(|(name, _)| !R::NAMES.contains(&&**name))
+impl<const EXACT: bool> Serialize for WrittenValue<'_, EXACT> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Wire::Null => serializer.serialize_unit(),
+            Wire::Amount(amount) if EXACT => amount::as_number(amount, serializer),
+            Wire::Amount(amount) => amount.serialize(serializer),
+            Wire::Integer(value) => serializer.serialize_i64(*value),
+            Wire::Text(text) => serializer.serialize_str(text),
+            Wire::Raw(raw) if EXACT => raw.as_raw().serialize(serializer),
+            Wire::Raw(raw) => Portable::new(raw.as_raw().into()).serialize(serializer),
+        }
+    }
 }
