@@ -129,14 +129,12 @@ pub(crate) fn read<'a, T>(
         return Field::Absent;
     };
     let unreadable = |json| {
-        // In a shape that cannot be masked with certainty, nothing of a card number is kept.
-        let is_secret = is_secret_name(name);
-        let kept = || RawJson::redacted_from(json);
-        Field::Unreadable(if is_secret {
-            RawJson::from_json_text(format!("[\"{REDACTED}\"]"))
-        } else {
-            kept()
-        })
+        let kept = RawJson::redacted_from(json);
+        // In a shape that cannot be masked with certainty, nothing of a card number is kept. In an array, because a text would
+        // be read back as the field's value.
+        let is_secret = is_secret_name(name) || kept == RawJson::redacted();
+        let nothing = || RawJson::from_json_text(format!("[\"{REDACTED}\"]"));
+        Field::Unreadable(if is_secret { nothing() } else { kept })
     };
     if found.next().is_some() {
         let all = members.iter().filter(|(own, _)| own == name).map(|(_, json)| json.as_str());
