@@ -41,10 +41,10 @@ use watch::Watch;
 /// Dropping the future of a payment or a void after it was first polled is an unknown outcome with nobody to tell: the
 /// service may have acted. Give the call a [deadline](ClientBuilder::total_timeout) rather than wrapping it in a
 /// timeout of your own, and watch [`Observer::attempt_abandoned`].
+///
 /// # Example
 ///
 /// ```
-/// # use payments_core::{Timer, Transport};
 /// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
 /// use payments_core::{Client, GetTransaction};
 ///
