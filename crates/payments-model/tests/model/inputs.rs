@@ -30,7 +30,7 @@ macro_rules! sale_with {
 fn texts_are_taken_in_every_form() {
     let expected = sale(CARD, PAYER).build().unwrap();
     let [number, cvv, expiry] = [CARD.number, CARD.cvv, CARD.expiry].map(String::from);
-    let card = Card { number: &number, cvv: Zeroizing::new(cvv.clone()), expiry: expiry.clone() };
+    let card = Card { number: &number, cvv: Zeroizing::new(cvv), expiry };
     let name = Zeroizing::new(String::from(PAYER.customer_name));
     let email: Box<str> = PAYER.email.into();
     let prefix: Arc<str> = PAYER.country_code.into();
@@ -67,8 +67,10 @@ fn values_that_were_checked_already_are_taken_by_value_and_by_reference() {
 
     let token = |builder: payments_model::TokenTransactionBuilder<'_>| builder.build().unwrap();
     let (amount, fee) = (Amount::from_cents(1), ConvenienceFee::Active);
-    let typed = TokenTransaction::builder(TokenId::new("tok_1").unwrap(), amount, fee)
-        .gateway_customer_id(&GatewayCustomerId::new("gc_1").unwrap());
+    let customer = GatewayCustomerId::new("gc_1").unwrap();
+    let typed =
+        TokenTransaction::builder(TokenId::new("tok_1").unwrap(), amount, fee).gateway_customer_id(&customer);
+    assert_eq!(customer.as_str(), "gc_1");
     let text = TokenTransaction::builder(String::from("tok_1"), amount, fee)
         .gateway_customer_id(String::from("gc_1"));
     assert_eq!(token(typed), token(text));
