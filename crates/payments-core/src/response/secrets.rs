@@ -28,10 +28,10 @@ impl Secrets {
         self.iter().any(|secret| secret.len() >= SHORTEST_TOLD_BY_ITSELF && text.contains(secret))
     }
 
-    /// The text [masked](mask), cut to this length.
+    /// The text [masked](mask), as one line of a log, cut to this length.
     pub(crate) fn mask(&self, text: &str, max_bytes: usize) -> String {
         let secrets: Vec<&str> = self.iter().collect();
-        let mut text = mask(text, &secrets).into_owned();
+        let mut text = mask(text, &secrets).replace(is_unprintable, " ");
         text.truncate(text.floor_char_boundary(max_bytes));
         text
     }
@@ -47,3 +47,8 @@ impl Secrets {
 
 /// Shorter ones look like too much else: a security code, an expiry.
 const SHORTEST_TOLD_BY_ITSELF: usize = 8;
+
+/// Control characters, and the separators and direction marks that can make a log line look like another.
+fn is_unprintable(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}

@@ -3,8 +3,9 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::check::{Check, checked, not_blank};
-use super::contact::{DialPrefix, Email, wire_email, wire_prefix};
+use super::encode::wire_text;
 use super::given::Text;
+use super::{DialPrefix, Email};
 use crate::secret::Redacted;
 
 /// The checked billing details of a payment.
@@ -24,10 +25,10 @@ struct Fields {
     #[serde(skip_serializing_if = "Option::is_none")]
     billing_city: Option<String>,
     billing_country: String,
-    #[serde(serialize_with = "wire_prefix")]
+    #[serde(serialize_with = "wire_text")]
     billing_country_code: DialPrefix,
     billing_customer_name: String,
-    #[serde(serialize_with = "wire_email")]
+    #[serde(serialize_with = "wire_text")]
     billing_email: Email,
     billing_phone_number: String,
     billing_postal_code: String,

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 
 use super::check::Check;
-use super::encode::exposed;
+use super::encode::wire_text;
 use super::given::{FromGiven as _, Given, Text};
 use super::payment::{Method, Payment, PaymentBuilder};
 use super::{CardInput, PayerInput, UnknownFields};
@@ -54,11 +54,11 @@ pub type CardTransactionBuilder<'a> = PaymentBuilder<'a, CardFields>;
 #[serde(rename_all = "PascalCase")]
 #[expect(unnameable_types, reason = "only the alias needs it")]
 pub struct CardFields {
-    #[serde(serialize_with = "exposed")]
+    #[serde(serialize_with = "wire_text")]
     card_number: CardNumber,
-    #[serde(serialize_with = "exposed")]
+    #[serde(serialize_with = "wire_text")]
     cvv: Cvv,
-    #[serde(serialize_with = "exposed")]
+    #[serde(serialize_with = "wire_text")]
     expiry_date: Expiry,
 }
 

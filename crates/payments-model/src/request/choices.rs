@@ -136,10 +136,6 @@ pub(crate) fn wire_type<S: Serializer>(kind: &TransactionType, serializer: S) ->
     kind.wire().serialize(serializer)
 }
 
-pub(crate) fn wire_mode<S: Serializer>(mode: &SuggestedMode, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(mode.as_str())
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 pub(crate) fn wire_fee<S: Serializer>(fee: &ConvenienceFee, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bool(fee.is_active())

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
-
 use crate::ValidationError;
 use crate::secret::Redacted;
 use crate::violation::Rule;
@@ -104,13 +102,4 @@ impl fmt::Display for DialPrefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
-}
-
-/// For the wire alone.
-pub(crate) fn wire_email<S: Serializer>(email: &Email, serializer: S) -> Result<S::Ok, S::Error> {
-    email.as_str().serialize(serializer)
-}
-
-pub(crate) fn wire_prefix<S: Serializer>(prefix: &DialPrefix, serializer: S) -> Result<S::Ok, S::Error> {
-    prefix.as_str().serialize(serializer)
 }

@@ -5,7 +5,8 @@ use std::io;
 use serde::{Serialize, Serializer};
 use zeroize::Zeroizing;
 
-use crate::{CardNumber, Cvv, Expiry, SecretBytes};
+use super::{DialPrefix, Email, SuggestedMode};
+use crate::{CardNumber, Cvv, Expiry, GatewayCustomerId, SecretBytes, TokenId};
 
 /// A request that was checked, with the bytes that are sent: their size is part of the check.
 pub(crate) struct Encoded<W> {
@@ -54,31 +55,34 @@ impl io::Write for Counter {
     }
 }
 
-/// A secret that is part of a request. The secrets have no `Serialize` of their own, so that nobody writes one by accident.
-pub(crate) trait Expose {
-    fn expose(&self) -> &str;
+/// A field's type that is a text on the wire. It is no public `Serialize`, so that nobody writes a secret by accident.
+pub(crate) trait WireText {
+    fn wire_text(&self) -> &str;
 }
 
-impl Expose for CardNumber {
-    fn expose(&self) -> &str {
-        self.expose_secret()
-    }
+macro_rules! wire_text {
+    ($($type:ident.$text:ident,)*) => {$(
+        impl WireText for $type {
+            fn wire_text(&self) -> &str {
+                self.$text()
+            }
+        }
+    )*};
+}
+wire_text! {
+    CardNumber.expose_secret,
+    Cvv.expose_secret,
+    Expiry.expose_secret,
+    Email.as_str,
+    DialPrefix.as_str,
+    SuggestedMode.as_str,
+    TokenId.as_str,
+    GatewayCustomerId.as_str,
 }
 
-impl Expose for Cvv {
-    fn expose(&self) -> &str {
-        self.expose_secret()
-    }
-}
-
-impl Expose for Expiry {
-    fn expose(&self) -> &str {
-        self.expose_secret()
-    }
-}
-
-pub(crate) fn exposed<S: Serializer>(secret: &impl Expose, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(secret.expose())
+/// For `serialize_with`.
+pub(crate) fn wire_text<S: Serializer>(value: &impl WireText, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(value.wire_text())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use super::check::Fields;
+use super::encode::WireText as _;
 use super::{DialPrefix, Email, SuggestedMode};
 use crate::json::Json;
 use crate::violation::Rule;
@@ -109,9 +110,9 @@ given_as_text! {
     Zeroizing<String> => |text| text.as_str().to_owned(),
 }
 
-/// For types whose text passes their own check.
+/// Types whose text passes their own check.
 macro_rules! given_as_itself {
-    ($($type:ty: $text:expr),* $(,)?) => {$(
+    ($($type:ty => |$given:ident| $text:expr,)*) => {$(
         impl<'a> sealed::Give<'a, Self> for $type {
             fn give(self, name: &'static str, fields: &mut Fields<'a>) {
                 (&self).give(name, fields);
@@ -120,22 +121,22 @@ macro_rules! given_as_itself {
 
         impl<'a> sealed::Give<'a, $type> for &$type {
             fn give(self, name: &'static str, fields: &mut Fields<'a>) {
-                let text: fn(&$type) -> String = $text;
-                fields.set_text(name, text(self));
+                let $given = self;
+                fields.set_text(name, $text);
             }
         }
     )*};
 }
-given_as_itself!(
-    Cvv: |cvv| cvv.expose_secret().to_owned(),
-    Expiry: |expiry| expiry.expose_secret().to_owned(),
-    Email: |email| email.as_str().to_owned(),
-    DialPrefix: |prefix| prefix.as_str().to_owned(),
-    SuggestedMode: |mode| mode.as_str().to_owned(),
-    TokenId: |id| id.as_str().to_owned(),
-    GatewayCustomerId: |id| id.as_str().to_owned(),
-    IpAddr: |address| address.to_string(),
-);
+given_as_itself! {
+    Cvv => |code| code.wire_text().to_owned(),
+    Expiry => |date| date.wire_text().to_owned(),
+    Email => |email| email.wire_text().to_owned(),
+    DialPrefix => |prefix| prefix.wire_text().to_owned(),
+    SuggestedMode => |mode| mode.wire_text().to_owned(),
+    TokenId => |id| id.wire_text().to_owned(),
+    GatewayCustomerId => |id| id.wire_text().to_owned(),
+    IpAddr => |address| address.to_string(),
+}
 
 impl<'a> sealed::Give<'a, Self> for CardNumber {
     fn give(self, name: &'static str, fields: &mut Fields<'a>) {

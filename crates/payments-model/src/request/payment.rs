@@ -8,9 +8,9 @@ use std::net::IpAddr;
 use serde::Serialize;
 
 use super::check::{Check, Fields, checked, ip_address, payable};
-use super::choices::{wire_fee, wire_mode, wire_type};
+use super::choices::{wire_fee, wire_type};
 use super::document::from_document;
-use super::encode::Encoded;
+use super::encode::{Encoded, wire_text};
 use super::given::{Given, Text};
 use super::{Billing, PayerInput, RequestMembers, Shipping, UnknownFields};
 use crate::secret::Redacted;
@@ -39,7 +39,7 @@ pub(crate) struct Wire<M> {
     shipping: Shipping,
     #[serde(flatten)]
     method: M,
-    #[serde(serialize_with = "wire_mode")]
+    #[serde(serialize_with = "wire_text")]
     suggested_mode: SuggestedMode,
     #[serde(serialize_with = "wire_fee")]
     convenience_fee_active: ConvenienceFee,

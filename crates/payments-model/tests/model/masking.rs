@@ -44,14 +44,15 @@ proptest! {
     }
 
     #[test]
-    fn whatever_the_text_nothing_panics_and_it_is_one_line_d64(
+    fn whatever_the_text_nothing_panics_and_what_is_masked_stays_d64(
         text in any::<String>(),
         like in "([cvpan]{1,3}|[0-9]{1,6}|[\\\\u\"'{}\\[\\]:=%&#;* _./,-]|\n){0,30}",
         secrets in proptest::collection::vec(prop_oneof!["[0-9]{0,10}", "[abn \"\\\\%]{0,5}", any::<String>()], 0..4),
     ) {
         let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
         for text in [&text, &like] {
-            prop_assert!(!mask(text, &secrets).contains(char::is_control));
+            let masked = mask(text, &secrets).into_owned();
+            prop_assert_eq!(mask(&masked, &secrets), masked.as_str());
         }
     }
 
