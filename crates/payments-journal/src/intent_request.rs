@@ -1,8 +1,10 @@
 use payments_core::OperationName;
 use payments_model::{
     AchTransaction, Amount, CardTransaction, ConvenienceFee, TokenId, TokenTransaction, TransactionId,
-    TransactionType, Void, without_card_numbers,
+    TransactionType, Void,
 };
+
+use crate::card_numbers::mask_card_numbers;
 
 /// What an intent asks for, as far as it may be kept: enough to tell another request from the same one, and to find the
 /// payment in the service's books.
@@ -115,7 +117,7 @@ impl From<&TokenTransaction> for IntentRequest {
         Self {
             amount: Some(payment.amount()),
             convenience_fee: Some(payment.convenience_fee()),
-            reference: payment.reference_no().map(|text| without_card_numbers(text).into_owned()),
+            reference: payment.reference_no().map(mask_card_numbers),
             ..Self::new(OperationName::TokenTransaction, Subject::Token(kept(payment.token_id())))
         }
     }
@@ -129,8 +131,7 @@ impl From<&Void> for IntentRequest {
 
 /// A file that was filled in wrongly has card numbers where tokens belong.
 fn kept(token: &TokenId) -> TokenId {
-    let masked = without_card_numbers(token.as_str());
-    TokenId::new(masked).expect("what is masked is not blank")
+    TokenId::new(mask_card_numbers(token.as_str())).expect("what is masked is not blank")
 }
 
 #[cfg(test)]
@@ -144,6 +145,7 @@ mod tests {
             ("4242 4242 4242 4242", "**** **** **** 4242"),
             ("tok_approved", "tok_approved"),
             ("tok_1793000000000", "tok_1793000000000"),
+            ("\u{1}", "\u{1}"),
         ] {
             let amount = Amount::from_cents(10_50);
             let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).build().unwrap();
