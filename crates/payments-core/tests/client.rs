@@ -7,14 +7,17 @@ use std::future::{Future, pending};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Void};
+use payments_core::model::{
+    Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionType,
+    Void,
+};
 use payments_core::{
-    ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, Client, ClientBuilder, Deadlines, Endpoint,
-    Jitter, Observer, Outcome, Timer as _, Transport, TransportError, TransportErrorKind, TransportRequest,
-    TransportResponse,
+    ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, CallId, Client, ClientBuilder, Deadlines,
+    Endpoint, GetTransaction, Jitter, Observer, Operation, Outcome, Timer as _, Transport, TransportError,
+    TransportErrorKind, TransportRequest, TransportResponse,
 };
 use payments_fake::{ManualClock, block_on};
 
@@ -403,6 +406,111 @@ fn the_observer_hears_of_every_attempt() {
             "get-transaction 2 ok Some(200) Some(\"t\")",
         ]
     );
+}
+
+/// Keeps the fields that every event has.
+#[derive(Clone, Default)]
+struct Facts(Arc<Mutex<Vec<Fact>>>);
+
+#[derive(Debug, PartialEq)]
+struct Fact {
+    event: &'static str,
+    call_id: CallId,
+    started_at: SystemTime,
+    amount: Option<Amount>,
+    reference: Option<String>,
+    last_four: Option<String>,
+    transaction_id: Option<String>,
+}
+
+macro_rules! fact {
+    ($name:literal, $event:expr) => {
+        Fact {
+            event: $name,
+            call_id: $event.call_id,
+            started_at: $event.started_at,
+            amount: $event.amount,
+            reference: $event.reference.map(str::to_owned),
+            last_four: $event.last_four.map(str::to_owned),
+            transaction_id: $event.transaction_id.map(str::to_owned),
+        }
+    };
+}
+
+impl Observer for Facts {
+    fn attempt_started(&self, event: &AttemptStarted<'_>) {
+        self.0.lock().unwrap().push(fact!("started", event));
+    }
+
+    fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+        self.0.lock().unwrap().push(fact!("finished", event));
+    }
+
+    fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
+        self.0.lock().unwrap().push(fact!("abandoned", event));
+    }
+}
+
+/// What the observer is told of one call whose response never comes, which is dropped.
+fn told<O: Operation>(operation: &O) -> [Fact; 2] {
+    let facts = Facts::default();
+    let clock = ManualClock::new();
+    let client = builder(&Script::new([Step::Hang]), &clock).observer(facts.clone()).build();
+    clock.advance(Duration::from_secs(5));
+    let started_at = clock.wall();
+    {
+        let mut call = pin!(client.call(operation));
+        assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        clock.advance(Duration::from_secs(3));
+    }
+    let told = std::mem::take(&mut *facts.0.lock().unwrap());
+    assert!(told.iter().all(|fact| fact.started_at == started_at && fact.call_id == told[0].call_id));
+    told.try_into().unwrap()
+}
+
+#[test]
+fn d22_an_abandoned_payment_is_reported_with_what_it_can_be_found_by() {
+    let payer = Payer {
+        customer_name: "Ada Lovelace",
+        email: "ada@example.com",
+        country_code: "+1",
+        phone_number: "415-555-0100",
+        country: "US",
+        postal_code: "94107",
+        ip_address: "203.0.113.7",
+    };
+    let amount = Amount::from_cents(10_50);
+    let card = Card { number: "4242424242424242", cvv: "917", expiry: "11/31" };
+    let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer)
+        .build()
+        .unwrap();
+    let token = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive)
+        .reference_no("order 7 of 4242 4242 4242 4242")
+        .build()
+        .unwrap();
+    let found_by = |[started, abandoned]: [Fact; 2]| {
+        assert_eq!((started.event, abandoned.event), ("started", "abandoned"));
+        assert_eq!(Fact { event: "abandoned", ..started }, abandoned);
+        let Fact { amount, reference, last_four, transaction_id, .. } = abandoned;
+        (amount, reference, last_four, transaction_id)
+    };
+    assert_eq!(found_by(told(&sale)), (Some(amount), None, Some("4242".to_owned()), None));
+    let reference = "order 7 of **** **** **** 4242".to_owned();
+    assert_eq!(found_by(told(&token)), (Some(amount), Some(reference), None, None));
+    assert_eq!(found_by(told(&Void::new(id()))), (None, None, None, Some("t".to_owned())));
+    assert_eq!(found_by(told(&GetTransaction::new(id()))), (None, None, None, Some("t".to_owned())));
+}
+
+#[test]
+fn all_attempts_of_one_call_have_one_id_and_another_call_has_another() {
+    let facts = Facts::default();
+    let script = Script::new([refused(), found(), found()]);
+    let client = builder(&script, &ManualClock::auto()).observer(facts.clone()).build();
+    block_on(client.transaction(&id())).unwrap();
+    block_on(client.transaction(&id())).unwrap();
+    let ids: Vec<CallId> = facts.0.lock().unwrap().iter().map(|fact| fact.call_id).collect();
+    assert_eq!(ids.len(), 6);
+    assert!(ids[..4].iter().all(|id| *id == ids[0]) && ids[4] == ids[5] && ids[4] != ids[0], "{ids:?}");
 }
 
 /// Panics whenever it is told something.
