@@ -58,7 +58,7 @@ impl<'a> Watch<'a> {
             call_id,
             operation: O::NAME,
             attempt,
-            reference: facts.reference.map(|reference| secrets.mask(reference, reference.len())),
+            reference: facts.reference.map(|reference| secrets.mask(reference, usize::MAX)),
             facts,
             secrets,
             started: timer.now(),
