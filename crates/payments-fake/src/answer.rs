@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
-use payments_model::{ErrorEnvelope, SuccessEnvelope};
+use payments_model::unversioned::{ErrorEnvelope, SuccessEnvelope};
 
 use crate::DeclineShape;
 

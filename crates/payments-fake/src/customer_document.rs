@@ -1,8 +1,9 @@
 //! A customer as JSON: the interface's record. What a person writes is read strictly, what was kept as it is.
 
-use payments_model::{CustomerId, CustomerRecord, Field, without_card_numbers};
+use payments_model::{CustomerId, CustomerRecord, Field};
 
 use crate::document_reader::DocumentReader;
+use crate::redaction::without_card_numbers;
 
 /// The customer that a document holds, or everything that is wrong with it. Only `CustomerId` is required.
 pub(crate) fn read(json: &str) -> Result<(CustomerId, CustomerRecord), Vec<String>> {

@@ -5,10 +5,11 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use payments_core::OperationName;
+use payments_model::unversioned::{ErrorEnvelope, SuccessEnvelope};
 use payments_model::{
-    AchTransaction, Amount, CardTransaction, ConvenienceFee, CustomerId, ErrorEnvelope, Field, MaskedCard,
-    RawJson, SuccessEnvelope, TokenId, TokenTransaction, TransactionId, TransactionReceipt,
-    TransactionRecord, TransactionRequest, TransactionType, TransactionTypeCode, Void,
+    AchTransaction, Amount, CardTransaction, ConvenienceFee, CustomerId, Field, MaskedCard, RawJson, TokenId,
+    TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord, TransactionRequest,
+    TransactionType, TransactionTypeCode, Void,
 };
 
 use crate::choices::{Choices, UnlistedCards, VoidAnswer};

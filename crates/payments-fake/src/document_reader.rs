@@ -6,10 +6,12 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::str::FromStr;
 
-use payments_model::{Field, printable_field_name, without_card_numbers};
+use payments_model::{Field, printable_field_name};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::{RawValue, to_raw_value};
+
+use crate::redaction::without_card_numbers;
 
 /// The members of one JSON object, taken one by one. What is left at the end is a problem.
 #[derive(Debug)]

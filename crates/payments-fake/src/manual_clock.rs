@@ -182,6 +182,10 @@ impl Timer for ManualClock {
         self.0.start + self.elapsed()
     }
 
+    fn system_time(&self) -> SystemTime {
+        self.wall()
+    }
+
     fn sleep(&self, duration: Duration) -> Sleep {
         let mut state = self.state();
         let key = SleepKey { end: state.elapsed.saturating_add(duration), age: state.next_age };
@@ -333,5 +337,6 @@ mod tests {
         let clock = ManualClock::new();
         clock.advance(SECOND * 61);
         assert_eq!(httpdate::fmt_http_date(clock.wall()), "Tue, 01 Jan 2030 00:01:01 GMT");
+        assert_eq!(clock.system_time(), clock.wall());
     }
 }

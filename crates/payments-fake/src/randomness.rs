@@ -2,7 +2,7 @@ use payments_core::Jitter;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use payments_model::without_card_numbers;
+use crate::redaction::without_card_numbers;
 
 /// `SplitMix64`: every output of one stream is different, so that identifiers made from it never repeat, and one seed
 /// gives the same identifiers for ever. Nothing here is secret.

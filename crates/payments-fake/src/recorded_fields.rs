@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use payments_model::RequestMembers;
+use payments_model::unversioned::RequestMembers;
 
 use crate::redaction::Redaction;
 

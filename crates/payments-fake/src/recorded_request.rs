@@ -7,7 +7,7 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, Method};
 use payments_core::OperationName;
-use payments_model::RequestMembers;
+use payments_model::unversioned::RequestMembers;
 
 use crate::recorded_fields::RecordedFields;
 use crate::redaction::{Redaction, lossy, quoted};
@@ -16,10 +16,10 @@ use crate::timestamp;
 
 /// A request as it was received, without its secrets.
 ///
-/// It is redacted when it is captured, not when it is shown: the card number is masked, wherever else it stands too, and
-/// the security code, the expiry date, every field that the interface does not have (an ACH payment's account fields are
-/// such) and the API key, wherever it stands, are not kept. A body that is no JSON object is not kept at all. What remains is personal data, so `Debug`
-/// shows the request line alone.
+/// It is redacted when it is captured, not when it is shown. Card numbers are [masked](payments_model::mask) wherever they
+/// stand. The security code, the expiry date, objects and arrays, and every field that the interface does not have (an ACH
+/// payment's account fields are such) are not kept, and neither is the API key, wherever it stands. A body that is no JSON
+/// object is not kept at all. What remains is personal data, so `Debug` shows the request line alone.
 #[derive(Clone, PartialEq)]
 pub struct RecordedRequest {
     operation: Option<OperationName>,
@@ -74,9 +74,9 @@ impl RecordedRequest {
         &self.headers
     }
 
-    /// A field of the body: a text as it is, anything else as JSON, a secret as `[redacted]` or masked. A reference of 12
-    /// or more digits is masked too if it begins as a card number does and has its check digit: a time in milliseconds never
-    /// does, a number that begins with 3 to 6 one time in ten.
+    /// A field of the body: a text as it is, a number or a word as JSON, anything else as `[redacted]` or masked. A reference
+    /// of 13 to 19 digits is masked too if it looks like a card number (see [`mask`](payments_model::mask)): a time in
+    /// milliseconds never does, a number that begins with 3 to 9 one time in ten.
     ///
     /// ```
     /// # use payments_fake::FakeGateway;

@@ -4,10 +4,8 @@ use http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use payments_model::{
-    MaskedCard, has_few_digits, printable_field_name, scrub, shown_field, without_card_numbers,
-};
-use serde_json::value::RawValue;
+use payments_model::{MaskedCard, mask, printable_field_name};
+use serde::Deserialize;
 
 /// What is taken out of one request before anything of it is kept.
 pub(crate) struct Redaction<'a> {
@@ -27,11 +25,6 @@ impl<'a> Redaction<'a> {
         Self { keys }
     }
 
-    /// A path for a log, where nobody misses what only might be a card number.
-    pub(crate) fn path(&self, path: &str) -> String {
-        scrub(path, &self.keys)
-    }
-
     /// A method, which is any word: the rest of a body whose length was said too short is read as one.
     pub(crate) fn method(&self, method: &Method) -> Method {
         match self.text(method.as_str()) {
@@ -41,14 +34,18 @@ impl<'a> Redaction<'a> {
         }
     }
 
+    /// The text without keys and card numbers, otherwise as it is.
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut shown = without_card_numbers(text);
+        let mut shown = Cow::Borrowed(text);
         for key in &self.keys {
             if shown.contains(key) {
                 shown = Cow::Owned(shown.replace(key, REDACTED));
             }
         }
-        shown
+        match shown {
+            Cow::Borrowed(text) => without_card_numbers(text),
+            Cow::Owned(text) => Cow::Owned(without_card_numbers(&text).into_owned()),
+        }
     }
 
     /// Every value is copied, also where nothing is taken out of it: what a server hands over are parts of the bytes that it
@@ -74,33 +71,23 @@ impl<'a> Redaction<'a> {
     /// The name and the value, as JSON, that may be shown of a field of the body.
     pub(crate) fn field<'t>(&self, name: &str, json: &'t str) -> (Cow<'static, str>, Cow<'t, str>) {
         match shown_field(name) {
-            Some(known) if self.is_harmless(json) => (Cow::Borrowed(known), Cow::Borrowed(json)),
-            Some(known) => (Cow::Borrowed(known), Cow::Owned(self.shown_value(json))),
+            Some(known) => (Cow::Borrowed(known), self.shown_value(json)),
             None => (self.secret_name(name), self.secret_value(name, json)),
         }
     }
 
-    /// Whether the JSON can be shown as it stands, which nearly every value can, and which is found out in a small part of
-    /// the time that [`shown_value`](Self::shown_value) takes: there are too few digits for a card number, no escapes that
-    /// could hide some, nothing nested, and no key.
-    fn is_harmless(&self, json: &str) -> bool {
-        // Without a way out of the loop, so that the processor looks at many bytes at once.
-        let is_escaped = json.bytes().fold(false, |escaped, byte| escaped | matches!(byte, b'\\'));
-        let is_plain = !is_escaped && !json.starts_with(['[', '{']) && has_few_digits(json);
-        is_plain && !self.keys.iter().any(|key| json.contains(key))
-    }
-
-    /// The value of a field that may be shown, less what somebody put there that may not.
-    fn shown_value(&self, json: &str) -> String {
-        // The text and not its JSON, because that is what a test gets to see. Anything else stands as it is if it is still one
-        // number or one word after scrubbing, and as a text if not: masked digits are no JSON, and what is nested too deeply
-        // would make the whole unreadable.
-        if let Ok(text) = serde_json::from_str::<Cow<'_, str>>(json) {
-            return quoted(&self.text(&text));
-        }
-        let shown = scrub(json, &[]);
-        let shown = self.text(&shown);
-        if is_number_or_word(&shown) { shown.into_owned() } else { quoted(&shown) }
+    /// The value of a field that may be shown, without keys and card numbers. No field of the interface is an object or an
+    /// array, so that what stands in one may be anything.
+    fn shown_value<'t>(&self, json: &'t str) -> Cow<'t, str> {
+        let text = match json.as_bytes() {
+            [b'[' | b'{', ..] => None,
+            // A text may hide digits behind escapes.
+            [b'"', ..] => serde_json::from_str(json).ok().map(|Text(text)| text),
+            _ => Some(Cow::Borrowed(json)),
+        };
+        let Some(text) = text else { return Cow::Borrowed(REDACTED_JSON) };
+        let shown = self.text(&text);
+        if shown == text { Cow::Borrowed(json) } else { Cow::Owned(quoted(&shown)) }
     }
 
     fn secret_name(&self, name: &str) -> Cow<'static, str> {
@@ -119,8 +106,26 @@ impl<'a> Redaction<'a> {
     }
 }
 
-fn is_number_or_word(json: &str) -> bool {
-    !json.starts_with(['[', '{', '"']) && serde_json::from_str::<&RawValue>(json).is_ok()
+/// A JSON string, borrowed where nothing in it is escaped.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The text with its card numbers [masked](mask), and otherwise as it is: unlike a line of a log, what is kept keeps its line
+/// breaks.
+pub(crate) fn without_card_numbers(text: &str) -> Cow<'_, str> {
+    match mask(text, &[]) {
+        Cow::Borrowed(text) => Cow::Borrowed(text),
+        // Without secrets each character stays where it was.
+        Cow::Owned(masked) => {
+            let kept = |(masked, own): (char, char)| if masked == ' ' { own } else { masked };
+            Cow::Owned(masked.chars().zip(text.chars()).map(kept).collect())
+        }
+    }
+}
+
+/// The name itself, if the interface has a field of this name which holds neither card nor account data.
+fn shown_field(name: &str) -> Option<&'static str> {
+    SHOWN_FIELDS.into_iter().find(|own| *own == name)
 }
 
 /// Whether the header may hold a key, to judge by its name.
@@ -151,6 +156,16 @@ const CARD_NUMBER: &str = "CardNumber";
 /// The interface's fields whose names may be shown but not their values.
 const CARD_FIELDS: [&str; 3] = [CARD_NUMBER, "Cvv", "ExpiryDate"];
 
+/// The interface's fields whose values may be shown: a list of those that may not would miss what nobody thought of.
+#[rustfmt::skip]
+const SHOWN_FIELDS: [&str; 31] = [
+    "Amount", "BillingAddress", "BillingCity", "BillingCountry", "BillingCountryCode", "BillingCustomerName", "BillingEmail",
+    "BillingPhoneNumber", "BillingPostalCode", "BillingState", "ConvenienceFeeActive", "Description", "GatewayCustomerId",
+    "IpAddress", "PaymentTokenization", "Reason", "ReferenceNo", "ShippingAddress", "ShippingCity", "ShippingCountry",
+    "ShippingCustomerName", "ShippingEmail", "ShippingPhoneNumber", "ShippingPostalCode", "ShippingSameAsBilling",
+    "ShippingState", "SuggestedMode", "TokenId", "TransactionFor", "TransactionId", "TransactionType",
+];
+
 /// Names in which none of [`SECRET_HEADER_WORDS`] stands.
 const HARMLESS_HEADERS: [HeaderName; 7] =
     [ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT];
@@ -165,6 +180,7 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::value::RawValue;
 
     use super::*;
 
@@ -178,26 +194,40 @@ mod tests {
     }
 
     #[test]
-    fn d62_only_what_hides_nothing_is_shown_as_it_stands() {
+    fn d62_a_shown_value_has_neither_key_nor_card_number() {
         let redaction = Redaction::of(&[], Some(&KEY));
-        for json in ["10.50", "null", "true", r#""""#, r#""Ada [1] {2} key_of""#, r#""12345678901""#] {
-            assert!(redaction.is_harmless(json), "{json}");
+        for json in [
+            "10.50",
+            "null",
+            "true",
+            r#""""#,
+            r#""Ada [1] {2} key_of""#,
+            r#""12345678901""#,
+            r#""a\nb""#,
+            "123456789012",
+        ] {
             assert!(matches!(redaction.field("Reason", json), (_, Cow::Borrowed(shown)) if shown == json));
         }
         for (json, shown) in [
-            (r#""a\nb""#, r#""a\nb""#),
             (r#""key\u005fof_a_test""#, r#""[redacted]""#),
             (r#""k\u0065y\u005fof_a_test""#, r#""[redacted]""#),
             (r#""key_of_a_test""#, r#""[redacted]""#),
-            ("[1]", r#""[1]""#),
-            (r#"{"a":1}"#, r#""{\"a\":1}""#),
+            ("[1]", r#""[redacted]""#),
+            (r#"{"a":1}"#, r#""[redacted]""#),
+            (r#""\ud800""#, r#""[redacted]""#),
             (r#""4242 4242 4242 4242""#, r#""**** **** **** 4242""#),
+            (r#""4242\n4242\n4242\n4242\n""#, r#""****\n****\n****\n4242\n""#),
             ("4242424242424242", r#""************4242""#),
-            ("123456789012", "123456789012"),
         ] {
-            assert!(!redaction.is_harmless(json), "{json}");
             assert_eq!(redaction.field("Reason", json), (Cow::Borrowed("Reason"), Cow::Borrowed(shown)));
         }
+    }
+
+    #[test]
+    fn only_card_numbers_are_taken_out_of_what_is_kept() {
+        assert_eq!(without_card_numbers("a\tb\u{2028} c\n"), "a\tb\u{2028} c\n");
+        let kept = without_card_numbers("é\u{202e}\n4242\t4242 4242\n4242\r\n");
+        assert_eq!(kept, "é\u{202e}\n****\t**** ****\n4242\r\n");
     }
 
     #[test]
@@ -217,7 +247,7 @@ mod tests {
     #[test]
     fn d62_a_path_for_a_log_has_neither_key_nor_card_number() {
         let accepted = ["accepted_key".to_owned()];
-        let path = Redaction::of(&accepted, None).path("/customer/accepted_key/4242-4242-4242-4242/cus_1");
+        let path = Redaction::of(&accepted, None).text("/customer/accepted_key/4242-4242-4242-4242/cus_1");
         assert_eq!(path, "/customer/[redacted]/****-****-****-4242/cus_1");
     }
 
@@ -248,10 +278,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_as_it_stands_is_what_redacting_it_would_have_left(json in value(), has_key: bool) {
-            let redaction = Redaction::of(&[], has_key.then_some(&KEY));
-            if redaction.is_harmless(&json) {
-                prop_assert_eq!(redaction.shown_value(&json), json);
+        fn what_is_shown_of_a_value_is_json_without_the_key(json in value()) {
+            let redaction = Redaction::of(&[], Some(&KEY));
+            let shown = redaction.shown_value(&json);
+            prop_assert!(serde_json::from_str::<&RawValue>(&shown).is_ok(), "{}", shown);
+            let text = |json: &str| serde_json::from_str::<String>(json).ok();
+            prop_assert!(!text(&shown).is_some_and(|text| text.contains("key_of_a_test")), "{}", shown);
+            if let Some(own) = text(&json) {
+                prop_assert_eq!(text(&shown), Some(redaction.text(&own).into_owned()));
             }
         }
     }

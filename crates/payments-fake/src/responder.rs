@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{Method, Request};
 use payments_core::{OperationName, Timer};
-use payments_model::RequestMembers;
+use payments_model::unversioned::RequestMembers;
 
 use crate::choices::Choices;
 use crate::fault::{FaultKind, Phase};
@@ -149,7 +149,7 @@ impl Responder {
     /// The path of a request, without its query, for a log: card numbers are masked, and so are the keys that are accepted
     /// and the one that the request came with.
     pub fn loggable_path(&self, request: &Request<Bytes>) -> String {
-        self.redaction_of(request).path(request.uri().path())
+        self.redaction_of(request).text(request.uri().path()).into_owned()
     }
 
     /// The method of a request, for a log, without what [`loggable_path`](Self::loggable_path) hides: a method is any word.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use payments_core::{Transport, TransportError, TransportRequest, TransportResponse};
-use payments_model::RequestMembers;
+use payments_model::unversioned::RequestMembers;
 
 use crate::RecordedRequest;
 

@@ -5,9 +5,8 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use payments_core::OperationName;
-use payments_model::{
-    RequestMembers, TokenTransaction, TransactionRequest, UnknownFields, ValidationError, Void,
-};
+use payments_model::unversioned::RequestMembers;
+use payments_model::{TokenTransaction, TransactionRequest, UnknownFields, ValidationError, Void};
 
 use crate::answer;
 use crate::fault::{Fault, RequestedFault};

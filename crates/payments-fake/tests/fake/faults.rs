@@ -66,7 +66,7 @@ fn d3_a_broken_connection_is_unknown_in_every_phase_and_looks_the_same() {
     for (kind, word, delivery) in failing_kinds() {
         let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
             let error = pay_under(kind, phase);
-            assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, word), "{phase:?}");
+            assert_eq!((error.outcome(), error.code()), (Outcome::Unknown, word), "{phase:?}");
             assert_eq!(error.transport_error().unwrap().delivery(), delivery, "{word} {phase:?}");
             format!("{error:?}")
         });
@@ -80,7 +80,7 @@ fn d11_an_unclear_answer_is_unknown_in_every_phase_and_looks_the_same() {
     for (kind, http_status) in unclear_answers() {
         let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
             let error = pay_under(kind, phase);
-            assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "unclear_answer"), "{phase:?}");
+            assert_eq!((error.outcome(), error.code()), (Outcome::Unknown, "unclear_answer"), "{phase:?}");
             assert_eq!(error.http_status().unwrap().as_u16(), http_status);
             format!("{error:?}")
         });
@@ -285,8 +285,8 @@ fn a_fault_on_any_operation_strikes_every_operation() {
         let void = Void::new("txn_1".parse().unwrap());
         let id = "txn_1".parse().unwrap();
         let customer = "cus_1".parse().unwrap();
-        let of_payment = |error: Error| (error.kind(), error.operation());
-        let of_lookup = |error: LookupError| (error.kind(), error.operation());
+        let of_payment = |error: Error| (error.code(), error.operation());
+        let of_lookup = |error: LookupError| (error.code(), error.operation());
         let (kind, named) = match operation {
             "transaction" => of_payment(block_on(client.process_card(&sale())).unwrap_err()),
             "token-transaction" => {
@@ -306,7 +306,7 @@ fn d65_an_answer_over_the_cap_is_answered_and_unknown() {
     let gateway = FakeGateway::new();
     let client = gateway.client_builder().response_cap(100).build();
     let error = block_on(client.process_card(&sale())).unwrap_err();
-    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "body_too_large"));
+    assert_eq!((error.outcome(), error.code()), (Outcome::Unknown, "body_too_large"));
     assert_eq!(error.transport_error().unwrap().partial().unwrap().body().len(), 100);
     gateway.ledger().assert_charged_once(PRICE);
 }

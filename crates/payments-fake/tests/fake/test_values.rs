@@ -184,7 +184,7 @@ fn precedence_is_fault_then_card_then_postal_code_then_approval() {
         block_on(gateway.client().process_card(&payment))
     };
     gateway.arm(Fault::on(payments_core::OperationName::Transaction).before_commit().garbage());
-    assert_eq!(pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err().kind(), "protocol");
+    assert_eq!(pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err().code(), "protocol");
     assert_eq!(pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err().reason(), Some("declined"));
     assert_eq!(pay(VISA, INVALID_POSTAL_CODE).unwrap_err().reason(), Some("invalid postal code"));
     pay(VISA, "94105").unwrap();
