@@ -1,6 +1,6 @@
 use std::time::SystemTime;
 
-use payments_model::{TransactionId, without_card_numbers};
+use payments_model::{TransactionId, mask};
 
 use crate::{
     AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, Subject, Verdict,
@@ -95,10 +95,10 @@ impl Change {
         Self { key, at, kind: Kind::Orphan { attempt } }
     }
 
-    /// A person says what happened. A card number in their words is masked.
+    /// A person says what happened. Their words are [masked](payments_model::mask).
     pub fn resolve(key: IntentKey, resolution: Resolution, at: SystemTime) -> Self {
         let Resolution { verdict, by, note } = resolution;
-        let masked = |text: String| without_card_numbers(&text).into_owned();
+        let masked = |text: String| mask(&text, &[]).into_owned();
         let resolution = Resolution { verdict, by: masked(by), note: note.map(masked) };
         Self { key, at, kind: Kind::Resolve { resolution } }
     }

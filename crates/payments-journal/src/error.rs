@@ -204,11 +204,11 @@ impl Error {
         }
     }
 
-    /// One word for logs and metrics: that of [`payments_core::Error::kind`], or `in_progress`, `key_reused`, `no_such_key`,
+    /// One word for logs and metrics: that of [`payments_core::Error::code`], or `in_progress`, `key_reused`, `no_such_key`,
     /// `journal`, `secret_in_key`, `panic`, `lost`.
     pub fn kind(&self) -> &str {
         match &self.0.cause {
-            Cause::Call(error) => error.kind(),
+            Cause::Call(error) => error.code(),
             Cause::Recorded(intent) => match &intent.state {
                 IntentState::Rejected(failure)
                 | IntentState::NotProcessed(failure)

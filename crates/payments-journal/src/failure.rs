@@ -6,14 +6,14 @@ use payments_model::TransactionId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// One word: that of [`payments_core::Error::kind`], such as `timeout` or `rejected`, or one of the journal's own:
+    /// One word: that of [`payments_core::Error::code`], such as `timeout` or `rejected`, or one of the journal's own:
     /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `reopened`.
     pub kind: Cow<'static, str>,
-    /// The answer's HTTP status, if there was an answer.
+    /// The HTTP status of the response, if there was one.
     pub http_status: Option<u16>,
-    /// Why, in the service's own words, scrubbed.
+    /// Why, in the service's own words, masked.
     pub reason: Option<String>,
-    /// The transaction that the answer names, or the one that a void was to change.
+    /// The transaction that the response names, or the one that a void was to change.
     pub transaction_id: Option<TransactionId>,
 }
 
@@ -40,7 +40,7 @@ impl Failure {
 impl From<&payments_core::Error> for Failure {
     fn from(error: &payments_core::Error) -> Self {
         Self {
-            kind: error.kind().into(),
+            kind: error.code().into(),
             http_status: error.http_status().map(|status| status.as_u16()),
             reason: error.reason().map(str::to_owned),
             transaction_id: error.transaction_id().cloned(),

@@ -2,7 +2,7 @@ use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-use payments_model::without_card_numbers;
+use payments_model::mask;
 
 /// The name that the caller gives one intent to move money, such as `invoice-2026-0017`.
 ///
@@ -39,7 +39,7 @@ impl IntentKey {
             1..=Self::MAX_BYTES if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
                 "must consist of visible ASCII characters, without spaces"
             }
-            1..=Self::MAX_BYTES if without_card_numbers(&text) != *text => "must not hold a card number",
+            1..=Self::MAX_BYTES if mask(&text, &[]) != *text => "must not hold a card number",
             1..=Self::MAX_BYTES => return Ok(Self(text)),
             _ => "must be at most 128 characters",
         };

@@ -1,7 +1,7 @@
 use payments_core::OperationName;
 use payments_model::{
     AchTransaction, Amount, CardTransaction, ConvenienceFee, TokenId, TokenTransaction, TransactionId,
-    TransactionType, Void, without_card_numbers,
+    TransactionType, Void, mask,
 };
 
 /// What an intent asks for, as far as it may be kept: enough to tell another request from the same one, and to find the
@@ -19,7 +19,7 @@ pub struct IntentRequest {
     pub transaction_type: Option<TransactionType>,
     /// Whether a fee applies, which changes what is charged; a void does not say.
     pub convenience_fee: Option<ConvenienceFee>,
-    /// The caller's own reference. A card number in it is masked.
+    /// The caller's own reference, [masked](payments_model::mask).
     pub reference: Option<String>,
 }
 
@@ -34,7 +34,8 @@ pub enum Subject {
     },
     /// An account. Nothing is kept of it, so two accounts cannot be told apart.
     Account,
-    /// A stored token. A card number that somebody wrote in its place is masked but for its last four digits.
+    /// A stored token, [masked](payments_model::mask): of a card number that somebody wrote in its place the last four
+    /// digits are kept.
     Token(TokenId),
     /// A transaction that is to be voided.
     Transaction(TransactionId),
@@ -115,7 +116,7 @@ impl From<&TokenTransaction> for IntentRequest {
         Self {
             amount: Some(payment.amount()),
             convenience_fee: Some(payment.convenience_fee()),
-            reference: payment.reference_no().map(|text| without_card_numbers(text).into_owned()),
+            reference: payment.reference_no().map(|text| mask(text, &[]).into_owned()),
             ..Self::new(OperationName::TokenTransaction, Subject::Token(kept(payment.token_id())))
         }
     }
@@ -129,8 +130,8 @@ impl From<&Void> for IntentRequest {
 
 /// A file that was filled in wrongly has card numbers where tokens belong.
 fn kept(token: &TokenId) -> TokenId {
-    let masked = without_card_numbers(token.as_str());
-    TokenId::new(masked).expect("what is masked is not blank")
+    // Only a token of nothing but control characters has no masked form, and it holds no digits.
+    TokenId::new(mask(token.as_str(), &[])).unwrap_or_else(|_| token.clone())
 }
 
 #[cfg(test)]
@@ -144,6 +145,7 @@ mod tests {
             ("4242 4242 4242 4242", "**** **** **** 4242"),
             ("tok_approved", "tok_approved"),
             ("tok_1793000000000", "tok_1793000000000"),
+            ("\u{1}", "\u{1}"),
         ] {
             let amount = Amount::from_cents(10_50);
             let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).build().unwrap();
