@@ -1,9 +1,10 @@
 use std::fmt::Debug;
 
 use http::header::CONTENT_ENCODING;
+use payments_core::model::unversioned::salvaged_transaction_ids;
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType,
-    Void, salvaged_transaction_ids,
+    Void,
 };
 use payments_core::{
     ApiKey, Endpoint, Error, GetCustomer, GetTransaction, LookupError, Operation, Outcome, Success,
