@@ -1,25 +1,65 @@
 //! A payments client that always knows whether the money can have moved.
 //!
-//! Every failed call that could move money answers that question in its type: [`Error::outcome`] is
-//! [`Outcome::NotProcessed`] (send it again), [`Outcome::Rejected`] (correct it first) or [`Outcome::Unknown`] (never send it
-//! again blindly). And nothing here sends a payment twice by itself: no retry, no redirect, no second connection. A lookup
-//! fails with a [`LookupError`], which has no outcome, because it says nothing about a payment.
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # payments_fake::block_on(charge())
+//! # }
+//! # async fn charge() -> Result<(), Box<dyn std::error::Error>> {
+//! use payments_core::Outcome;
+//! use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
+//!
+//! // let client = payments_hyper::client(endpoint)?;
+//! # let client = payments_fake::FakeGateway::new().client();
+//! let card = Card { number: "4242 4242 4242 4242", cvv: "123", expiry: "12/30" };
+//! let payer = Payer {
+//!     customer_name: "Ada Lovelace",
+//!     email: "ada@example.com",
+//!     country_code: "+1",
+//!     phone_number: "415-555-0100",
+//!     country: "US",
+//!     postal_code: "94107",
+//!     ip_address: "203.0.113.7",
+//! };
+//! let amount = Amount::from_cents(10_50);
+//! let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer).build()?;
+//!
+//! match client.process_card(&sale).await {
+//!     Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
+//!     Err(error) => match error.outcome() {
+//!         Outcome::NotProcessed => println!("nothing was charged. Fix the cause, then send it again: {error:#}"),
+//!         Outcome::Rejected => println!("refused: {error:#}"),
+//!         Outcome::Unknown => println!("it may be charged, do NOT send it again: {error:#}"),
+//!     },
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Every failed call that could move money says whether it can have moved: [`Error::outcome`] is [`Outcome::NotProcessed`] (send
+//! it again), [`Outcome::Rejected`] (correct it first) or [`Outcome::Unknown`] (never send it again blindly). Nothing here sends
+//! a payment twice: no retry, no redirect, no second connection. A lookup fails with a [`LookupError`], which has no outcome,
+//! because it says nothing about a payment.
 //!
 #![doc = include_str!("../docs/outcome-table.md")]
 //!
-//! The rows are the SDK's reading of the interface, with the interface's gaps decided on the side of caution. The body
-//! can demote an HTTP 2xx; it can never promote a 4xx or a 5xx. The text of a message decides nothing.
+//! The rows are the SDK's reading of the interface. Its gaps are decided on the side of caution. The body can demote an HTTP
+//! 2xx; it can never promote a 4xx or a 5xx. The text of a message decides nothing.
 //!
 //! # No I/O, no runtime
 //!
 //! This crate opens no socket and spawns no task. The HTTP stack comes from outside, in one of two ways:
 //!
-//! - **[`Transport`]**, one asynchronous function, under a [`Client`] with its deadlines, its repetition of look-ups
-//!   and its [`Observer`]. `payments-hyper` is the one this project ships.
-//! - **[`Operation`]**, for everything else. Each operation is a plain value that builds an `http::Request<Bytes>` and
-//!   reads an `http::Response<Bytes>`. What happens between the two is yours.
+//! - **[`Transport`]**, one asynchronous function, under a [`Client`] with its deadlines, its retries of lookups and its
+//!   [`Observer`]. `payments-hyper` is the one that this project ships.
+//! - **[`Operation`]**, for everything else. Each operation is a plain value that builds an `http::Request<Bytes>` and reads an
+//!   `http::Response<Bytes>`. What happens between the two is yours.
 //!
-//! The public API shows types of `std`, `http`, `bytes` and `payments-model` (as [`model`]), and no others.
+//! The public API shows types of `std`, `http`, `bytes`, `payments-model` (as [`model`]) and serde's traits, and no others.
+//!
+//! # Tests of your own code
+//!
+//! [`Success::from_response`] makes a success or an error out of any HTTP response, and [`Operation::error_from_transport`] makes
+//! the error of a call that brought none. `payments-fake` is the whole service, in process.
 //!
 //! # A payment over a bare socket
 //!
@@ -39,13 +79,13 @@
 //!
 //! # What it does not do
 //!
-//! It stores nothing, so it cannot know of a charge that an earlier process made. It computes no fee, maps no country
-//! and gives no meaning to a record's `Status`, whose codes are not published.
+//! It stores nothing, so it cannot know of a charge that an earlier process made. It computes no fee, maps no country and gives no
+//! meaning to a record's `Status`, whose codes are not published.
 //!
-//! # To read on
+//! # Further reading
 //!
-//! [Why these defaults](guide::defaults) gives the reason for every figure. [Bring your own HTTP
-//! stack](guide::own_transport) makes a transport from nothing and has it judged.
+//! [Why these defaults](guide::defaults) gives the reason for every figure. [Bring your own HTTP stack](guide::own_transport)
+//! builds a transport from nothing and tests it against the contract.
 
 // docs.rs builds with nightly, which writes on each item the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]

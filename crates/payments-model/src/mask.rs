@@ -47,7 +47,7 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
 
 /// Where the secret stands, from left to right.
 fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
-    if secret.len() < SHORTEST_SECRET || REDACTED.contains(secret) {
+    if secret.len() < SHORTEST_SECRET || !text.contains(secret) || REDACTED.contains(secret) {
         return Vec::new();
     }
     let is_alone = |range: &Range<usize>| {

@@ -11,14 +11,15 @@ use crate::{Deadlines, Endpoint, Jitter, Observer, Timer, Transport, TransportRe
 /// ```
 /// use std::time::Duration;
 ///
-/// use payments_core::{Client, Endpoint, Timer, Transport};
+/// use payments_core::Client;
 ///
-/// fn client(endpoint: Endpoint, transport: impl Transport, timer: impl Timer) -> Client {
-///     Client::builder(endpoint, transport, timer)
-///         .connect_timeout(Duration::from_secs(5))
-///         .lookup_retries(1)
-///         .build()
-/// }
+/// # let gateway = payments_fake::FakeGateway::new();
+/// # let (endpoint, transport, timer) = (gateway.endpoint(), gateway.transport(), gateway.clock().clone());
+/// let client = Client::builder(endpoint, transport, timer)
+///     .connect_timeout(Duration::from_secs(5))
+///     .total_timeout(Duration::from_secs(90))
+///     .lookup_retries(1)
+///     .build();
 /// ```
 #[must_use = "a builder does nothing until it is built"]
 pub struct ClientBuilder {
@@ -81,7 +82,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Who is told of every attempt.
+    /// Sets the observer of every attempt.
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.shared.observer = Some(Box::new(observer));
         self

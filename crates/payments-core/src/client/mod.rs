@@ -41,22 +41,25 @@ use watch::Watch;
 /// Dropping the future of a payment or a void after it was first polled is an unknown outcome with nobody to tell: the
 /// service may have acted. Give the call a [deadline](ClientBuilder::total_timeout) rather than wrapping it in a
 /// timeout of your own, and watch [`Observer::attempt_abandoned`].
+///
 /// # Example
 ///
 /// ```
-/// # use payments_core::{Timer, Transport};
-/// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
-/// use payments_core::{Client, GetTransaction};
+/// use payments_core::GetTransaction;
+/// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 ///
-/// async fn charge_and_void(client: &Client) -> Result<(), Box<dyn std::error::Error>> {
-///     let payment =
-///         TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
-///     let charged = client.process_token(&payment).await?;
-///     // Every operation is a value, and `call` makes any of them.
-///     let found = client.call(&GetTransaction::new(charged.transaction_id.clone())).await?;
-///     client.call(&Void::new(found.into_data().transaction_id)).await?;
-///     Ok(())
-/// }
+/// # payments_fake::block_on(async {
+/// # let client = payments_fake::FakeGateway::new().client();
+/// let payment =
+///     TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
+/// let charged = client.process_token(&payment).await?;
+///
+/// // Every operation is a value, and `call` makes any of them.
+/// let found = client.call(&GetTransaction::new(charged.transaction_id.clone())).await?;
+/// assert_eq!(found.amount.value(), Some(&Amount::from_cents(10_50)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Client {
@@ -87,7 +90,8 @@ impl Calls {
 }
 
 impl Client {
-    /// A builder for a client of the service at `endpoint`, over an HTTP stack and its clock.
+    /// A builder for a client of the service at `endpoint`, over an HTTP stack and its clock. `payments_hyper::client(endpoint)` is
+    /// a client with every default.
     pub fn builder(endpoint: Endpoint, transport: impl Transport, timer: impl Timer) -> ClientBuilder {
         ClientBuilder::new(endpoint, transport, timer)
     }

@@ -8,7 +8,7 @@ use crate::operation::sealed::Facts;
 use crate::operation::{Operation, OperationError as _};
 use crate::{Observer, OperationName, Success, Timer};
 
-/// Tells the observer how an attempt ends; dropped before that, it tells of an abandoned one.
+/// Reports the end of an attempt to the observer. Dropped before that, it reports an abandoned attempt.
 pub(crate) struct Watch<'a> {
     observer: Option<&'a dyn Observer>,
     timer: &'a dyn Timer,
@@ -21,7 +21,7 @@ pub(crate) struct Watch<'a> {
     started_at: SystemTime,
 }
 
-/// Makes an event out of what all of them say and what this one adds.
+/// Makes an event out of the fields that all events have, and those of its own.
 macro_rules! event {
     ($event:ident of $watch:ident { $($added:tt)* }) => {
         $event {
@@ -104,7 +104,7 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// An observer that panics must not take the outcome of a payment with it: its panic is reported and ends here.
+/// A panic of the observer must not lose the outcome of a payment.
 fn unharmed(tell: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(tell));
 }

@@ -76,26 +76,36 @@ impl Failure {
         }
     }
 
+    pub(crate) fn is_timeout(&self) -> bool {
+        self.transport_error().is_some_and(|error| error.kind() == TransportErrorKind::Timeout)
+    }
+
     pub(crate) fn kind(&self) -> ErrorKind {
+        let refused_by_service = match self.meaning() {
+            Some(Meaning::RefusedByService) => true,
+            Some(Meaning::RefusedByIntermediary) => false,
+            Some(Meaning::Unclear | Meaning::Processed) | None => return self.kind_of_cause(),
+        };
+        match self.http_status() {
+            Some(StatusCode::TOO_MANY_REQUESTS) => ErrorKind::RateLimited,
+            _ if !refused_by_service => ErrorKind::RefusedByIntermediary,
+            Some(StatusCode::UNAUTHORIZED) => ErrorKind::Unauthorized,
+            Some(StatusCode::NOT_FOUND) => ErrorKind::NotFound,
+            _ => ErrorKind::Refused,
+        }
+    }
+
+    fn kind_of_cause(&self) -> ErrorKind {
         use TransportErrorKind as Kind;
         match &self.cause {
             Cause::Configuration(_) => ErrorKind::Configuration,
             Cause::Validation(_) => ErrorKind::Invalid,
+            Cause::Response => ErrorKind::Unclear,
+            Cause::Transport(error) if error.is_configuration() => ErrorKind::Configuration,
             Cause::Transport(error) => match error.kind() {
-                _ if error.is_configuration() => ErrorKind::Configuration,
                 Kind::Resolve | Kind::Connect | Kind::Tls => ErrorKind::NotConnected,
                 Kind::Timeout => ErrorKind::TimedOut,
                 _ => ErrorKind::Interrupted,
-            },
-            Cause::Response => match (self.meaning(), self.http_status()) {
-                (Some(Meaning::RefusedByService | Meaning::RefusedByIntermediary), Some(TOO_MANY)) => {
-                    ErrorKind::RateLimited
-                }
-                (Some(Meaning::RefusedByService), Some(StatusCode::UNAUTHORIZED)) => ErrorKind::Unauthorized,
-                (Some(Meaning::RefusedByService), Some(StatusCode::NOT_FOUND)) => ErrorKind::NotFound,
-                (Some(Meaning::RefusedByService), _) => ErrorKind::Refused,
-                (Some(Meaning::RefusedByIntermediary), _) => ErrorKind::RefusedByIntermediary,
-                _ => ErrorKind::Unclear,
             },
         }
     }
@@ -194,8 +204,6 @@ impl Failure {
             && self.operation.is_some_and(OperationName::moves_money)
     }
 }
-
-const TOO_MANY: StatusCode = StatusCode::TOO_MANY_REQUESTS;
 
 /// The accessors that both errors have.
 macro_rules! failure_accessors {

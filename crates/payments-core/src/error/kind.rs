@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// What kind of failure a call ended with, to decide in one `match` who has to act.
+/// The kind of a failure, to decide in one `match` who has to act.
 ///
 /// It does not say whether the money can have moved: ask [`Error::outcome`](crate::Error::outcome) for that, first.
 ///
@@ -10,14 +10,14 @@ use std::fmt;
 /// fn advice(error: &Error) -> &'static str {
 ///     match error.kind() {
 ///         ErrorKind::Refused => "show the reason to the payer",
-///         ErrorKind::Unauthorized | ErrorKind::Configuration => "page whoever owns the API key",
+///         ErrorKind::Unauthorized | ErrorKind::Configuration => "alert the owner of the API key",
 ///         ErrorKind::RateLimited => "slow down",
-///         ErrorKind::RefusedByIntermediary => "page whoever owns the proxy",
+///         ErrorKind::RefusedByIntermediary => "alert the owner of the proxy",
 ///         _ => "follow the outcome",
 ///     }
 /// }
 /// # let error = payments_core::ApiKey::new("").unwrap_err();
-/// # assert_eq!(advice(&error), "page whoever owns the API key");
+/// # assert_eq!(advice(&error), "alert the owner of the API key");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -39,7 +39,7 @@ pub enum ErrorKind {
     NotFound,
     /// The service refused the API key (HTTP 401, in the service's own words).
     Unauthorized,
-    /// Too many requests (HTTP 429), whoever said so.
+    /// Too many requests (HTTP 429), from the service or from something in front of it.
     RateLimited,
     /// Something in front of the service refused, such as a proxy or a firewall.
     RefusedByIntermediary,

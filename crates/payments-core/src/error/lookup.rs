@@ -75,7 +75,7 @@ impl LookupError {
 
     /// A deadline ended.
     pub fn is_timeout(&self) -> bool {
-        self.kind() == ErrorKind::TimedOut
+        self.failure().is_timeout()
     }
 
     /// There was a response, and it says neither what was asked for nor no: a 5xx, a redirect, a page of something else, a

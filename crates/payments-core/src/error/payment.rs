@@ -114,7 +114,7 @@ impl Error {
 
     /// A charge may have been made, unless [`outcome`](Self::outcome) is [`Outcome::NotProcessed`]: a deadline ended.
     pub fn is_timeout(&self) -> bool {
-        self.kind() == ErrorKind::TimedOut
+        self.failure().is_timeout()
     }
 
     /// Nothing was charged if [`outcome`](Self::outcome) says so, as it nearly always does here: no connection to the

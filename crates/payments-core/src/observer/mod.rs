@@ -1,4 +1,4 @@
-//! What a client tells of its attempts, for metrics, traces and alarms.
+//! Events of every attempt, for metrics, traces and alarms.
 
 #[cfg(feature = "tracing")]
 mod tracing;
@@ -14,10 +14,9 @@ use crate::{ErrorKind, OperationName, Outcome};
 #[cfg(feature = "tracing")]
 pub use tracing::TracingObserver;
 
-/// Is told of every attempt a client makes, for metrics, traces and alarms. Nothing it is told is secret.
+/// Receives an event for every attempt that a client makes, for metrics, traces and alarms. No event holds a secret.
 ///
-/// The calls are made on the path of the payment: return at once. What an observer does cannot change an outcome, not even a
-/// panic, which is swallowed.
+/// The methods run on the path of the payment, so return at once. An observer cannot change an outcome; its panics are caught.
 ///
 /// ```
 /// use payments_core::{AttemptAbandoned, AttemptFinished, Observer};
@@ -35,6 +34,12 @@ pub use tracing::TracingObserver;
 ///         }
 ///     }
 /// }
+///
+/// # let gateway = payments_fake::FakeGateway::new();
+/// # let (endpoint, transport, timer) = (gateway.endpoint(), gateway.transport(), gateway.clock().clone());
+/// let client = payments_core::Client::builder(endpoint, transport, timer).observer(Log).build();
+/// # payments_fake::block_on(client.transaction(&"txn_1".parse()?)).unwrap_err();
+/// # Ok::<(), payments_core::model::ValidationError>(())
 /// ```
 pub trait Observer: Send + Sync + 'static {
     /// A request is about to be given to the transport.
@@ -45,12 +50,12 @@ pub trait Observer: Send + Sync + 'static {
 
     /// The call's future was dropped while the transport had the request.
     ///
-    /// For an operation that [moves money](OperationName::moves_money) this is an unknown outcome that nobody else will ever hear
-    /// of: record it, and reconcile.
+    /// For an operation that [moves money](OperationName::moves_money) this is an unknown outcome, and the caller never learns of
+    /// it: record it, and reconcile.
     fn attempt_abandoned(&self, _event: &AttemptAbandoned<'_>) {}
 }
 
-/// Declares an event: what all of them say of the request, and what this one adds.
+/// Declares an event: the fields that all events have, and those of its own.
 macro_rules! event {
     ($(#[$meta:meta])* $event:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*

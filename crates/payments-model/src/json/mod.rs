@@ -119,6 +119,7 @@ pub(crate) const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 pub(crate) type Member<'a> = (Cow<'a, str>, Json<'a>);
 
 /// The members of an object in their order, repeated ones included.
+#[derive(Default)]
 pub(crate) struct Members<'a>(pub(crate) Vec<Member<'a>>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -156,8 +157,8 @@ pub(crate) fn only<'a>(members: &[Member<'a>], name: &str) -> Option<Json<'a>> {
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Room for nearly every record, and for most requests.
-const USUAL_COUNT: usize = 16;
+/// Room for nearly every record and request.
+const USUAL_COUNT: usize = 32;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! How a record is declared: each of its fields in one place.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
@@ -51,21 +50,21 @@ macro_rules! record {
                 }
             }
 
-            /// `None` for anything but an object, and without the field that must be there.
-            pub(crate) fn read(json: $crate::json::Json<'_>) -> Option<Self> {
-                let members = json.members()?;
+            /// `None` without the field that must be there.
+            pub(crate) fn read(members: &[$crate::json::Member<'_>]) -> Option<Self> {
                 Some(Self {
-                    $($id: $crate::json::only(&members, $id_name)
+                    $($id: $crate::json::only(members, $id_name)
                         .and_then(|json| $id_type::from_answer(json.text_or_integer()?))?,)?
-                    $($field: $crate::record::fields::read(&members, $name, $read),)*
-                    other: $crate::OtherFields::read(json, &members, Self::NAMES),
+                    $($field: $crate::record::fields::read(members, $name, $read),)*
+                    other: $crate::OtherFields::read(members, Self::NAMES),
                 })
             }
 
             /// The record as the interface's JSON: its names in the order of its table, amounts as numbers, then the other
             /// fields. It has the personal data that `Debug` hides. [`Deserialize`](serde::Deserialize) reads it back.
             pub fn to_json(&self) -> String {
-                $crate::record::fields::to_json(self)
+                let written = $crate::record::fields::Written::<_, true>(self);
+                serde_json::to_string(&written).expect("a map of texts and JSON values is JSON")
             }
         }
 
@@ -88,7 +87,7 @@ macro_rules! record {
         /// keeps their digits, and what was written reads back. [`to_json`](Self::to_json) writes the interface's own JSON.
         impl serde::Serialize for $record {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::record::fields::serialize(self, serializer)
+                $crate::record::fields::Written::<_, false>(self).serialize(serializer)
             }
         }
 
@@ -96,7 +95,8 @@ macro_rules! record {
         impl<'de> serde::Deserialize<'de> for $record {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let json = $crate::json::AnyJson::deserialize(deserializer)?;
-                Self::read(json.as_json()).ok_or_else(|| {
+                let members = json.as_json().members();
+                members.as_deref().and_then(Self::read).ok_or_else(|| {
                     serde::de::Error::custom(concat!(
                         stringify!($record), " is an object" $(, " with one ", $id_name)?
                     ))
@@ -129,14 +129,12 @@ pub(crate) fn read<'a, T>(
         return Field::Absent;
     };
     let unreadable = |json| {
-        // In a shape that cannot be masked with certainty, nothing of a card number is kept.
-        let is_secret = is_secret_name(name);
-        let kept = || RawJson::redacted_from(json);
-        Field::Unreadable(if is_secret {
-            RawJson::from_json_text(format!("[\"{REDACTED}\"]"))
-        } else {
-            kept()
-        })
+        let kept = RawJson::redacted_from(json);
+        // In a shape that cannot be masked with certainty, nothing of a card number is kept. In an array, because a text would
+        // be read back as the field's value.
+        let is_secret = is_secret_name(name) || kept == RawJson::redacted();
+        let nothing = || RawJson::from_json_text(format!("[\"{REDACTED}\"]"));
+        Field::Unreadable(if is_secret { nothing() } else { kept })
     };
     if found.next().is_some() {
         let all = members.iter().filter(|(own, _)| own == name).map(|(_, json)| json.as_str());
@@ -260,61 +258,35 @@ impl ToWire for CustomerId {
     }
 }
 
-/// For any format.
-impl Serialize for Wire<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Null => serializer.serialize_unit(),
-            Self::Amount(amount) => amount.serialize(serializer),
-            Self::Integer(value) => serializer.serialize_i64(*value),
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::Raw(raw) => Portable::new(raw.as_raw().into()).serialize(serializer),
-        }
-    }
-}
+/// A record on its way to a serializer: `EXACT` with numbers digit by digit, for the interface's JSON, or for any format.
+pub(crate) struct Written<'r, R, const EXACT: bool>(pub(crate) &'r R);
 
-/// For the interface's JSON: numbers digit by digit.
-struct Verbatim<'a, T>(&'a T);
-
-impl Serialize for Verbatim<'_, Wire<'_>> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Wire::Amount(amount) => amount::as_number(amount, serializer),
-            Wire::Raw(raw) => raw.as_raw().serialize(serializer),
-            other => other.serialize(serializer),
-        }
-    }
-}
-
-impl<R: Record> Serialize for Verbatim<'_, R> {
+impl<R: Record, const EXACT: bool> Serialize for Written<'_, R, EXACT> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (name, value) in self.0.fields() {
-            map.serialize_entry(name, &Verbatim(&value))?;
+            map.serialize_entry(name, &WrittenValue::<EXACT>(value))?;
         }
-        for (name, value) in others(self.0) {
-            map.serialize_entry(&name, value.as_raw())?;
+        // None that would repeat a field of the record.
+        for (name, value) in self.0.other().iter().filter(|(name, _)| !R::NAMES.contains(&&**name)) {
+            map.serialize_entry(&name, &WrittenValue::<EXACT>(Wire::Raw(&value)))?;
         }
         map.end()
     }
 }
 
-pub(crate) fn serialize<S: Serializer>(record: &impl Record, serializer: S) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(None)?;
-    for (name, value) in record.fields() {
-        map.serialize_entry(name, &value)?;
-    }
-    for (name, value) in others(record) {
-        map.serialize_entry(&name, &Portable::new(value.as_raw().into()))?;
-    }
-    map.end()
-}
+struct WrittenValue<'a, const EXACT: bool>(Wire<'a>);
 
-pub(crate) fn to_json(record: &impl Record) -> String {
-    serde_json::to_string(&Verbatim(record)).expect("a map of texts and JSON values is JSON")
-}
-
-/// The other fields, except any that would repeat a field of the record.
-fn others<R: Record>(record: &R) -> impl Iterator<Item = (Cow<'_, str>, RawJson)> {
-    record.other().iter().filter(|(name, _)| !R::NAMES.contains(&&**name))
+impl<const EXACT: bool> Serialize for WrittenValue<'_, EXACT> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Wire::Null => serializer.serialize_unit(),
+            Wire::Amount(amount) if EXACT => amount::as_number(amount, serializer),
+            Wire::Amount(amount) => amount.serialize(serializer),
+            Wire::Integer(value) => serializer.serialize_i64(*value),
+            Wire::Text(text) => serializer.serialize_str(text),
+            Wire::Raw(raw) if EXACT => raw.as_raw().serialize(serializer),
+            Wire::Raw(raw) => Portable::new(raw.as_raw().into()).serialize(serializer),
+        }
+    }
 }

@@ -8,6 +8,39 @@ use super::{AchTransaction, CardTransaction, SuggestedMode};
 use crate::json::{Member, Members, WHITESPACE};
 use crate::{SecretBytes, ValidationError};
 
+/// The two constructors out of a document, for a request that has `from_members`.
+macro_rules! from_document {
+    () => {
+        /// Reads a request out of a JSON object with the interface's field names.
+        ///
+        /// In an ACH payment every field that the interface does not name is an account field and is kept verbatim, whatever
+        /// its JSON type. An absent `TransactionType` is [`TransactionType::GatewayDefault`](crate::TransactionType), and an
+        /// absent `TransactionFor` is `Void`.
+        ///
+        /// # Errors
+        ///
+        /// With every rule of the builder that the document breaks, in the same words; and for each field that is unknown,
+        /// repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON object or too large.
+        /// Nothing was sent.
+        pub fn from_json(document: &[u8]) -> Result<Self, crate::ValidationError> {
+            Self::from_json_with(document, crate::UnknownFields::Refused)
+        }
+
+        /// The same with another rule for fields that the interface does not have.
+        ///
+        /// # Errors
+        ///
+        /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
+        pub fn from_json_with(
+            document: &[u8],
+            unknown: crate::UnknownFields,
+        ) -> Result<Self, crate::ValidationError> {
+            Self::from_members(&crate::unversioned::RequestMembers::read(document)?, unknown)
+        }
+    };
+}
+pub(crate) use from_document;
+
 /// A request to `POST /transaction` of either kind, for those who learn the kind from the document itself.
 ///
 /// The enum is complete: a request is ACH exactly when its `SuggestedMode` is `ACH` in any case, and a card transaction
@@ -22,29 +55,8 @@ pub enum TransactionRequest {
 }
 
 impl TransactionRequest {
-    /// Reads a request out of a JSON object with the interface's field names; `SuggestedMode` decides its kind.
-    ///
-    /// # Errors
-    ///
-    /// As [`CardTransaction::from_json`] or [`AchTransaction::from_json`].
-    pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
-        Self::from_json_with(document, UnknownFields::Refused)
-    }
+    from_document!();
 
-    /// The same with another rule for fields that the interface does not have. An ACH payment has none of them.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
-    pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
-        Self::from_members(&RequestMembers::read(document)?, unknown)
-    }
-
-    /// The same from members that were read already.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_json_with`](Self::from_json_with).
     #[doc(hidden)]
     pub fn from_members(
         members: &RequestMembers<'_>,

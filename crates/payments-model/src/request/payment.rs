@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::check::{Check, Fields, checked, ip_address, payable};
 use super::choices::{wire_fee, wire_mode, wire_type};
+use super::document::from_document;
 use super::encode::Encoded;
 use super::given::{Given, Text};
 use super::{Billing, PayerInput, RequestMembers, Shipping, UnknownFields};
@@ -69,35 +70,8 @@ pub(crate) trait Method: Sized + Serialize {
 
 #[expect(private_bounds, reason = "there are the two methods of this crate and no others")]
 impl<M: Method> Payment<M> {
-    /// Reads a request out of a JSON object with the interface's field names. An absent `TransactionType` is
-    /// [`TransactionType::GatewayDefault`].
-    ///
-    /// In an ACH payment every field that the interface does not name is an account field and is kept verbatim, whatever its
-    /// JSON type.
-    ///
-    /// # Errors
-    ///
-    /// With every rule of the builder that the document breaks, in the same words; and for each field that is unknown to a
-    /// card payment, repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON object.
-    /// Nothing was sent.
-    pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
-        Self::from_json_with(document, UnknownFields::Refused)
-    }
+    from_document!();
 
-    /// The same with another rule for fields that the interface does not have.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
-    pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
-        Self::from_members(&RequestMembers::read(document)?, unknown)
-    }
-
-    /// The same from members that were read already.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_json_with`](Self::from_json_with).
     #[doc(hidden)]
     pub fn from_members(
         members: &RequestMembers<'_>,

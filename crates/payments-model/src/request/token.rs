@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::check::{Check, Fields, checked, payable};
 use super::choices::wire_fee;
+use super::document::from_document;
 use super::encode::Encoded;
 use super::given::{Given, Text};
 use super::{RequestMembers, UnknownFields};
@@ -66,30 +67,8 @@ impl TokenTransaction {
         TokenTransactionBuilder { fields }
     }
 
-    /// Reads a request out of a JSON object with the interface's field names.
-    ///
-    /// # Errors
-    ///
-    /// With every rule of the builder that the document breaks, in the same words; and for each field that is unknown,
-    /// repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON object. Nothing was sent.
-    pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
-        Self::from_json_with(document, UnknownFields::Refused)
-    }
+    from_document!();
 
-    /// The same with another rule for fields that the interface does not have.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
-    pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
-        Self::from_members(&RequestMembers::read(document)?, unknown)
-    }
-
-    /// The same from members that were read already.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_json_with`](Self::from_json_with).
     #[doc(hidden)]
     pub fn from_members(
         members: &RequestMembers<'_>,

@@ -3,6 +3,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::check::Check;
+use super::document::from_document;
 use super::given::Text;
 use super::{RequestMembers, UnknownFields, encode};
 use crate::id::check_not_blank;
@@ -47,31 +48,8 @@ impl Void {
         self
     }
 
-    /// Reads a request out of a JSON object with the interface's field names. `TransactionFor` may be left out.
-    ///
-    /// # Errors
-    ///
-    /// If `TransactionId` is missing or blank, if `TransactionFor` is anything but `Void`; and for each field that is unknown,
-    /// repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON object or too large.
-    /// Nothing was sent.
-    pub fn from_json(document: &[u8]) -> Result<Self, ValidationError> {
-        Self::from_json_with(document, UnknownFields::Refused)
-    }
+    from_document!();
 
-    /// The same with another rule for fields that the interface does not have.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
-    pub fn from_json_with(document: &[u8], unknown: UnknownFields) -> Result<Self, ValidationError> {
-        Self::from_members(&RequestMembers::read(document)?, unknown)
-    }
-
-    /// The same from members that were read already.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_json_with`](Self::from_json_with).
     #[doc(hidden)]
     pub fn from_members(
         members: &RequestMembers<'_>,

@@ -32,7 +32,7 @@ impl<'a> Body<'a> {
         if text.is_empty() {
             Self::Empty
         } else if text.starts_with('{') {
-            serde_json::from_str(text).map_or(Self::Unreadable, Self::Object)
+            Envelope::read(text).map_or(Self::Unreadable, Self::Object)
         } else if serde_json::from_str::<&RawValue>(text).is_ok() {
             Self::NotAnObject
         } else {

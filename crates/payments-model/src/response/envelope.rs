@@ -4,15 +4,24 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::json::{Json, only};
+use crate::json::{Json, Member, Members, only};
 use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 
 /// A response body that is a JSON object: the members of the interface's envelopes, each as far as it can be read.
 ///
 /// It borrows the body and decides nothing. In particular it does not tell whether a payment went through: that needs the HTTP
 /// status as well. What it returns is what the service sent, which may be anything: [`mask`](crate::mask) it before showing it.
-#[derive(Clone, Deserialize)]
+#[derive(Clone)]
 pub struct Envelope<'a> {
+    members: EnvelopeMembers<'a, ()>,
+    data: Data,
+    /// Of `data`, if that is an object whose names are Unicode.
+    data_members: Option<Vec<Member<'a>>>,
+}
+
+/// The members that the interface's envelopes have, `data` being read as a `D`.
+#[derive(Clone, Deserialize)]
+struct EnvelopeMembers<'a, D> {
     #[serde(borrow, default, deserialize_with = "present")]
     status: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -23,8 +32,7 @@ pub struct Envelope<'a> {
     msg: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     error: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    data: Option<&'a RawValue>,
+    data: Option<D>,
 }
 
 /// `null` is a value like any other, where `Option` would take it for none.
@@ -33,9 +41,24 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 }
 
 impl<'a> Envelope<'a> {
+    /// `None` for what is not JSON, and for an object that has one of the members twice: readers would differ on what it says.
+    pub(crate) fn read(object: &'a str) -> Option<Self> {
+        // In one go, as nearly every response can be read; then without a look into `data`.
+        if let Ok(read) = serde_json::from_str::<EnvelopeMembers<'a, Members<'a>>>(object) {
+            let (members, data) = read.without_data();
+            let kind = if data.is_some() { Data::Object } else { Data::Absent };
+            return Some(Self { members, data: kind, data_members: data.map(|Members(members)| members) });
+        }
+        let read: EnvelopeMembers<'a, &RawValue> = serde_json::from_str(object).ok()?;
+        let (members, data) = read.without_data();
+        let is_object = data.is_some_and(|data| Json::from(data).is_object());
+        let kind = if is_object { Data::Object } else { Data::Other };
+        Some(Self { members, data: kind, data_members: None })
+    }
+
     /// What the member `status` says.
     pub fn status(&self) -> Status {
-        let Some(json) = given(self.status) else {
+        let Some(json) = given(self.members.status) else {
             return Status::Absent;
         };
         let Some(word) = json.text() else {
@@ -55,7 +78,7 @@ impl<'a> Envelope<'a> {
 
     /// What the member `status_code` says; `"100"` is 100.
     pub fn status_code(&self) -> Code {
-        match given(self.status_code) {
+        match given(self.members.status_code) {
             None => Code::Absent,
             Some(json) => json.integer().map_or(Code::Unreadable, Code::Number),
         }
@@ -63,23 +86,20 @@ impl<'a> Envelope<'a> {
 
     /// The member `status_code` as JSON, whatever it is, quotes included.
     pub fn status_code_text(&self) -> Option<&'a str> {
-        self.status_code.map(RawValue::get)
+        self.members.status_code.map(RawValue::get)
     }
 
     /// The service's words: the first text among `msg`, `message`, `error.message` and `error`.
     pub fn message(&self) -> Option<Cow<'a, str>> {
+        let EnvelopeMembers { message, msg, error, .. } = self.members;
         let text = |raw: Option<&'a RawValue>| Json::from(raw?).text();
-        let of_error = || only(&Json::from(self.error?).members()?, "message")?.text();
-        text(self.msg).or_else(|| text(self.message)).or_else(of_error).or_else(|| text(self.error))
+        let of_error = || only(&Json::from(error?).members()?, "message")?.text();
+        text(msg).or_else(|| text(message)).or_else(of_error).or_else(|| text(error))
     }
 
     /// What the member `data` is.
-    pub fn data(&self) -> Data<'a> {
-        match given(self.data) {
-            None => Data::Absent,
-            Some(json) if json.is_object() => Data::Object(json.as_str()),
-            Some(_) => Data::Other,
-        }
+    pub const fn data(&self) -> Data {
+        self.data
     }
 
     /// `TransactionId` of `data`: a text that is not empty, or a whole number, kept as text.
@@ -94,21 +114,21 @@ impl<'a> Envelope<'a> {
 
     /// `data` as a transaction record; `None` if it is no object or has no identifier.
     pub fn transaction_record(&self) -> Option<TransactionRecord> {
-        TransactionRecord::read(given(self.data)?)
+        TransactionRecord::read(self.data_members.as_ref()?)
     }
 
     /// `data` as a receipt; `None` if it is no object or has no identifier.
     pub fn transaction_receipt(&self) -> Option<TransactionReceipt> {
-        TransactionReceipt::read(given(self.data)?)
+        TransactionReceipt::read(self.data_members.as_ref()?)
     }
 
     /// `data` as a customer record; `None` if it is no object.
     pub fn customer_record(&self) -> Option<CustomerRecord> {
-        CustomerRecord::read(given(self.data)?)
+        CustomerRecord::read(self.data_members.as_ref()?)
     }
 
     fn data_member(&self, name: &str) -> Option<Json<'a>> {
-        only(&given(self.data)?.members()?, name)
+        only(self.data_members.as_ref()?, name)
     }
 }
 
@@ -116,9 +136,16 @@ fn given(member: Option<&RawValue>) -> Option<Json<'_>> {
     member.map(Json::from).filter(|json| !json.is_null())
 }
 
+impl<'a, D> EnvelopeMembers<'a, D> {
+    fn without_data(self) -> (EnvelopeMembers<'a, ()>, Option<D>) {
+        let Self { status, status_code, message, msg, error, data } = self;
+        (EnvelopeMembers { status, status_code, message, msg, error, data: None }, data)
+    }
+}
+
 impl fmt::Debug for Envelope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { status: _, status_code: _, message: _, msg: _, error: _, data: _ } = self;
+        let Self { members: _, data: _, data_members: _ } = self;
         f.debug_struct("Envelope")
             .field("status", &self.status())
             .field("status_code", &self.status_code())
@@ -164,24 +191,14 @@ pub enum Code {
 ///
 /// The enum is complete: data is missing, an object, or something else.
 #[expect(clippy::exhaustive_enums, reason = "complete: data is missing, an object, or something else")]
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Data<'a> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
     /// Missing or `null`.
     Absent,
-    /// A JSON object, as text. It may hold anything; do not log it.
-    Object(&'a str),
+    /// A JSON object.
+    Object,
     /// Any other JSON value.
     Other,
-}
-
-impl fmt::Debug for Data<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Absent => f.write_str("Absent"),
-            Self::Object(text) => write!(f, "Object({} bytes)", text.len()),
-            Self::Other => f.write_str("Other"),
-        }
-    }
 }
 
 const FAILURE_WORDS: [&str; 5] = ["failed", "failure", "error", "declined", "rejected"];

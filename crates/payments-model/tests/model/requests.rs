@@ -482,7 +482,7 @@ fn d37_the_only_bound_is_64_kib_of_body() {
     let token = TokenTransaction::builder("t", Amount::from_cents(1), ConvenienceFee::Active)
         .description("a".repeat(70_000));
     assert_eq!(fields(token.build()), ["body"]);
-    assert_eq!(fields(ach().account_field("x", &"a".repeat(70_000)).build()), ["body"]);
+    assert_eq!(fields(ach().account_field("x", "a".repeat(70_000)).build()), ["body"]);
 }
 
 #[test]
