@@ -33,11 +33,23 @@ fn check<T: DeserializeOwned + Serialize + PartialEq + Debug>(
     assert_eq!(again, record);
     assert_eq!(to_json(&again), written);
 
-    // serde keeps what a format may not have, such as digits, as text: from then on nothing changes any more.
+    // serde keeps what a format may not have, such as digits, as text: from then on nothing changes any more. Deep values
+    // become JSON text, and that becomes text again.
     let kept = serde_json::to_string(&record).expect("a record is JSON");
     let again: T = read(&kept);
-    assert_eq!(serde_json::to_string(&again).expect("a record is JSON"), kept);
+    if Json::read(&written).is_ok_and(|json| depth(&json) < 64) {
+        assert_eq!(serde_json::to_string(&again).expect("a record is JSON"), kept);
+    }
     Some(record)
+}
+
+fn depth(json: &Json) -> usize {
+    let inner = match json {
+        Json::List(elements) => elements.iter().map(depth).max(),
+        Json::Object(members) => members.iter().map(|(_, value)| depth(value)).max(),
+        _ => None,
+    };
+    inner.map_or(0, |inner| inner + 1)
 }
 
 fn read<T: DeserializeOwned>(written: &str) -> T {
