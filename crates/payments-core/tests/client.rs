@@ -133,7 +133,7 @@ fn d12_d20_a_lookup_is_repeated_with_growing_pauses() {
 fn d12_a_lookup_is_repeated_only_so_often() {
     let script = Script::new([closed(), closed(), closed(), found()]);
     let error = block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap_err();
-    assert_eq!((error.kind(), error.is_rejected(), error.is_unclear()), ("closed", false, false));
+    assert_eq!((error.code(), error.is_rejected(), error.is_unclear()), ("closed", false, false));
     assert_eq!(script.sent(), 3);
 
     let script = Script::new([closed(), found()]);
@@ -368,14 +368,14 @@ impl Log {
 }
 
 impl Observer for Log {
-    fn attempt_started(&self, event: &AttemptStarted) {
+    fn attempt_started(&self, event: &AttemptStarted<'_>) {
         self.add(format!("{} {} started", event.operation, event.attempt));
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
         let failure = event
             .failure
-            .map_or_else(|| "ok".to_owned(), |failure| format!("{:?} {}", failure.outcome, failure.kind));
+            .map_or_else(|| "ok".to_owned(), |failure| format!("{:?} {}", failure.outcome, failure.code));
         let status = event.http_status.map(|status| status.as_u16());
         self.add(format!(
             "{} {} {failure} {status:?} {:?}",
@@ -383,7 +383,7 @@ impl Observer for Log {
         ));
     }
 
-    fn attempt_abandoned(&self, event: &AttemptAbandoned) {
+    fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
         self.add(format!("{} {} abandoned after {:?}", event.operation, event.attempt, event.latency));
     }
 }
@@ -409,7 +409,7 @@ fn the_observer_hears_of_every_attempt() {
 struct Nervous;
 
 impl Observer for Nervous {
-    fn attempt_started(&self, _: &AttemptStarted) {
+    fn attempt_started(&self, _: &AttemptStarted<'_>) {
         panic!("started");
     }
 
@@ -417,7 +417,7 @@ impl Observer for Nervous {
         panic!("finished");
     }
 
-    fn attempt_abandoned(&self, _: &AttemptAbandoned) {
+    fn attempt_abandoned(&self, _: &AttemptAbandoned<'_>) {
         panic!("abandoned");
     }
 }

@@ -1,19 +1,17 @@
 //! The HTTP stack of the payments SDK: [`HyperTransport`], over hyper, rustls and tokio.
 //!
 //! It implements [`Transport`](payments_core::Transport) of `payments-core`: one attempt, at most one transmission, and
-//! with every failure the evidence of how far the request got.
+//! with every failure the evidence of how far the request got. [`client`] makes a ready client over it.
 //!
 //! ```
 //! use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-//! use payments_core::{ApiKey, Client, Endpoint, Outcome};
-//! use payments_hyper::{HyperTransport, TokioTimer};
+//! use payments_core::{ApiKey, Endpoint, Outcome};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // Nobody listens at port 1; the service has an `https` address.
 //! let endpoint = Endpoint::new("http://127.0.0.1:1/api/v1/public", ApiKey::new("sk_test_51H")?)?;
-//! let transport = HyperTransport::builder().build()?;
-//! let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
+//! let client = payments_hyper::client(endpoint)?;
 //!
 //! let amount = Amount::from_cents(10_50);
 //! let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build()?;
@@ -125,6 +123,7 @@
 mod body;
 mod build_error;
 mod builder;
+mod client;
 mod connection;
 mod connector;
 mod deadline;
@@ -145,6 +144,7 @@ mod trusted_roots;
 
 pub use build_error::BuildError;
 pub use builder::HyperTransportBuilder;
+pub use client::client;
 pub use timer::TokioTimer;
 pub use tls_provider::TlsProvider;
 pub use transport::HyperTransport;

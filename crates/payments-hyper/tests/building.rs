@@ -6,8 +6,9 @@ mod support;
 
 use std::error::Error as StdError;
 
+use payments_core::{ApiKey, Endpoint};
 use payments_hyper::{HyperTransport, TlsProvider, TrustedRoots};
-use support::{Authority, Identity};
+use support::{Authority, Identity, KEY, Server};
 
 fn text(error: &dyn StdError) -> String {
     let mut texts = Vec::new();
@@ -23,6 +24,23 @@ fn text(error: &dyn StdError) -> String {
 fn defaults_build_outside_of_a_runtime() {
     let transport = HyperTransport::builder().build().unwrap();
     assert_eq!(format!("{transport:?}"), "HyperTransport { .. }");
+}
+
+#[tokio::test]
+async fn a_ready_client_is_one_call_away() {
+    let server = Server::start(|connection| {
+        connection.serve(r#"{"status_code":200,"data":{"TransactionId":"txn_1"}}"#);
+    });
+    let url = format!("http://{}/api/v1/public", server.address);
+    let endpoint = Endpoint::new(&url, ApiKey::new(KEY).unwrap()).unwrap();
+    let client = payments_hyper::client(endpoint).unwrap();
+    let id = "txn_1".parse().unwrap();
+    for _ in 0..2 {
+        assert_eq!(client.transaction(&id).await.unwrap().transaction_id, id);
+    }
+    let [first, _] = server.received().try_into().expect("two requests");
+    assert_eq!(first.request_line(), "GET /api/v1/public/transaction/txn_1 HTTP/1.1");
+    assert_eq!(server.connections(), 1);
 }
 
 #[test]
@@ -205,7 +223,7 @@ fn the_authorities_of_the_platform_count_unless_only_others_are_asked_for() {
     };
     let read = |name| std::fs::read_to_string(folder.join(name)).unwrap();
     let identity = Identity::from_pem(&read("certificate.pem"), &read("key.pem"));
-    let server = support::Server::start_tls(identity.server(), |connection| connection.serve("{}"));
+    let server = Server::start_tls(identity.server(), |connection| connection.serve("{}"));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let other = Authority::new().pem();
     let platform = || HyperTransport::builder().trusted_roots(TrustedRoots::Platform);

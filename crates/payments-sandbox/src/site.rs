@@ -8,7 +8,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::{Fault, Reply, RequestedFault, Responder};
-use payments_model::ErrorEnvelope;
+use payments_model::unversioned::ErrorEnvelope;
 
 use crate::admin::{self, Admin};
 use crate::exchange::{Exchange, Shown};
