@@ -14,7 +14,7 @@ pub(crate) trait CallError: StdError {
     fn transaction_id(&self) -> Option<&TransactionId>;
     /// What the service's records can be searched by if the outcome is unknown.
     fn search_by(&self) -> Option<&'static str>;
-    fn kind(&self) -> &'static str;
+    fn code(&self) -> &'static str;
     fn operation(&self) -> Option<OperationName>;
     fn violations(&self) -> &[Violation];
     fn http_status(&self) -> Option<StatusCode>;
@@ -48,7 +48,7 @@ macro_rules! call_error {
     ($error:ident, $outcome:expr, $transaction_id:expr, $search_by:expr) => {
         call_error! {
             $error, $outcome, $transaction_id, $search_by,
-            kind -> &'static str,
+            code -> &'static str,
             operation -> Option<OperationName>,
             violations -> &[Violation],
             http_status -> Option<StatusCode>,

@@ -212,7 +212,7 @@ impl Failure {
                 ..Advice::default()
             }),
             cause,
-            ..Self::new(error.failed_outcome(), error.kind().into(), error.to_string())
+            ..Self::new(error.failed_outcome(), error.code().into(), error.to_string())
         }
     }
 
@@ -313,7 +313,8 @@ fn seconds(retry_after: RetryAfter) -> Option<u64> {
 mod tests {
     use bytes::Bytes;
     use payments_core::{ApiKey, Endpoint, GetTransaction, Operation};
-    use payments_model::{ErrorEnvelope, SuccessEnvelope, Void};
+    use payments_model::Void;
+    use payments_model::unversioned::{ErrorEnvelope, SuccessEnvelope};
     use payments_tests::{AnswerBody, status_row};
 
     use super::*;

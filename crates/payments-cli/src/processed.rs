@@ -1,12 +1,9 @@
 //! A command that succeeded, as both output shapes need it.
 
-use std::collections::BTreeMap;
-
 use payments_core::Success;
 use payments_journal::{IntentKey, Journaled};
-use payments_model::{CustomerRecord, TransactionId, TransactionRecord};
-use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use payments_model::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
+use serde_json::value::RawValue;
 
 use crate::intent_note::IntentNote;
 
@@ -41,11 +38,8 @@ pub(crate) enum Effect {
 }
 
 impl Processed {
-    pub(crate) fn moved<T>(
-        success: &Success<T>,
-        data: &impl Serialize,
-        transaction_id: &TransactionId,
-    ) -> Self {
+    /// `data` as JSON.
+    pub(crate) fn moved<T>(success: &Success<T>, data: String, transaction_id: &TransactionId) -> Self {
         let effect = Effect::Moved { transaction_id: transaction_id.to_string() };
         Self::of(success, effect, raw(data))
     }
@@ -67,7 +61,7 @@ impl Processed {
             || Self {
                 http_status: None,
                 effect: Effect::Moved { transaction_id: id.to_string() },
-                data: raw(&BTreeMap::from([("TransactionId", id.as_str())])),
+                data: raw(TransactionReceipt::new(id.clone()).to_json()),
                 note: None,
             },
             moved,
@@ -77,17 +71,17 @@ impl Processed {
 
     pub(crate) fn found_transaction(success: &Success<TransactionRecord>, asked: &TransactionId) -> Self {
         let effect = Effect::FoundTransaction { asked: asked.clone(), found: success.transaction_id.clone() };
-        Self::of(success, effect, raw(success.data()))
+        Self::of(success, effect, raw(success.to_json()))
     }
 
     /// A record that was looked up on the way to something else.
     pub(crate) fn found_on_the_way(record: &TransactionRecord, asked: &TransactionId) -> Self {
         let effect = Effect::FoundTransaction { asked: asked.clone(), found: record.transaction_id.clone() };
-        Self { http_status: None, effect, data: raw(record), note: None }
+        Self { http_status: None, effect, data: raw(record.to_json()), note: None }
     }
 
     pub(crate) fn found_customer(success: &Success<CustomerRecord>) -> Self {
-        Self::of(success, Effect::FoundCustomer, raw(success.data()))
+        Self::of(success, Effect::FoundCustomer, raw(success.to_json()))
     }
 
     fn of<T>(success: &Success<T>, effect: Effect, data: Box<RawValue>) -> Self {
@@ -95,7 +89,7 @@ impl Processed {
     }
 }
 
-/// Records are objects with text keys, which always serialise; were one not to, its `TransactionId` must still get out.
-fn raw(data: &impl Serialize) -> Box<RawValue> {
-    to_raw_value(data).unwrap_or_else(|_| RawValue::NULL.to_owned())
+/// What `to_json` returns is JSON; were it not, the `TransactionId` must still get out.
+fn raw(json: String) -> Box<RawValue> {
+    RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use http::Request;
 use http::header::AUTHORIZATION;
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-use payments_model::{redacted_members, scrub};
+use payments_model::unversioned::RequestMembers;
+use payments_model::{MaskedCard, mask, printable_field_name};
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::call::Call;
 use crate::failure::Failure;
@@ -46,7 +47,7 @@ impl Rehearsal {
     fn redacted(request: &Request<Bytes>) -> Self {
         // The key is known here, and may stand where it does not belong: in the address, or in a free text.
         let key = request.headers().get(AUTHORIZATION).and_then(|key| key.to_str().ok()).unwrap_or_default();
-        let shown = |text: &str| scrub(text, &[key]);
+        let shown = |text: &str| mask(text, &[key]).into_owned();
         let headers = request.headers().iter().map(|(name, value)| {
             let value = if value.is_sensitive() {
                 "[redacted]".to_owned()
@@ -55,22 +56,57 @@ impl Rehearsal {
             };
             (name.as_str().to_owned(), value)
         });
-        let body = (!request.body().is_empty()).then(|| {
-            let members = redacted_members(request.body()).unwrap_or_default();
-            Members(with_unlike_names(members.into_iter().map(|(name, value)| {
-                let value = RawValue::from_string(shown(value.text()));
-                (name, value.unwrap_or_else(|_| RawValue::NULL.to_owned()))
-            })))
-        });
+        let body = RequestMembers::read(request.body()).ok();
         Self {
             method: request.method().to_string(),
             // An id in its path may be a card number in the wrong place.
             url: shown(&request.uri().to_string()),
             headers: Members(headers.collect()),
-            body,
+            body: body.map(|members| redacted_members(&members, key)),
         }
     }
 }
+
+/// The members as they may be shown: the card number masked, and every value redacted that is not that of a field in
+/// [`SHOWN`]. A redacted text is redacted where it stands in another field as well, and so is the API key.
+fn redacted_members(members: &RequestMembers<'_>, key: &str) -> Members<Box<RawValue>> {
+    let text_of = |value: &str| serde_json::from_str::<String>(value).ok();
+    let hidden = members.iter().filter(|(name, _)| !SHOWN.contains(name));
+    let secrets: Vec<String> = hidden.filter_map(|(_, value)| text_of(value)).collect();
+    let secrets: Vec<&str> = secrets.iter().map(String::as_str).chain([key]).collect();
+    let redacted = members.iter().map(|(name, value)| {
+        let text = text_of(value);
+        let shown = match (name, text.as_deref()) {
+            ("CardNumber", Some(number)) => to_raw_value(MaskedCard::new(number).as_str()),
+            _ if !SHOWN.contains(&name) => to_raw_value("[redacted]"),
+            (_, text) => {
+                let text = text.unwrap_or(value);
+                let masked = mask(text, &secrets);
+                // As it would be sent: an amount with its digits, and a text with its lines.
+                let verbatim = is_same_but_for_spaces(text, &masked).then(|| value.to_owned());
+                verbatim.map_or_else(|| to_raw_value(&masked), RawValue::from_string)
+            }
+        };
+        (printable_field_name(name).to_owned(), shown.unwrap_or_else(|_| RawValue::NULL.to_owned()))
+    });
+    Members(with_unlike_names(redacted))
+}
+
+/// Whether masking has replaced nothing but control characters, which JSON escapes.
+fn is_same_but_for_spaces(text: &str, masked: &str) -> bool {
+    let is_same = |(own, shown)| own == shown || shown == ' ';
+    text.chars().count() == masked.chars().count() && text.chars().zip(masked.chars()).all(is_same)
+}
+
+/// The fields of the interface that hold neither card nor account data.
+#[rustfmt::skip]
+const SHOWN: [&str; 31] = [
+    "Amount", "BillingAddress", "BillingCity", "BillingCountry", "BillingCountryCode", "BillingCustomerName", "BillingEmail",
+    "BillingPhoneNumber", "BillingPostalCode", "BillingState", "ConvenienceFeeActive", "Description", "GatewayCustomerId",
+    "IpAddress", "PaymentTokenization", "Reason", "ReferenceNo", "ShippingAddress", "ShippingCity", "ShippingCountry",
+    "ShippingCustomerName", "ShippingEmail", "ShippingPhoneNumber", "ShippingPostalCode", "ShippingSameAsBilling",
+    "ShippingState", "SuggestedMode", "TokenId", "TransactionFor", "TransactionId", "TransactionType",
+];
 
 /// Two names that cannot be shown would be alike, and one of them lost to most readers of JSON. A name that can be shown
 /// has no space, so that a number behind one makes no third alike.
@@ -120,6 +156,24 @@ impl<T: Serialize> Serialize for Members<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_shown_as_it_would_be_sent_unless_it_holds_a_secret() {
+        let body = br#"{"Description":"a\n4242424242424242","Reason":"a\n\u202eb","Amount":10.50,"Pin":"x\"y","ReferenceNo":"x\"y key"}"#;
+        let members = RequestMembers::read(body).expect("an object");
+        let Members(members) = redacted_members(&members, "key");
+        let members: Vec<_> = members.iter().map(|(name, value)| format!("{name}={}", value.get())).collect();
+        assert_eq!(
+            members,
+            [
+                r#"Description="a ************4242""#,
+                r#"Reason="a\n\u202eb""#,
+                "Amount=10.50",
+                r#"Pin="[redacted]""#,
+                r#"ReferenceNo="[redacted] [redacted]""#,
+            ]
+        );
+    }
 
     #[test]
     fn names_that_cannot_be_shown_stay_apart() {

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transport};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_model::scrub;
+use payments_model::mask;
 use zeroize::Zeroizing;
 
 use self::environment::{API_KEY, API_KEY_FILE, BASE_URL, Environment, text_variable, variable};
@@ -98,7 +98,7 @@ impl Settings {
 
     /// A text of the caller's without the key and without card numbers, which somebody may have put there.
     pub(crate) fn without_key(&self, text: &str) -> String {
-        self.key.scrub(text)
+        self.key.mask(text)
     }
 
     pub(crate) fn base_url_source(&self) -> &Source {
@@ -155,7 +155,7 @@ impl Settings {
                 warnings.extend(warning);
                 Ok(Self {
                     warnings,
-                    shown_base_url: scrub(endpoint.base_url(), &[&*key]),
+                    shown_base_url: mask(endpoint.base_url(), &[&key]).into_owned(),
                     endpoint,
                     key: KeptKey::new(key),
                     base_url_source,

@@ -43,7 +43,7 @@ impl Trace {
 }
 
 impl Observer for Trace {
-    fn attempt_started(&self, event: &AttemptStarted) {
+    fn attempt_started(&self, event: &AttemptStarted<'_>) {
         self.line(&format!("{} attempt {} started", event.operation, event.attempt));
     }
 
@@ -52,9 +52,9 @@ impl Observer for Trace {
         let how = match event.failure {
             None => "succeeded".to_owned(),
             Some(failure) => {
-                // A lookup has no outcome: what it says of itself is its kind.
+                // A lookup has no outcome: what it says of itself is its code.
                 let outcome = failure.outcome.map_or("failed", Outcome::as_str);
-                format!("{outcome} ({})", failure.kind)
+                format!("{outcome} ({})", failure.code)
             }
         };
         let status = event.http_status.map(|status| format!(", HTTP {}", status.as_u16()));
@@ -64,7 +64,7 @@ impl Observer for Trace {
         self.line(&format!("{operation} attempt {attempt} finished after {latency:.1?}: {how}{facts}"));
     }
 
-    fn attempt_abandoned(&self, event: &AttemptAbandoned) {
+    fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
         let outcome = if event.operation.moves_money() { Outcome::Unknown } else { Outcome::NotProcessed };
         self.line(&format!(
             "{} attempt {} abandoned after {:.1?}: {}",

@@ -1,7 +1,8 @@
 use std::time::SystemTime;
 
-use payments_model::{TransactionId, mask};
+use payments_model::TransactionId;
 
+use crate::card_numbers::mask_card_numbers;
 use crate::{
     AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, Subject, Verdict,
 };
@@ -95,10 +96,10 @@ impl Change {
         Self { key, at, kind: Kind::Orphan { attempt } }
     }
 
-    /// A person says what happened. Their words are [masked](payments_model::mask).
+    /// A person says what happened. A card number in their words is masked.
     pub fn resolve(key: IntentKey, resolution: Resolution, at: SystemTime) -> Self {
         let Resolution { verdict, by, note } = resolution;
-        let masked = |text: String| mask(&text, &[]).into_owned();
+        let masked = |text: String| mask_card_numbers(&text);
         let resolution = Resolution { verdict, by: masked(by), note: note.map(masked) };
         Self { key, at, kind: Kind::Resolve { resolution } }
     }

@@ -1,8 +1,10 @@
 use payments_core::OperationName;
 use payments_model::{
     AchTransaction, Amount, CardTransaction, ConvenienceFee, TokenId, TokenTransaction, TransactionId,
-    TransactionType, Void, mask,
+    TransactionType, Void,
 };
+
+use crate::card_numbers::mask_card_numbers;
 
 /// What an intent asks for, as far as it may be kept: enough to tell another request from the same one, and to find the
 /// payment in the service's books.
@@ -19,7 +21,7 @@ pub struct IntentRequest {
     pub transaction_type: Option<TransactionType>,
     /// Whether a fee applies, which changes what is charged; a void does not say.
     pub convenience_fee: Option<ConvenienceFee>,
-    /// The caller's own reference, [masked](payments_model::mask).
+    /// The caller's own reference. A card number in it is masked.
     pub reference: Option<String>,
 }
 
@@ -34,8 +36,7 @@ pub enum Subject {
     },
     /// An account. Nothing is kept of it, so two accounts cannot be told apart.
     Account,
-    /// A stored token, [masked](payments_model::mask): of a card number that somebody wrote in its place the last four
-    /// digits are kept.
+    /// A stored token. A card number that somebody wrote in its place is masked but for its last four digits.
     Token(TokenId),
     /// A transaction that is to be voided.
     Transaction(TransactionId),
@@ -116,7 +117,7 @@ impl From<&TokenTransaction> for IntentRequest {
         Self {
             amount: Some(payment.amount()),
             convenience_fee: Some(payment.convenience_fee()),
-            reference: payment.reference_no().map(|text| mask(text, &[]).into_owned()),
+            reference: payment.reference_no().map(mask_card_numbers),
             ..Self::new(OperationName::TokenTransaction, Subject::Token(kept(payment.token_id())))
         }
     }
@@ -130,8 +131,7 @@ impl From<&Void> for IntentRequest {
 
 /// A file that was filled in wrongly has card numbers where tokens belong.
 fn kept(token: &TokenId) -> TokenId {
-    // Only a token of nothing but control characters has no masked form, and it holds no digits.
-    TokenId::new(mask(token.as_str(), &[])).unwrap_or_else(|_| token.clone())
+    TokenId::new(mask_card_numbers(token.as_str())).expect("what is masked is not blank")
 }
 
 #[cfg(test)]

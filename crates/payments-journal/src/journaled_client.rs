@@ -208,7 +208,7 @@ impl JournaledClient {
             .into_iter()
             .flatten()
             .any(|text| self.client.is_api_key_in(text));
-        if is_api_key_kept || payment.secrets().iter().any(is_in_key) {
+        if is_api_key_kept || payment.card_data().iter().any(is_in_key) {
             return Err(Error::secret_in_key(key.clone()));
         }
         let Ok(runtime) = Handle::try_current() else {
@@ -360,7 +360,7 @@ impl<P: Payment> Attempt<P> {
             );
         }
         end.ending = Ending::Unknown(Failure::of_kind(Failure::LOST));
-        let result = contained(payment.send(&client)).await;
+        let result = contained(client.call(&payment)).await;
         end.ending = ending::<P>(result.as_ref());
         let (same_transaction_as, not_recorded) = match end.write().await {
             Ok(other) => (other, None),
@@ -368,7 +368,7 @@ impl<P: Payment> Attempt<P> {
         };
         match result {
             Some(Ok(answer)) => Ok(Journaled {
-                transaction_id: P::transaction_id(&answer).clone(),
+                transaction_id: P::processed_as(&answer).clone(),
                 answer: Some(answer),
                 not_recorded,
                 same_transaction_as,
@@ -441,7 +441,7 @@ impl Drop for End<'_> {
 /// How to write it down.
 fn ending<P: Payment>(result: Option<&Result<Success<P::Data>, payments_core::Error>>) -> Ending {
     match result {
-        Some(Ok(answer)) => Ending::Processed(P::transaction_id(answer).clone()),
+        Some(Ok(answer)) => Ending::Processed(P::processed_as(answer).clone()),
         Some(Err(error)) => match error.outcome() {
             Outcome::NotProcessed => Ending::NotProcessed(error.into()),
             Outcome::Rejected => Ending::Rejected(error.into()),

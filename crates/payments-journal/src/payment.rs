@@ -1,6 +1,4 @@
-use std::future::Future;
-
-use payments_core::{Client, Error, Success, VoidReceipt};
+use payments_core::{Error, Operation, VoidReceipt};
 use payments_model::{
     AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
     Void,
@@ -9,14 +7,14 @@ use payments_model::{
 use crate::IntentRequest;
 
 /// A request that moves money, as the journal sees it.
-pub(crate) trait Payment: Clone + Send + Sync + 'static {
-    type Data: Send + 'static;
-
+pub(crate) trait Payment:
+    Operation<Error = Error, Data: Send + 'static> + Clone + Send + Sync + 'static
+{
     /// What may be kept of it.
     fn intent_request(&self) -> IntentRequest;
 
-    /// What no key may hold.
-    fn secrets(&self) -> Vec<&str> {
+    /// Card or account data, which no key may hold.
+    fn card_data(&self) -> Vec<&str> {
         Vec::new()
     }
 
@@ -25,87 +23,62 @@ pub(crate) trait Payment: Clone + Send + Sync + 'static {
         None
     }
 
-    fn transaction_id(data: &Self::Data) -> &TransactionId;
-
-    fn send(&self, client: &Client) -> impl Future<Output = Result<Success<Self::Data>, Error>> + Send;
+    /// The transaction that the response names.
+    fn processed_as(data: &Self::Data) -> &TransactionId;
 }
 
 impl Payment for CardTransaction {
-    type Data = TransactionRecord;
-
     fn intent_request(&self) -> IntentRequest {
         self.into()
     }
 
-    fn secrets(&self) -> Vec<&str> {
-        Self::secrets(self)
+    fn card_data(&self) -> Vec<&str> {
+        self.secrets()
     }
 
-    fn transaction_id(data: &TransactionRecord) -> &TransactionId {
+    fn processed_as(data: &TransactionRecord) -> &TransactionId {
         &data.transaction_id
-    }
-
-    async fn send(&self, client: &Client) -> Result<Success<TransactionRecord>, Error> {
-        client.process_card(self).await
     }
 }
 
 impl Payment for AchTransaction {
-    type Data = TransactionRecord;
-
     fn intent_request(&self) -> IntentRequest {
         self.into()
     }
 
-    fn secrets(&self) -> Vec<&str> {
-        Self::secrets(self)
+    fn card_data(&self) -> Vec<&str> {
+        self.secrets()
     }
 
-    fn transaction_id(data: &TransactionRecord) -> &TransactionId {
+    fn processed_as(data: &TransactionRecord) -> &TransactionId {
         &data.transaction_id
-    }
-
-    async fn send(&self, client: &Client) -> Result<Success<TransactionRecord>, Error> {
-        client.process_ach(self).await
     }
 }
 
 impl Payment for TokenTransaction {
-    type Data = TransactionReceipt;
+    fn intent_request(&self) -> IntentRequest {
+        self.into()
+    }
 
     fn kept_id(&self) -> Option<&str> {
         Some(self.token_id().as_str())
     }
 
-    fn intent_request(&self) -> IntentRequest {
-        self.into()
-    }
-
-    fn transaction_id(data: &TransactionReceipt) -> &TransactionId {
+    fn processed_as(data: &TransactionReceipt) -> &TransactionId {
         &data.transaction_id
-    }
-
-    async fn send(&self, client: &Client) -> Result<Success<TransactionReceipt>, Error> {
-        client.process_token(self).await
     }
 }
 
 impl Payment for Void {
-    type Data = VoidReceipt;
-
-    fn kept_id(&self) -> Option<&str> {
-        Some(Self::transaction_id(self).as_str())
-    }
-
     fn intent_request(&self) -> IntentRequest {
         self.into()
     }
 
-    fn transaction_id(data: &VoidReceipt) -> &TransactionId {
-        &data.receipt.transaction_id
+    fn kept_id(&self) -> Option<&str> {
+        Some(self.transaction_id().as_str())
     }
 
-    async fn send(&self, client: &Client) -> Result<Success<VoidReceipt>, Error> {
-        client.void(self).await
+    fn processed_as(data: &VoidReceipt) -> &TransactionId {
+        &data.receipt.transaction_id
     }
 }

@@ -1,6 +1,7 @@
 //! Masking of texts that somebody else wrote: one function, one Luhn check.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::card::passes_luhn;
@@ -29,9 +30,13 @@ use crate::secret::REDACTED;
 /// ```
 pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut masked = Cow::Borrowed(text);
-    for secret in secrets {
-        let found = occurrences(&masked, secret);
-        for range in found.into_iter().rev() {
+    let is_told = |secret: &&str| secret.len() >= SHORTEST_SECRET && !REDACTED.contains(*secret);
+    let mut found: Vec<&str> =
+        secrets.iter().copied().filter(is_told).filter(|secret| text.contains(secret)).collect();
+    // A secret within another one must not leave the rest of that behind.
+    found.sort_by_key(|secret| Reverse(secret.len()));
+    for secret in found {
+        for range in occurrences(&masked, secret).into_iter().rev() {
             masked.to_mut().replace_range(range, REDACTED);
         }
     }
@@ -47,9 +52,6 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
 
 /// Where the secret stands, from left to right.
 fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
-    if secret.len() < SHORTEST_SECRET || !text.contains(secret) || REDACTED.contains(secret) {
-        return Vec::new();
-    }
     let is_alone = |range: &Range<usize>| {
         !text[..range.start].ends_with(char::is_alphanumeric)
             && !text[range.end..].starts_with(char::is_alphanumeric)
@@ -271,6 +273,7 @@ mod tests {
             assert_eq!(mask(text, &["6200000000000009", "sk_live_51H", "917", "12"]), masked);
         }
         assert_eq!(mask("[redacted] 42", &["redacted", "red", ""]), "[redacted] 42");
+        assert_eq!(mask("sk_live_51Habc", &["sk_live_51H", "sk_live_51Habc"]), "[redacted]");
     }
 
     #[test]

@@ -58,5 +58,5 @@ impl Charge for TokenTransaction {
 }
 
 fn moved(success: &Success<TransactionReceipt>) -> Processed {
-    Processed::moved(success, success.data(), &success.transaction_id)
+    Processed::moved(success, success.to_json(), &success.transaction_id)
 }

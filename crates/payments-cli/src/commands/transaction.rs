@@ -78,7 +78,7 @@ impl Charge for TransactionRequest {
 }
 
 fn moved(success: &Success<TransactionRecord>) -> Processed {
-    Processed::moved(success, success.data(), &success.transaction_id)
+    Processed::moved(success, success.to_json(), &success.transaction_id)
 }
 
 impl Call for TransactionId {

@@ -59,5 +59,5 @@ impl Charge for Void {
 /// With the answer's own id, which need not be the voided one; that one the caller knows.
 fn moved(success: &Success<VoidReceipt>) -> Processed {
     let receipt = &success.receipt;
-    Processed::moved(success, receipt, &receipt.transaction_id)
+    Processed::moved(success, receipt.to_json(), &receipt.transaction_id)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use payments_model::scrub;
+use payments_model::mask;
 use zeroize::Zeroizing;
 
 /// The key, wiped when dropped.
@@ -14,8 +14,8 @@ impl KeptKey {
     }
 
     /// The text without the key and without card numbers.
-    pub(super) fn scrub(&self, text: &str) -> String {
-        scrub(text, &[&*self.0])
+    pub(super) fn mask(&self, text: &str) -> String {
+        mask(text, &[&self.0]).into_owned()
     }
 }
 

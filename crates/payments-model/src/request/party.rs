@@ -1,6 +1,5 @@
 //! What is required of a payer and of a card, as a caller has it.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -116,22 +115,22 @@ impl<Name, Address, Prefix, Phone, Country, PostalCode, Ip>
 {
     pub(crate) fn give<'a>(self, fields: &mut Fields<'a>)
     where
-        Name: Into<Cow<'a, str>>,
+        Name: Input<'a, String>,
         Address: Input<'a, Email>,
         Prefix: Input<'a, DialPrefix>,
-        Phone: Into<Cow<'a, str>>,
-        Country: Into<Cow<'a, str>>,
-        PostalCode: Into<Cow<'a, str>>,
+        Phone: Input<'a, String>,
+        Country: Input<'a, String>,
+        PostalCode: Input<'a, String>,
         Ip: Input<'a, IpAddr>,
     {
         let Self { customer_name, email, country_code, phone_number, country, postal_code, ip_address } =
             self;
-        fields.set_text("BillingCustomerName", customer_name);
+        customer_name.give("BillingCustomerName", fields);
         email.give("BillingEmail", fields);
         country_code.give("BillingCountryCode", fields);
-        fields.set_text("BillingPhoneNumber", phone_number);
-        fields.set_text("BillingCountry", country);
-        fields.set_text("BillingPostalCode", postal_code);
+        phone_number.give("BillingPhoneNumber", fields);
+        country.give("BillingCountry", fields);
+        postal_code.give("BillingPostalCode", fields);
         ip_address.give("IpAddress", fields);
     }
 }

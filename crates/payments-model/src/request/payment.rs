@@ -208,12 +208,12 @@ impl<'a, M: Method> PaymentBuilder<'a, M> {
         payer: PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip>,
     ) -> Self
     where
-        Name: Into<Cow<'a, str>>,
+        Name: Input<'a, String>,
         Address: Input<'a, Email>,
         Prefix: Input<'a, DialPrefix>,
-        Phone: Into<Cow<'a, str>>,
-        Country: Into<Cow<'a, str>>,
-        PostalCode: Into<Cow<'a, str>>,
+        Phone: Input<'a, String>,
+        Country: Input<'a, String>,
+        PostalCode: Input<'a, String>,
         Ip: Input<'a, IpAddr>,
     {
         let mut fields = Fields::default();

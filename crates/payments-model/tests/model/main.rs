@@ -5,6 +5,7 @@
 
 mod fixtures;
 mod formats;
+mod inputs;
 mod masking;
 mod money;
 mod records;

@@ -324,7 +324,7 @@ impl<R: BufRead> Records<R> {
 
 #[cfg(test)]
 mod tests {
-    use payments_model::RequestMembers;
+    use payments_model::unversioned::RequestMembers;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, BufRead};
 
-use payments_model::RequestMembers;
+use payments_model::unversioned::RequestMembers;
 
 use super::row::{Draft, KEY, REFERENCE, RowRead};
 use crate::batch_report::Problem;

@@ -270,7 +270,7 @@ impl<W: World> State<W> {
             (Outcome::Rejected, _) => pace.answered(ticket),
             (Outcome::Unknown, _) => {
                 if pace.unknown(ticket, now).is_err() {
-                    self.stop(Stop::Outage(format!("the last outcomes are unknown ({})", call.kind())));
+                    self.stop(Stop::Outage(format!("the last outcomes are unknown ({})", call.code())));
                 }
             }
             (Outcome::NotProcessed, _) if call.is_validation() || call.is_configuration() => {}

@@ -37,7 +37,7 @@ impl World for Service {
         match charged {
             Ok(journaled) => {
                 Report::Processed(Processed::journaled(journaled.clone(), &row.key, |success| {
-                    Processed::moved(success, success.data(), &success.transaction_id)
+                    Processed::moved(success, success.to_json(), &success.transaction_id)
                 }))
             }
             Err(error) => journaled_call::failed(error, &row.payment, settings, at).into(),

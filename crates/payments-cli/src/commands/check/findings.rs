@@ -5,7 +5,7 @@ use std::io;
 
 use http::Uri;
 use http::uri::Scheme;
-use payments_core::{Delivery, LookupError, Success, TransportError, TransportErrorKind};
+use payments_core::{Delivery, ErrorKind, LookupError, Success, TransportError, TransportErrorKind};
 use payments_model::TransactionRecord;
 use rustls::CertificateError;
 
@@ -54,7 +54,7 @@ impl Findings<'_> {
             return Examined { steps, ended: Err(told(error, message)) };
         }
         let status = error.http_status().map(|status| status.as_u16());
-        if status == Some(404) && error.kind() == "not_found" && is_the_services(error.reason()) {
+        if status == Some(404) && error.kind() == ErrorKind::NotFound && is_the_services(error.reason()) {
             let key =
                 Step::passed(StepName::Key, "accepted: HTTP 404 for an id that nobody has, as it should be");
             return Examined { steps: self.reached(key), ended: Ok(404) };

@@ -133,7 +133,6 @@ fn everything(canaries: &Canaries, place: &Service) {
     // Where none of it belongs.
     let grouped =
         card.as_bytes().chunks(4).map(|four| str::from_utf8(four).unwrap()).collect::<Vec<_>>().join(" ");
-    let encoded = card.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat();
     for wrong in [
         payments[0].replace("Ada Lovelace", &grouped),
         payments[0].replace("94107", card),
@@ -165,7 +164,6 @@ fn everything(canaries: &Canaries, place: &Service) {
     for line in [
         format!("GET {path}/transaction/{card}"),
         format!("GET {path}/customer/{card}?key={key}&card={card}"),
-        format!("GET {path}/transaction/{encoded}"),
         format!("GET /{key}/{card}"),
         format!("GET {path}/transaction/{key}"),
         format!("GET http://{key}@{}{path}/transaction/{card}", place.address),
