@@ -79,10 +79,10 @@ impl Failed {
         }
     }
 
-    pub(crate) fn kind(&self) -> &'static str {
+    pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::ToMoveMoney(error) => error.kind(),
-            Self::ToLookUp(error) => error.kind(),
+            Self::ToMoveMoney(error) => error.code(),
+            Self::ToLookUp(error) => error.code(),
         }
     }
 }

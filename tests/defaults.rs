@@ -17,7 +17,7 @@ const CHAPTER: &str = include_str!("../crates/payments-core/docs/defaults.md");
 
 /// Where the settings are.
 const BUILDERS: [&str; 2] = [
-    include_str!("../crates/payments-core/src/client_builder.rs"),
+    include_str!("../crates/payments-core/src/client/builder.rs"),
     include_str!("../crates/payments-hyper/src/builder.rs"),
 ];
 
@@ -131,12 +131,15 @@ fn d12_d20_a_look_up_is_repeated_as_the_chapter_says() {
 #[test]
 fn limits_that_no_setting_changes_are_the_codes() {
     let has = |file: &str, line: &str| assert!(file.contains(line), "{line}");
-    has(include_str!("../crates/payments-model/src/check.rs"), "const MAX_BODY_BYTES: usize = 64 * 1024;");
+    has(
+        include_str!("../crates/payments-model/src/request/check.rs"),
+        "const MAX_BODY_BYTES: usize = 64 * 1024;",
+    );
     assert_eq!(default_of("body of a request"), "64 KiB at most");
     has(include_str!("../crates/payments-hyper/src/connection.rs"), "const LARGEST_HEAD: usize = 64 * 1024;");
     assert_eq!(default_of("head of an answer"), "100 headers and 64 KiB at most");
     has(
-        include_str!("../crates/payments-core/src/client.rs"),
+        include_str!("../crates/payments-core/src/client/mod.rs"),
         "const BACKSTOP: Duration = Duration::from_millis(20);",
     );
     assert!(CHAPTER.contains("the client's own limit, 20 ms later,"));
@@ -165,7 +168,7 @@ fn the_service_is_told_the_version_and_2_kib_of_its_answer_are_kept() {
     let kept = payment.read(&endpoint, answer).unwrap_err().body_snippet().unwrap().len();
     assert_eq!(
         default_of("beginning of an answer, with each result and error"),
-        format!("{} KiB, scrubbed", kept / 1024)
+        format!("{} KiB, masked", kept / 1024)
     );
     assert_eq!(kept % 1024, 0);
 }

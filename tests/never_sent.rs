@@ -7,9 +7,10 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
+use payments_core::model::unversioned::SuccessEnvelope;
 use payments_core::model::{
-    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, CustomerId, SuccessEnvelope,
-    TokenTransaction, TransactionId, TransactionType, ValidationError, Void,
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, CustomerId, TokenTransaction,
+    TransactionId, TransactionType, ValidationError, Void,
 };
 use payments_core::{ApiKey, Client, Endpoint, Error, Outcome};
 use payments_fake::{FakeGateway, ManualClock, ScriptedTransport};
@@ -37,17 +38,17 @@ fn transport() -> HyperTransport {
     HyperTransport::builder().build().unwrap()
 }
 
-/// Gives the kinds of the errors, which must all be one.
+/// Returns the code of the errors, which must be the same for every call.
 async fn every_call_is_not_processed(client: &Client) -> &'static str {
-    let mut kinds = Vec::new();
+    let mut codes = Vec::new();
     for call in Call::ALL {
         let error = call.make(client, &nobodys()).await.unwrap_err();
         assert_eq!(error.outcome(), Outcome::NotProcessed, "{call:?}: {error:#}");
-        kinds.push(error.kind());
+        codes.push(error.code());
     }
-    kinds.dedup();
-    assert_eq!(kinds.len(), 1, "{kinds:?}");
-    kinds[0]
+    codes.dedup();
+    assert_eq!(codes.len(), 1, "{codes:?}");
+    codes[0]
 }
 
 #[tokio::test]

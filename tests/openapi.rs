@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use payments_core::model::unversioned::{BAD_REQUEST_PREFIX, Body, ErrorEnvelope, Status, SuccessEnvelope};
 use payments_core::model::{
-    AchTransaction, BAD_REQUEST_PREFIX, Body, CardTransaction, CustomerRecord, ErrorEnvelope, Status,
-    SuccessEnvelope, TokenTransaction, TransactionReceipt, TransactionRecord, Void,
+    AchTransaction, CardTransaction, CustomerRecord, TokenTransaction, TransactionReceipt, TransactionRecord,
+    Void,
 };
 use payments_sandbox::OPENAPI;
 use serde_json::Value;

@@ -1,10 +1,10 @@
 //! Does every HTTP status with every kind of body mean what the table says, for every operation?
 //!
-//! The table is written out by statuses and shares no code with the SDK's judgement.
+//! The table is written out by statuses and shares no code with the SDK's own.
 
 use http::StatusCode;
 use payments_core::Client;
-use payments_core::model::{ErrorEnvelope, SuccessEnvelope};
+use payments_core::model::unversioned::{ErrorEnvelope, SuccessEnvelope};
 use payments_fake::{Fault, FaultKind, ManualClock, ScriptedTransport, block_on};
 use payments_tests::{AnswerBody, Books, PHASES, status_row, what_happens};
 

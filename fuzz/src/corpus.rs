@@ -61,6 +61,7 @@ mod tests {
         decode_void_answer
         handle_requests
         load_fixtures
+        mask_text
         parse_ach_request
         parse_card_request
         parse_token_request
@@ -71,7 +72,6 @@ mod tests {
         read_path_id
         read_record
         read_retry_after
-        scrub_text
     }
 
     /// Every input as it is, and then changed ones that are the same in every run.

@@ -1,5 +1,5 @@
-use crate::targets::{amounts, answers, endpoints, faults, fixtures, gateway, path_ids, records, requests};
-use crate::targets::{retry_after, scrubbing};
+use crate::targets::{amounts, answers, endpoints, faults, fixtures, gateway, masking, path_ids, records};
+use crate::targets::{requests, retry_after};
 
 /// A function that takes any bytes, and panics if what must hold does not.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,7 @@ impl Target {
         Self { name: "decode_void_answer", run: answers::decode_void_answer, also: ANSWERS },
         Self { name: "handle_requests", run: gateway::handle_requests, also: &[] },
         Self { name: "load_fixtures", run: fixtures::load_fixtures, also: JSON },
+        Self { name: "mask_text", run: masking::mask_text, also: JSON },
         Self { name: "parse_ach_request", run: requests::parse_ach_request, also: JSON },
         Self { name: "parse_card_request", run: requests::parse_card_request, also: JSON },
         Self { name: "parse_token_request", run: requests::parse_token_request, also: JSON },
@@ -34,7 +35,6 @@ impl Target {
         Self { name: "read_path_id", run: path_ids::read_path_id, also: &[] },
         Self { name: "read_record", run: records::read_record, also: JSON },
         Self { name: "read_retry_after", run: retry_after::read_retry_after, also: &[] },
-        Self { name: "scrub_text", run: scrubbing::scrub_text, also: JSON },
     ];
 }
 

@@ -164,14 +164,14 @@ trait Failed {
 
 impl Failed for Error {
     fn ended(&self) -> (Ending, &'static str) {
-        (self.outcome().into(), self.kind())
+        (self.outcome().into(), self.code())
     }
 }
 
 impl Failed for LookupError {
     fn ended(&self) -> (Ending, &'static str) {
         let ending = if self.is_rejected() { Ending::Rejected } else { Ending::NotProcessed };
-        (ending, self.kind())
+        (ending, self.code())
     }
 }
 

@@ -17,7 +17,7 @@ impl Witness {
 }
 
 impl Observer for Witness {
-    fn attempt_started(&self, event: &AttemptStarted) {
+    fn attempt_started(&self, event: &AttemptStarted<'_>) {
         self.stage.note(self.current(), Event::AttemptStarted(event.attempt), |passage| {
             passage.told_started += 1;
         });
@@ -26,7 +26,7 @@ impl Observer for Witness {
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
         let outcome = event.failure.and_then(|failure| failure.outcome);
         let ending = event.failure.map_or(Some(Ending::Succeeded), |_| outcome.map(Into::into));
-        let how = event.failure.map_or("succeeded", |failure| failure.kind);
+        let how = event.failure.map_or("succeeded", |failure| failure.code);
         self.stage.note(self.current(), Event::AttemptFinished(how), |passage| {
             passage.told_finished += 1;
             passage.told_last = ending;
@@ -35,7 +35,7 @@ impl Observer for Witness {
         });
     }
 
-    fn attempt_abandoned(&self, _event: &AttemptAbandoned) {
+    fn attempt_abandoned(&self, _event: &AttemptAbandoned<'_>) {
         if self.sabotage == Some(Sabotage::HushesAbandoned) {
             return;
         }

@@ -77,16 +77,22 @@ pub(super) async fn calls(client: &Client, canaries: &Canaries, page: &Page) {
 
 /// All that a caller can learn of a call, each question asked.
 pub(super) fn tell_result<T: std::fmt::Debug>(page: &Page, result: &Result<Success<T>, Error>) {
+    tell_result_without_json(page, result);
+    if let Some(record) = result.as_ref().err().and_then(Error::record) {
+        tell!(page, *record);
+    }
+}
+
+/// The same without the JSON of a record, which holds what the service sent.
+pub(super) fn tell_result_without_json<T: std::fmt::Debug>(page: &Page, result: &Result<Success<T>, Error>) {
     match result {
         Ok(success) => tell_success(page, success),
         Err(error) => {
             tell!(page, *error);
             page.write(&error.body_snippet().unwrap_or_default());
             page.debug(&(error.reason(), error.status_code(), error.request_id(), error.record_status()));
-            page.debug(&(error.transaction_id(), error.kind(), error.violations(), error.retry_after()));
-            if let Some(record) = error.record() {
-                tell!(page, *record);
-            }
+            page.debug(&(error.transaction_id(), error.kind(), error.code(), error.violations()));
+            page.debug(&(error.retry_after(), error.record()));
             if let Some(failed) = error.transport_error() {
                 tell!(page, *failed);
                 Teller(failed).causes(page);
@@ -103,7 +109,7 @@ fn tell_lookup<T: std::fmt::Debug>(page: &Page, result: &Result<Success<T>, Look
             tell!(page, *error);
             page.write(&error.body_snippet().unwrap_or_default());
             page.debug(&(error.reason(), error.status_code(), error.request_id()));
-            page.debug(&(error.kind(), error.violations(), error.retry_after()));
+            page.debug(&(error.kind(), error.code(), error.violations(), error.retry_after()));
             if let Some(failed) = error.transport_error() {
                 tell!(page, *failed);
                 Teller(failed).causes(page);

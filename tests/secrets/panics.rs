@@ -65,7 +65,7 @@ fn every_panic(canaries: &Canaries, page: &Page) -> [bool; 6] {
 struct Careless;
 
 impl Observer for Careless {
-    fn attempt_started(&self, event: &AttemptStarted) {
+    fn attempt_started(&self, event: &AttemptStarted<'_>) {
         panic!("an observer's own mistake at {event:?}");
     }
 }

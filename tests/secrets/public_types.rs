@@ -8,16 +8,17 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use payments_canary::{Canaries, assert_leaks_in_no_run};
+use payments_core::model::unversioned::{Body, ErrorEnvelope, RequestMembers};
 use payments_core::model::{
-    Amount, Body, CardNumber, CardTransaction, ConvenienceFee, CustomerRecord, Cvv, DialPrefix, Email,
-    ErrorEnvelope, Expiry, Field, GatewayCustomerId, MaskedCard, OtherFields, RawJson, RequestMembers,
-    Shipping, SuggestedMode, TokenTransaction, TransactionReceipt, TransactionRecord, TransactionRequest,
-    TransactionType, TransactionTypeCode, UnknownFields, Void,
+    Amount, CardNumber, CardTransaction, ConvenienceFee, CustomerRecord, Cvv, DialPrefix, Email, Expiry,
+    Field, GatewayCustomerId, MaskedCard, OtherFields, RawJson, Shipping, SuggestedMode, TokenTransaction,
+    TransactionReceipt, TransactionRecord, TransactionRequest, TransactionType, TransactionTypeCode,
+    UnknownFields, Void,
 };
 use payments_core::{
-    ApiKey, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction, Operation,
-    OperationName, RetryAfter, TracingObserver, TransportError, TransportErrorKind, TransportRequest,
-    TransportResponse,
+    ApiKey, AttemptFinished, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction,
+    Observer, Operation, OperationName, RetryAfter, TracingObserver, TransportError, TransportErrorKind,
+    TransportRequest, TransportResponse,
 };
 use payments_fake::{
     Change, Choices, FakeGateway, Fault, Fixtures, ManualClock, NotDurable, Phase, Reply, RequestedFault,
@@ -43,6 +44,7 @@ fn d62_no_public_type_tells_a_secret() {
         .map(Canaries::set)
         .map(|canaries| {
             let page = Page::default();
+            call_ids(&page, &canaries);
             journal_types::tell_all(&page, &canaries);
             kit_types::tell_all(&page, &canaries);
             (canaries, page)
@@ -205,9 +207,14 @@ fn answers(page: &Page, canaries: &Canaries) {
         ] {
             match read {
                 Ok(success) => {
-                    tell!(page, success);
-                    tell!(page, *success.data());
+                    page.debug(&success);
+                    page.debug(success.data());
                     page.write(&success.body_snippet());
+                    // What the service sent under a name that says nothing is returned as it is (decision 62).
+                    let account = format!(r#""Whatever":"{}""#, canaries.account());
+                    for json in [success.to_json(), json(&success), json(success.data())] {
+                        page.write(&json.replace(&account, ""));
+                    }
                 }
                 Err(error) => {
                     page.write(&error.body_snippet().unwrap());
@@ -224,6 +231,10 @@ fn answers(page: &Page, canaries: &Canaries) {
     tell!(page, bare);
 }
 
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap()
+}
+
 /// A record that was read without a request at hand: it knows no secrets but by their names and their look.
 fn answer_record(canaries: &Canaries) -> TransactionRecord {
     let (card, cvv, expiry) = (canaries.card(), canaries.cvv(), canaries.expiry());
@@ -238,14 +249,23 @@ fn core(page: &Page, canaries: &Canaries) {
     tell!(page, key(canaries));
     let endpoint = endpoint(canaries);
     tell!(page, endpoint);
-    let script = || ScriptedTransport::new().hang().hang();
+    let script = || ScriptedTransport::new().hang().hang().hang();
     let client = || Client::builder(endpoint.clone(), script(), ManualClock::auto()).observer(page.clone());
     tell!(page, client());
     let client = client().lookup_retries(0).build();
     tell!(page, client);
     let error = block_on(client.process_card(&card_payment(canaries))).unwrap_err();
     tell!(page, error.outcome());
+    tell!(page, error.kind());
     tell!(page, error);
+    // Observers are told the reference, in which some programs write a card number.
+    let reference = format!("invoice 17, card {}", canaries.card());
+    let stored = TokenTransaction::builder("tok_1", Amount::from_cents(1_00), ConvenienceFee::Active)
+        .reference_no(reference)
+        .build()
+        .unwrap();
+    tell!(page, block_on(client.process_token(&stored)).unwrap_err());
+    assert!(page.text().contains("invoice 17, card ************8794"));
     // A call that is given up, by a clock that stands still.
     {
         let client =
@@ -281,6 +301,21 @@ fn core(page: &Page, canaries: &Canaries) {
     }
     let error: Error = ApiKey::new(&format!("{}\n", canaries.key())).unwrap_err();
     tell!(page, error);
+}
+
+/// They are random.
+fn call_ids(page: &Page, canaries: &Canaries) {
+    struct Ids(Page);
+
+    impl Observer for Ids {
+        fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+            tell!(&self.0, event.call_id);
+        }
+    }
+
+    let gateway = FakeGateway::builder().api_key(canaries.key()).build();
+    let client = gateway.client_builder().observer(Ids(page.clone())).build();
+    block_on(client.process_card(&card_payment(canaries))).unwrap();
 }
 
 fn hyper(page: &Page) {

@@ -13,13 +13,13 @@ use super::sources::holders_of_secrets;
 /// Everything through which a value becomes text or leaves the process without its own method being called. `ToString` is
 /// there for whatever has `Display`.
 macro_rules! secret_types {
-    ($($type:ident $(<$lifetime:lifetime>)? of $krate:ident,)*) => {
-        const SECRET_TYPES: &[&str] = &[$(stringify!($type)),*];
+    ($($type:ident $(<$lifetime:lifetime>)? of $krate:ident $(:: $module:ident)? $(, which is a $real:ident)?;)*) => {
+        const SECRET_TYPES: &[&str] = &[$(stringify!($type), $(stringify!($real),)?)*];
 
         $(
             assert_not_impl_any!(
-                $krate::$type $(<$lifetime>)?: Display, LowerHex, UpperHex, Binary, Octal, LowerExp, Serialize,
-                Deref<Target = str>, Deref<Target = String>, Deref<Target = [u8]>, AsRef<str>, Borrow<str>,
+                $krate $(::$module)? ::$type $(<$lifetime>)?: Display, LowerHex, UpperHex, Binary, Octal, LowerExp,
+                Serialize, Deref<Target = str>, Deref<Target = String>, Deref<Target = [u8]>, AsRef<str>, Borrow<str>,
                 Into<String>, Into<Vec<u8>>, Into<Box<str>>
             );
         )*
@@ -29,46 +29,48 @@ macro_rules! secret_types {
 use payments_core::model;
 
 secret_types! {
-    CardNumber of model,
-    Cvv of model,
-    Expiry of model,
-    SecretBytes of model,
-    Card<'static> of model,
-    CardTransaction of model,
-    CardTransactionBuilder<'static> of model,
-    AchTransaction of model,
-    AchTransactionBuilder<'static> of model,
-    TransactionRequest of model,
-    RequestMembers<'static> of model,
-    Body<'static> of model,
-    Answer<'static> of model,
-    RawJson of model,
-    OtherFields of model,
-    ApiKey of payments_core,
-    Endpoint of payments_core,
-    Client of payments_core,
-    ClientBuilder of payments_core,
-    TransportRequest of payments_core,
-    TransportResponse of payments_core,
-    HeldRequest of payments_fake,
-    Reply of payments_fake,
-    FakeGateway of payments_fake,
-    FakeGatewayBuilder of payments_fake,
-    Tenant of payments_fake,
-    Responder of payments_fake,
-    FakeTransport of payments_fake,
-    HyperTransportBuilder of payments_hyper,
-    SandboxBuilder of payments_sandbox,
-    Sandbox of payments_sandbox,
-    BlockingSandbox of payments_sandbox,
-    AfterRejection<'static> of payments_journal,
-    JournaledClient of payments_journal,
-    SqliteStore of payments_journal,
-    PostgresStore of payments_journal,
+    CardNumber of model;
+    Cvv of model;
+    Expiry of model;
+    SecretBytes of model;
+    Card<'static> of model, which is a CardInput;
+    CardTransaction of model, which is a Payment;
+    CardTransactionBuilder<'static> of model, which is a PaymentBuilder;
+    AchTransaction of model, which is a Payment;
+    AchTransactionBuilder<'static> of model, which is a PaymentBuilder;
+    TokenTransaction of model;
+    TokenTransactionBuilder<'static> of model;
+    TransactionRequest of model;
+    RequestMembers<'static> of model::unversioned;
+    Body<'static> of model::unversioned;
+    Envelope<'static> of model::unversioned;
+    RawJson of model;
+    OtherFields of model;
+    ApiKey of payments_core;
+    Endpoint of payments_core;
+    Client of payments_core;
+    ClientBuilder of payments_core;
+    TransportRequest of payments_core;
+    TransportResponse of payments_core;
+    HeldRequest of payments_fake;
+    Reply of payments_fake;
+    FakeGateway of payments_fake;
+    FakeGatewayBuilder of payments_fake;
+    Tenant of payments_fake;
+    Responder of payments_fake;
+    FakeTransport of payments_fake;
+    HyperTransportBuilder of payments_hyper;
+    SandboxBuilder of payments_sandbox;
+    Sandbox of payments_sandbox;
+    BlockingSandbox of payments_sandbox;
+    AfterRejection<'static> of payments_journal;
+    JournaledClient of payments_journal;
+    SqliteStore of payments_journal;
+    PostgresStore of payments_journal;
 }
 
-/// They keep the secrets of their request to scrub the answer with, or hold one that does, and are made to be read: what they
-/// say is searched for secrets in `calls.rs`, `echoes.rs` and `public_types.rs`.
+/// They keep the secrets of their request to mask the response with, or hold one that does, and are made to be read: what they
+/// show is searched for secrets in `calls.rs`, `echoes.rs` and `public_types.rs`.
 const MADE_TO_BE_READ: [&str; 5] = ["Error", "LookupError", "ResolveError", "Success", "Journaled"];
 
 #[test]
@@ -76,7 +78,10 @@ fn s5_no_secret_type_can_become_text_by_accident() {
     let known: BTreeSet<_> =
         SECRET_TYPES.iter().chain(&MADE_TO_BE_READ).map(|name| (*name).to_owned()).collect();
     let holders = holders_of_secrets();
-    assert!(holders.contains("CardTransaction") && holders.contains("Endpoint"), "{holders:?}");
+    assert!(
+        holders.contains("Payment") && holders.contains("TransactionRequest") && holders.contains("Endpoint"),
+        "{holders:?}"
+    );
     let unknown: Vec<_> = holders.difference(&known).collect();
     assert!(unknown.is_empty(), "these hold secrets: add them to tests/secrets/secret_types.rs: {unknown:?}");
 }

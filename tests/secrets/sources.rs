@@ -21,7 +21,7 @@ pub(super) fn public_types() -> BTreeSet<String> {
     for library in libraries() {
         let mut found = Found::default();
         for file in files_of(&library) {
-            found.visit_file(&syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap());
+            found.read(&file);
         }
         assert!(!found.public.is_empty(), "{library} has no sources here");
         let snapshot = root().join("release/api").join(format!("{library}.txt"));
@@ -43,12 +43,12 @@ fn root() -> &'static Path {
 }
 
 /// The public types that hold a secret as one, by the fields that they have: a wiped buffer or text, or another type that
-/// does. A name means the type of its own crate, if that has one.
+/// does. A name means the type of its own file, if that has one, or else of its crate.
 pub(super) fn holders_of_secrets() -> BTreeSet<String> {
     let all = libraries().into_iter().map(|library| {
         let mut found = Found::default();
         for file in files_of(&library) {
-            found.visit_file(&syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap());
+            found.read(&file);
         }
         found
     });
@@ -85,51 +85,84 @@ fn files_of(library: &str) -> Vec<PathBuf> {
 #[derive(Default)]
 struct Found {
     public: BTreeSet<String>,
-    /// The names in the types of each type's fields.
-    fields: Vec<(String, BTreeSet<String>)>,
+    types: Vec<Type>,
+    files: usize,
+}
+
+/// A type or an alias of one.
+struct Type {
+    file: usize,
+    name: String,
+    /// The names in the types of its fields.
+    fields: BTreeSet<String>,
 }
 
 impl Found {
+    fn read(&mut self, file: &Path) {
+        self.files += 1;
+        self.visit_file(&syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap());
+    }
+
     /// The public types of this crate that hold a secret, given those of the others that do.
     fn holders(&self, of_others: &BTreeSet<String>) -> BTreeSet<String> {
-        let own: BTreeSet<&String> = self.fields.iter().map(|(name, _)| name).collect();
-        let mut holders: BTreeSet<&String> = of_others.iter().filter(|name| !own.contains(name)).collect();
-        holders.extend(self.fields.iter().map(|(name, _)| name).filter(|name| *name == "ApiKey"));
+        let mut holders: BTreeSet<usize> = self.all_named("ApiKey").into_iter().collect();
         loop {
-            let is_new = |(name, fields): &&(String, BTreeSet<String>)| {
-                !holders.contains(name) && fields.iter().any(|field| holders.contains(field))
+            let holds = |file: usize, name: &String| {
+                let own = self.all_named(name);
+                let of_file: Vec<_> = own.iter().copied().filter(|at| self.types[*at].file == file).collect();
+                let meant = if of_file.is_empty() { own } else { of_file };
+                meant.iter().any(|at| holders.contains(at)) || meant.is_empty() && of_others.contains(name)
             };
-            let more: Vec<_> = self.fields.iter().filter(is_new).map(|(name, _)| name).collect();
+            let more = self.types.iter().enumerate().filter(|(at, own)| {
+                !holders.contains(at) && own.fields.iter().any(|field| holds(own.file, field))
+            });
+            let more: Vec<_> = more.map(|(at, _)| at).collect();
             if more.is_empty() {
-                let names = holders.into_iter().filter(|name| self.public.contains(*name));
-                return names.cloned().collect();
+                let names = holders.into_iter().map(|at| self.types[at].name.clone());
+                return names.filter(|name| self.public.contains(name)).collect();
             }
             holders.extend(more);
         }
+    }
+
+    fn all_named(&self, name: &str) -> Vec<usize> {
+        (0..self.types.len()).filter(|at| self.types[*at].name == name).collect()
+    }
+
+    fn add_type(&mut self, name: &syn::Ident, fields: BTreeSet<String>) {
+        self.types.push(Type { file: self.files, name: name.to_string(), fields });
     }
 
     fn add<'ast>(
         &mut self,
         visibility: &syn::Visibility,
         name: &syn::Ident,
+        attributes: &[syn::Attribute],
         fields: impl Iterator<Item = &'ast syn::Field>,
     ) {
-        if matches!(visibility, syn::Visibility::Public(_)) {
+        if matches!(visibility, syn::Visibility::Public(_)) && !is_unnameable(attributes) {
             self.public.insert(name.to_string());
         }
         let mut names = Names::default();
         fields.for_each(|field| names.visit_type(&field.ty));
-        self.fields.push((name.to_string(), names.0));
+        self.add_type(name, names.0);
     }
 }
 
 impl<'ast> Visit<'ast> for Found {
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        self.add(&item.vis, &item.ident, item.fields.iter());
+        self.add(&item.vis, &item.ident, &item.attrs, item.fields.iter());
     }
 
     fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
-        self.add(&item.vis, &item.ident, item.variants.iter().flat_map(|variant| &variant.fields));
+        let fields = item.variants.iter().flat_map(|variant| &variant.fields);
+        self.add(&item.vis, &item.ident, &item.attrs, fields);
+    }
+
+    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
+        let mut names = Names::default();
+        names.visit_type(&item.ty);
+        self.add_type(&item.ident, names.0);
     }
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
@@ -138,6 +171,14 @@ impl<'ast> Visit<'ast> for Found {
             visit::visit_item_mod(self, item);
         }
     }
+}
+
+/// Whether an attribute says that no user can name the type: `unnameable_types` is refused everywhere else.
+fn is_unnameable(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let syn::Meta::List(list) = &attribute.meta else { return false };
+        list.tokens.clone().into_iter().any(|token| token.to_string() == "unnameable_types")
+    })
 }
 
 #[derive(Default)]

@@ -1,6 +1,7 @@
 //! The numbered decisions about what the service's interface leaves open, and the tests that hold each of them.
 //!
-//! A test holds a decision when its name contains the number: `d08_html_200_is_unknown`, `d05_d07_only_100_is_success`.
+//! A test holds a decision when its name has the number, at the end or, in older names, at the start:
+//! `html_200_is_unknown_d08`, `d05_d07_only_100_is_success`.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
@@ -175,9 +176,9 @@ const DECISIONS: &[Decision] = &[
     // Reading.
     decision(60, "a record needs its TransactionId alone; the rest is kept even if unreadable"),
     decision(61, "numbers as text and text as numbers are read"),
-    decision(62, "a card number that comes back is masked everywhere"),
+    decision(62, "accessors return what was sent, but for card numbers and unknown fields with secret names"),
     decision(63, "error text comes from msg, message or error; not found is HTTP 404 alone"),
-    decision(64, "status, code, Retry-After, request id and a scrubbed snippet are kept on every answer"),
+    decision(64, "status, code, Retry-After, request id and a masked snippet are kept on every response"),
     decision(65, "1 MiB is read and no more, as UTF-8 without any coding"),
     decision(66, "a void may have a new id: both are returned"),
 ];
@@ -204,6 +205,7 @@ mod tests {
 
     #[test]
     fn a_name_says_which_decisions_it_holds() {
+        assert_eq!(numbers("html_200_is_unknown_d08"), [8]);
         assert_eq!(numbers("d08_html_200_is_unknown"), [8]);
         assert_eq!(numbers("only_100_is_success_d05_d07_always"), [5, 7]);
         assert_eq!(numbers("card08_is_d100_and_d8_or_dd"), [0; 0]);

@@ -206,7 +206,7 @@ const SECONDS: u32 = 30;
 /// Folders that several targets share: the package's own table, by the names in it.
 const SHARED: [(&[&str], &str); 2] = [
     (&["decode_"], "answers"),
-    (&["decode_", "parse_", "load_fixtures", "read_fault", "read_record", "scrub_text"], "json"),
+    (&["decode_", "parse_", "load_fixtures", "read_fault", "read_record", "mask_text"], "json"),
 ];
 
 /// What makes a program that libFuzzer can steer.

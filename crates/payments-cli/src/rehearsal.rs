@@ -1,5 +1,6 @@
 //! `--dry-run`: the request that would be sent, without its secrets.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,7 +8,7 @@ use bytes::Bytes;
 use http::Request;
 use http::header::AUTHORIZATION;
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-use payments_model::unversioned::RequestMembers;
+use payments_model::unversioned::{RequestMembers, SHOWN_FIELDS};
 use payments_model::{MaskedCard, mask, printable_field_name};
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
@@ -68,45 +69,27 @@ impl Rehearsal {
 }
 
 /// The members as they may be shown: the card number masked, and every value redacted that is not that of a field in
-/// [`SHOWN`]. A redacted text is redacted where it stands in another field as well, and so is the API key.
+/// [`SHOWN_FIELDS`]. A redacted text is redacted where it stands in another field as well, and so is the API key.
 fn redacted_members(members: &RequestMembers<'_>, key: &str) -> Members<Box<RawValue>> {
     let text_of = |value: &str| serde_json::from_str::<String>(value).ok();
-    let hidden = members.iter().filter(|(name, _)| !SHOWN.contains(name));
+    let hidden = members.iter().filter(|(name, _)| !SHOWN_FIELDS.contains(name));
     let secrets: Vec<String> = hidden.filter_map(|(_, value)| text_of(value)).collect();
     let secrets: Vec<&str> = secrets.iter().map(String::as_str).chain([key]).collect();
     let redacted = members.iter().map(|(name, value)| {
         let text = text_of(value);
         let shown = match (name, text.as_deref()) {
             ("CardNumber", Some(number)) => to_raw_value(MaskedCard::new(number).as_str()),
-            _ if !SHOWN.contains(&name) => to_raw_value("[redacted]"),
-            (_, text) => {
-                let text = text.unwrap_or(value);
-                let masked = mask(text, &secrets);
+            _ if !SHOWN_FIELDS.contains(&name) => to_raw_value("[redacted]"),
+            (_, text) => match mask(text.unwrap_or(value), &secrets) {
                 // As it would be sent: an amount with its digits, and a text with its lines.
-                let verbatim = is_same_but_for_spaces(text, &masked).then(|| value.to_owned());
-                verbatim.map_or_else(|| to_raw_value(&masked), RawValue::from_string)
-            }
+                Cow::Borrowed(_) => RawValue::from_string(value.to_owned()),
+                Cow::Owned(masked) => to_raw_value(&masked),
+            },
         };
         (printable_field_name(name).to_owned(), shown.unwrap_or_else(|_| RawValue::NULL.to_owned()))
     });
     Members(with_unlike_names(redacted))
 }
-
-/// Whether masking has replaced nothing but control characters, which JSON escapes.
-fn is_same_but_for_spaces(text: &str, masked: &str) -> bool {
-    let is_same = |(own, shown)| own == shown || shown == ' ';
-    text.chars().count() == masked.chars().count() && text.chars().zip(masked.chars()).all(is_same)
-}
-
-/// The fields of the interface that hold neither card nor account data.
-#[rustfmt::skip]
-const SHOWN: [&str; 31] = [
-    "Amount", "BillingAddress", "BillingCity", "BillingCountry", "BillingCountryCode", "BillingCustomerName", "BillingEmail",
-    "BillingPhoneNumber", "BillingPostalCode", "BillingState", "ConvenienceFeeActive", "Description", "GatewayCustomerId",
-    "IpAddress", "PaymentTokenization", "Reason", "ReferenceNo", "ShippingAddress", "ShippingCity", "ShippingCountry",
-    "ShippingCustomerName", "ShippingEmail", "ShippingPhoneNumber", "ShippingPostalCode", "ShippingSameAsBilling",
-    "ShippingState", "SuggestedMode", "TokenId", "TransactionFor", "TransactionId", "TransactionType",
-];
 
 /// Two names that cannot be shown would be alike, and one of them lost to most readers of JSON. A name that can be shown
 /// has no space, so that a number behind one makes no third alike.
@@ -166,7 +149,7 @@ mod tests {
         assert_eq!(
             members,
             [
-                r#"Description="a ************4242""#,
+                r#"Description="a\n************4242""#,
                 r#"Reason="a\n\u202eb""#,
                 "Amount=10.50",
                 r#"Pin="[redacted]""#,

@@ -485,7 +485,7 @@ fn d22_an_abandoned_payment_is_reported_with_what_it_can_be_found_by() {
         .build()
         .unwrap();
     let token = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive)
-        .reference_no("order 7 of 4242 4242 4242 4242")
+        .reference_no("order 7 of 4242 4242 4242 4242, key")
         .build()
         .unwrap();
     let found_by = |[started, abandoned]: [Fact; 2]| {
@@ -495,7 +495,7 @@ fn d22_an_abandoned_payment_is_reported_with_what_it_can_be_found_by() {
         (amount, reference, last_four, transaction_id)
     };
     assert_eq!(found_by(told(&sale)), (Some(amount), None, Some("4242".to_owned()), None));
-    let reference = "order 7 of **** **** **** 4242".to_owned();
+    let reference = "order 7 of **** **** **** 4242, [redacted]".to_owned();
     assert_eq!(found_by(told(&token)), (Some(amount), Some(reference), None, None));
     assert_eq!(found_by(told(&Void::new(id()))), (None, None, None, Some("t".to_owned())));
     assert_eq!(found_by(told(&GetTransaction::new(id()))), (None, None, None, Some("t".to_owned())));

@@ -76,7 +76,10 @@ fn pay(gateway: &FakeGateway) {
 fn a_payment_that_succeeds_is_info_with_its_ids() {
     let lines = reported(pay);
     assert_eq!(lines.len(), 2, "{lines:#?}");
-    assert_eq!(lines[0], "DEBUG payments message=attempt started operation=\"token-transaction\" attempt=1");
+    let started = "DEBUG payments message=attempt started operation=\"token-transaction\" attempt=1 call_id=";
+    let call_id = lines[0].strip_prefix(started).expect("a start is reported");
+    assert!(lines[1].contains(&format!("attempt=1 call_id={call_id} ")), "{lines:#?}");
+    assert!(lines[1].contains("amount=10.50"), "{lines:#?}");
     assert!(lines[1].starts_with("INFO payments message=attempt succeeded operation=\"token-transaction\""));
     for part in ["outcome=\"processed\"", "http_status=200", "request_id=\"", "transaction_id=\"txn_"] {
         assert!(lines[1].contains(part), "{part}: {}", lines[1]);
@@ -118,4 +121,5 @@ fn d22_a_dropped_payment_is_an_error() {
         lines[1].starts_with("ERROR payments message=call dropped: it may have been processed"),
         "{lines:#?}"
     );
+    assert!(lines[1].contains("started_at=") && lines[1].contains("amount=10.50"), "{lines:#?}");
 }

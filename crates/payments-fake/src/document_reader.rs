@@ -6,12 +6,10 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::str::FromStr;
 
-use payments_model::{Field, printable_field_name};
+use payments_model::{Field, mask, printable_field_name};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::{RawValue, to_raw_value};
-
-use crate::redaction::without_card_numbers;
 
 /// The members of one JSON object, taken one by one. What is left at the end is a problem.
 #[derive(Debug)]
@@ -38,8 +36,7 @@ impl<'a> DocumentReader<'a> {
 
     /// A text without card numbers; `null` counts as absent.
     pub(crate) fn text(&mut self, name: &'static str) -> Option<String> {
-        self.value::<Cow<'a, str>>(name, "must be a text or null")
-            .map(|text| without_card_numbers(&text).into_owned())
+        self.value::<Cow<'a, str>>(name, "must be a text or null").map(|text| mask(&text, &[]).into_owned())
     }
 
     /// An absent flag is down.
@@ -51,7 +48,7 @@ impl<'a> DocumentReader<'a> {
     pub(crate) fn parsed<T: FromStr>(&mut self, name: &'static str, rule: &str) -> Option<T> {
         let text = self.value::<Cow<'a, str>>(name, rule)?;
         // An id is kept and shown as it is.
-        if without_card_numbers(&text) != text {
+        if mask(&text, &[]) != text {
             self.problem(name, "must not look like a card number");
             return None;
         }

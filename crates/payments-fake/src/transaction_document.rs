@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use payments_core::OperationName;
-use payments_model::{Field, OtherFields, TransactionId, TransactionRecord, TransactionTypeCode};
+use payments_model::{Field, OtherFields, TransactionId, TransactionRecord, TransactionTypeCode, mask};
 
 use crate::choices::StatusCodes;
 use crate::document_reader::DocumentReader;
-use crate::redaction::without_card_numbers;
 use crate::{EntryKind, EntryState, LedgerEntry, PaymentSource, seeded_customer, timestamp};
 
 /// One kept transaction. The record stands first and verbatim, so that a look-up copies it and decodes nothing.
@@ -255,13 +254,10 @@ fn complete(record: &mut TransactionRecord, state: EntryState) {
         billing_country_code,
         billing_phone_number,
     ] {
-        *text = Field::Value(
-            text.value().map_or_else(String::new, |text| without_card_numbers(text).into_owned()),
-        );
+        *text = Field::Value(text.value().map_or_else(String::new, |text| mask(text, &[]).into_owned()));
     }
-    *billing_state = billing_state
-        .value()
-        .map_or(Field::Null, |text| Field::Value(without_card_numbers(text).into_owned()));
+    *billing_state =
+        billing_state.value().map_or(Field::Null, |text| Field::Value(mask(text, &[]).into_owned()));
     if billing_country.value().is_none() {
         *billing_country = Field::Value(seeded_customer::COUNTRY_ID);
     }
@@ -275,9 +271,8 @@ fn complete(record: &mut TransactionRecord, state: EntryState) {
         EntryState::Approved if transaction_type.value() == Some(&TransactionTypeCode::AUTH) => authorised,
         EntryState::Approved => sale,
     };
-    *status = Field::Value(
-        status.value().map_or_else(|| code.into_owned(), |text| without_card_numbers(text).into_owned()),
-    );
+    *status =
+        Field::Value(status.value().map_or_else(|| code.into_owned(), |text| mask(text, &[]).into_owned()));
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 use std::time::SystemTime;
 
-use payments_model::TransactionId;
+use payments_model::{TransactionId, mask};
 
-use crate::card_numbers::mask_card_numbers;
 use crate::{
     AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, Subject, Verdict,
 };
@@ -99,7 +98,7 @@ impl Change {
     /// A person says what happened. A card number in their words is masked.
     pub fn resolve(key: IntentKey, resolution: Resolution, at: SystemTime) -> Self {
         let Resolution { verdict, by, note } = resolution;
-        let masked = |text: String| mask_card_numbers(&text);
+        let masked = |text: String| mask(&text, &[]).into_owned();
         let resolution = Resolution { verdict, by: masked(by), note: note.map(masked) };
         Self { key, at, kind: Kind::Resolve { resolution } }
     }

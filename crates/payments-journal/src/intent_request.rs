@@ -1,10 +1,8 @@
 use payments_core::OperationName;
 use payments_model::{
     AchTransaction, Amount, CardTransaction, ConvenienceFee, TokenId, TokenTransaction, TransactionId,
-    TransactionType, Void,
+    TransactionType, Void, mask,
 };
-
-use crate::card_numbers::mask_card_numbers;
 
 /// What an intent asks for, as far as it may be kept: enough to tell another request from the same one, and to find the
 /// payment in the service's books.
@@ -117,7 +115,7 @@ impl From<&TokenTransaction> for IntentRequest {
         Self {
             amount: Some(payment.amount()),
             convenience_fee: Some(payment.convenience_fee()),
-            reference: payment.reference_no().map(mask_card_numbers),
+            reference: payment.reference_no().map(|reference| mask(reference, &[]).into_owned()),
             ..Self::new(OperationName::TokenTransaction, Subject::Token(kept(payment.token_id())))
         }
     }
@@ -131,7 +129,7 @@ impl From<&Void> for IntentRequest {
 
 /// A file that was filled in wrongly has card numbers where tokens belong.
 fn kept(token: &TokenId) -> TokenId {
-    TokenId::new(mask_card_numbers(token.as_str())).expect("what is masked is not blank")
+    TokenId::new(mask(token.as_str(), &[])).expect("what is masked is not blank")
 }
 
 #[cfg(test)]

@@ -106,7 +106,6 @@
 // docs.rs builds with nightly, which writes on each item the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod card_numbers;
 mod change;
 mod error;
 mod events;

@@ -16,8 +16,8 @@ use crate::secret::REDACTED;
 ///   groups of at least three digits with one or two other characters between them. A number that begins with 0, 1, 20, 21,
 ///   28 or 29 is left alone: no card network uses these, and timestamps begin with them.
 ///
-/// It is a safety net and **does not catch everything**: not a secret in another encoding (percent-encoded, base64,
-/// escaped), not one that is spelled with separators or in another case than given, not a number that fails the Luhn check,
+/// It is a safety net and **does not catch everything**: not a secret in another encoding (base64, escaped,
+/// percent-encoded, which `%20` in front of a number is too), not one that is spelled with separators or in another case than given, not a number that fails the Luhn check,
 /// and not an expiry date or a security code of which it is not told.
 ///
 /// ```

@@ -28,10 +28,10 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates in the tree of payments-core with its default features, itself included.
-const CORE_BUDGET: usize = 20;
+const CORE_BUDGET: usize = 25;
 
 /// Crates in the tree of payments-hyper with its default features, itself included.
-const HYPER_BUDGET: usize = 60;
+const HYPER_BUDGET: usize = 65;
 
 /// Dependencies between our crates follow the table, so that a reader of a lower one never needs a higher one.
 pub(super) fn arrows_point_down(workspace: &Workspace) -> anyhow::Result<Report> {

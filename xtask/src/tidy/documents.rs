@@ -55,7 +55,7 @@ pub(super) fn links_lead_somewhere(workspace: &Workspace) -> anyhow::Result<Repo
         let text = workspace.read(path)?;
         let broken = local_links(&text).into_iter().filter(|(_, target)| !folder.join(target).exists());
         findings.extend(broken.map(|(line, target)| {
-            Finding::new(format!("{path}:{line}"), format!("there is no {target}: mend the link"))
+            Finding::new(format!("{path}:{line}"), format!("there is no {target}: fix the link"))
         }));
     }
     Ok(findings.into())
@@ -95,7 +95,7 @@ pub(super) fn decisions_have_tests(workspace: &Workspace) -> anyhow::Result<Repo
     let untested = decisions::held(workspace).into_iter().filter(|row| row.tests.is_empty());
     let findings = untested.map(|row| {
         let (number, subject) = (row.decision.number, row.decision.subject);
-        let advice = format!("write a test with `d{number:02}_` in its name for: {subject}");
+        let advice = format!("write a test whose name ends in `_d{number:02}` for: {subject}");
         Finding::new(format!("decision {number}"), advice)
     });
     Ok(findings.collect::<Vec<_>>().into())

@@ -49,8 +49,13 @@ fn shown_crates(files: &[&SourceFile], hidden: &BTreeSet<String>) -> Vec<Finding
     for (path, syntax) in &files {
         let mut imports = BTreeMap::new();
         for item in &syntax.items {
-            if let syn::Item::Use(item) = item {
-                collect_imports(&item.tree, None, &mut imports);
+            match item {
+                syn::Item::Use(item) => collect_imports(&item.tree, None, &mut imports),
+                // In its file, a module hides the crate of the same name.
+                syn::Item::Mod(item) => {
+                    imports.insert(item.ident.to_string(), "self".to_owned());
+                }
+                _ => {}
             }
         }
         let mut exposed =
@@ -144,7 +149,7 @@ impl<'ast> Visit<'ast> for Exposed<'_> {
         let mut exported = BTreeMap::new();
         collect_imports(&item.tree, None, &mut exported);
         for (name, from) in exported {
-            if self.hidden.contains(&from) {
+            if self.hidden.contains(self.imports.get(&from).unwrap_or(&from)) {
                 self.report(&format!("{from}::{name}"), item.use_token.span);
             }
         }
@@ -286,5 +291,11 @@ mod tests {
         assert_eq!(lines("use hyper::{self, Client as Inner};\n\npub fn f(x: Inner) {}"), ["a.rs:3"]);
         assert_eq!(lines("use rustls::{ClientConfig};\npub fn f(x: Option<ClientConfig>) {}"), ["a.rs:2"]);
         assert_eq!(lines("use crate::Client;\npub fn f(x: Client) {}"), [""; 0]);
+    }
+
+    #[test]
+    fn a_module_with_the_name_of_a_crate_is_not_the_crate() {
+        assert_eq!(lines("mod hyper;\npub use hyper::Client;\npub fn f(x: hyper::Client) {}"), [""; 0]);
+        assert_eq!(lines("mod other;\npub use hyper::Client;"), ["a.rs:2"]);
     }
 }

@@ -233,7 +233,8 @@ impl Client {
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
 
         let observer = observer.as_deref();
-        let watch = observer.map(|observer| Watch::start(observer, &**timer, operation, call_id, attempt));
+        let watch =
+            observer.map(|observer| Watch::start(observer, &**timer, endpoint, operation, call_id, attempt));
         let sent = race(transport.send(request), timer.sleep(deadlines.total() + BACKSTOP)).await;
         let result = match sent {
             // A transport that ignores the cap must not make a response readable that would be refused over another.

@@ -1,12 +1,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Instant, SystemTime};
 
-use payments_model::{TransactionId, mask};
+use payments_model::TransactionId;
 
 use crate::observer::{AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, CallId};
 use crate::operation::sealed::Facts;
 use crate::operation::{Operation, OperationError as _};
-use crate::{Observer, OperationName, Success, Timer};
+use crate::response::Secrets;
+use crate::{Endpoint, Observer, OperationName, Success, Timer};
 
 /// Reports the end of an attempt to the observer. Dropped before that, it reports an abandoned attempt.
 pub(crate) struct Watch<'a> {
@@ -16,7 +17,9 @@ pub(crate) struct Watch<'a> {
     operation: OperationName,
     attempt: u32,
     facts: Facts<'a>,
+    /// Masked.
     reference: Option<String>,
+    secrets: Secrets,
     started: Instant,
     started_at: SystemTime,
 }
@@ -41,19 +44,23 @@ impl<'a> Watch<'a> {
     pub(crate) fn start<O: Operation>(
         observer: &'a dyn Observer,
         timer: &'a dyn Timer,
+        endpoint: &Endpoint,
         operation: &'a O,
         call_id: CallId,
         attempt: u32,
     ) -> Self {
-        let facts = operation.facts();
+        let secrets = Secrets::new(&operation.secrets(), Some(endpoint));
+        let mut facts = operation.facts();
+        facts.transaction_id.take_if(|id| secrets.are_in(id));
         let watch = Self {
             observer: Some(observer),
             timer,
             call_id,
             operation: O::NAME,
             attempt,
-            reference: facts.reference.map(|reference| mask(reference, &[]).into_owned()),
+            reference: facts.reference.map(|reference| secrets.mask(reference, usize::MAX)),
             facts,
+            secrets,
             started: timer.now(),
             started_at: timer.system_time(),
         };
@@ -73,7 +80,7 @@ impl<'a> Watch<'a> {
                 failure: None,
                 http_status: Some(success.http_status()),
                 request_id: success.request_id(),
-                transaction_id: O::transaction_id(success.data()),
+                transaction_id: O::transaction_id(success.data()).filter(|id| !self.secrets.are_in(id)),
             }),
             Err(error) => {
                 let failure = error.failure();

@@ -1,3 +1,4 @@
+use tracing::field::display;
 use tracing::{debug, error, info, warn};
 
 use crate::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome};
@@ -19,27 +20,32 @@ impl TracingObserver {
 
 impl Observer for TracingObserver {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
-        debug!(target: "payments", operation = event.operation.as_str(), attempt = event.attempt, "attempt started");
+        let (call_id, operation) = (display(event.call_id), event.operation.as_str());
+        debug!(target: "payments", operation, attempt = event.attempt, call_id, "attempt started");
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-        let operation = event.operation.as_str();
-        let attempt = event.attempt;
-        let latency = event.latency;
+        let (call_id, operation) = (display(event.call_id), event.operation.as_str());
+        let amount = event.amount.map(display);
         let http_status = event.http_status.map(|status| status.as_u16());
-        let AttemptFinished { request_id, transaction_id, .. } = *event;
+        let AttemptFinished { attempt, latency, reference, last_four, request_id, transaction_id, .. } =
+            *event;
         macro_rules! report {
             ($level:ident, $outcome:expr, $kind:expr, $message:literal) => {
                 $level!(
                     target: "payments",
                     operation,
                     attempt,
+                    call_id,
                     ?latency,
                     outcome = $outcome,
                     kind = $kind,
                     http_status,
                     request_id,
                     transaction_id,
+                    amount,
+                    reference,
+                    last_four,
                     $message
                 )
             };
@@ -56,13 +62,31 @@ impl Observer for TracingObserver {
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
-        let operation = event.operation.as_str();
-        let attempt = event.attempt;
-        let latency = event.latency;
+        let (call_id, operation) = (display(event.call_id), event.operation.as_str());
+        let amount = event.amount.map(display);
+        let AttemptAbandoned { attempt, latency, started_at, reference, last_four, transaction_id, .. } =
+            *event;
+        macro_rules! report {
+            ($level:ident, $message:literal) => {
+                $level!(
+                    target: "payments",
+                    operation,
+                    attempt,
+                    call_id,
+                    ?latency,
+                    ?started_at,
+                    transaction_id,
+                    amount,
+                    reference,
+                    last_four,
+                    $message
+                )
+            };
+        }
         if event.operation.moves_money() {
-            error!(target: "payments", operation, attempt, ?latency, "call dropped: it may have been processed");
+            report!(error, "call dropped: it may have been processed");
         } else {
-            debug!(target: "payments", operation, attempt, ?latency, "call dropped");
+            report!(debug, "call dropped");
         }
     }
 }

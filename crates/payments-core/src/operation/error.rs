@@ -4,8 +4,8 @@ use payments_model::{TransactionId, TransactionRecord};
 
 use super::sealed::Describe;
 use crate::error::{Cause, Failure, Found};
-use crate::response::{Meaning, Summary, meaning_for_lookup, meaning_for_payment};
-use crate::{Delivery, Error, LookupError, Outcome};
+use crate::response::{Meaning, Secrets, Summary, meaning_for_lookup, meaning_for_payment};
+use crate::{Delivery, Endpoint, Error, LookupError, Outcome};
 
 /// A response, whole or not, as far as it was read.
 pub(crate) struct Received<'a> {
@@ -25,6 +25,7 @@ pub trait OperationError: std::error::Error + Sized {
     fn of<O: Describe + ?Sized>(
         operation: &O,
         failure: Failure,
+        endpoint: Option<&Endpoint>,
         received: Option<&Received<'_>>,
         record: Option<TransactionRecord>,
     ) -> Self;
@@ -59,6 +60,7 @@ impl OperationError for Error {
     fn of<O: Describe + ?Sized>(
         operation: &O,
         failure: Failure,
+        endpoint: Option<&Endpoint>,
         received: Option<&Received<'_>>,
         record: Option<TransactionRecord>,
     ) -> Self {
@@ -81,7 +83,8 @@ impl OperationError for Error {
             found.transaction_id = None;
         }
         // These are shown as they are, and no id and no code has a key or a card number in it.
-        let is_safe = |text: &str| failure.metadata().is_none_or(|metadata| !metadata.secrets.are_in(text));
+        let secrets = Secrets::new(&operation.secrets(), endpoint);
+        let is_safe = |text: &str| !secrets.are_in(text);
         found.transaction_id.take_if(|id| !is_safe(id.as_str()));
         found.record.take_if(|record| !is_safe(record.transaction_id.as_str()));
         found.record_status.take_if(|status| !is_safe(status));
@@ -110,6 +113,7 @@ impl OperationError for LookupError {
     fn of<O: Describe + ?Sized>(
         _: &O,
         failure: Failure,
+        _: Option<&Endpoint>,
         _: Option<&Received<'_>>,
         _: Option<TransactionRecord>,
     ) -> Self {

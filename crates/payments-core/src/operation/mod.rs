@@ -145,7 +145,7 @@ pub(crate) fn read<O: Describe + ?Sized>(
     };
     let response = Some(FailedResponse { meaning, metadata });
     let failure = Failure { operation: Some(O::NAME), cause: Cause::Response, response };
-    Err(O::Error::of(operation, failure, Some(&received), record))
+    Err(O::Error::of(operation, failure, endpoint, Some(&received), record))
 }
 
 /// Turns the transport's evidence into an error.
@@ -165,7 +165,7 @@ fn not_answered<O: Describe + ?Sized>(
         metadata: Metadata::new(partial, &received.body, Secrets::new(&operation.secrets(), endpoint)),
     });
     let failure = Failure { operation: Some(O::NAME), cause: Cause::Transport(error), response };
-    O::Error::of(operation, failure, received.as_ref(), None)
+    O::Error::of(operation, failure, endpoint, received.as_ref(), None)
 }
 
 pub(crate) mod sealed {

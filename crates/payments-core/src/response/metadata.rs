@@ -20,7 +20,7 @@ pub(crate) struct Metadata {
     pub(crate) status_code: Option<String>,
     pub(crate) message: Option<String>,
     snippet: Snippet,
-    pub(crate) secrets: Secrets,
+    secrets: Secrets,
 }
 
 impl Metadata {

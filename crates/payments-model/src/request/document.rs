@@ -102,6 +102,17 @@ pub enum UnknownFields {
     Ignored,
 }
 
+/// The request fields that hold neither card nor account data, so that their values may be shown. A list of those that do would
+/// miss the fields that the interface does not have.
+#[rustfmt::skip]
+pub const SHOWN_FIELDS: [&str; 31] = [
+    "Amount", "BillingAddress", "BillingCity", "BillingCountry", "BillingCountryCode", "BillingCustomerName", "BillingEmail",
+    "BillingPhoneNumber", "BillingPostalCode", "BillingState", "ConvenienceFeeActive", "Description", "GatewayCustomerId",
+    "IpAddress", "PaymentTokenization", "Reason", "ReferenceNo", "ShippingAddress", "ShippingCity", "ShippingCountry",
+    "ShippingCustomerName", "ShippingEmail", "ShippingPhoneNumber", "ShippingPostalCode", "ShippingSameAsBilling",
+    "ShippingState", "SuggestedMode", "TokenId", "TransactionFor", "TransactionId", "TransactionType",
+];
+
 /// The members of a request's JSON document, for those who look at them more than once.
 ///
 /// It borrows from the document and is as secret as that is: `Debug` shows only how many members there are.

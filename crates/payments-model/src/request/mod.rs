@@ -21,7 +21,7 @@ pub use card::{CardTransaction, CardTransactionBuilder};
 pub use choices::{ConvenienceFee, SuggestedMode, TransactionType};
 pub use contact::{DialPrefix, Email};
 pub(crate) use document::BYTE_ORDER_MARK;
-pub use document::{RequestMembers, TransactionRequest, UnknownFields};
+pub use document::{RequestMembers, SHOWN_FIELDS, TransactionRequest, UnknownFields};
 pub use given::Input;
 pub use party::{Card, CardInput, Payer, PayerInput};
 pub use payment::{Payment, PaymentBuilder};

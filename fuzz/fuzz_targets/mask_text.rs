@@ -3,9 +3,9 @@
 #![cfg_attr(fuzzing, no_main)]
 
 #[cfg(fuzzing)]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| payments_fuzz::scrub_text(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| payments_fuzz::mask_text(data));
 
 #[cfg(not(fuzzing))]
 fn main() -> std::process::ExitCode {
-    payments_fuzz::replay(payments_fuzz::scrub_text)
+    payments_fuzz::replay(payments_fuzz::mask_text)
 }
