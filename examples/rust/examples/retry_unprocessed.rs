@@ -25,7 +25,7 @@ async fn program() -> anyhow::Result<()> {
     // A `LookupError` has no outcome: whatever went wrong here says nothing about the charge.
     match client.transaction(&charged.transaction_id).await {
         Ok(_) => println!("looked up"),
-        Err(error) => println!("the lookup failed ({}), and the charge stands", error.kind()),
+        Err(error) => println!("the lookup failed ({}), and the charge stands", error.code()),
     }
     Ok(())
 }

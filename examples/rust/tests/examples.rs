@@ -89,7 +89,7 @@ fn shows_what_a_reader_is_promised(example: &str) {
     let (shown, complaint) = (String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap());
     assert!(run.status.success() && complaint.is_empty(), "{}\n{shown}\n{complaint}", run.status);
 
-    let shown = without_times(&shown);
+    let shown = without_chance(&shown);
     let path = folder().join("output").join(example).with_extension("txt");
     if env::var_os("UPDATE_DOCS").is_some() {
         fs::write(&path, &shown).unwrap();
@@ -107,14 +107,15 @@ fn built(example: &str) -> PathBuf {
     path
 }
 
-/// What is another at each run: the time, and how long something took.
-fn without_times(shown: &str) -> String {
+/// Without what differs in each run: the time, how long something took, and the random id of a call.
+fn without_chance(shown: &str) -> String {
     let words = shown.split_inclusive(char::is_whitespace).map(|piece| {
         let word = piece.trim_end();
         let is_time = word.len() >= 20 && word.starts_with("20") && word.ends_with('Z');
         let stable = match word.split_once('=') {
             _ if is_time => "TIME",
             Some(("latency", _)) => "latency=TIME",
+            Some(("call_id", _)) => "call_id=ID",
             _ => word,
         };
         format!("{stable}{}", &piece[word.len()..])

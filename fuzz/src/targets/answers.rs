@@ -111,7 +111,9 @@ where
             }
             Err(error) => {
                 check_error(error, self.secrets);
-                check_nothing_secret(&[error.snippet().unwrap_or_default()], self.secrets);
+                let snippet = [error.snippet().unwrap_or_default()];
+                check_one_line(&snippet);
+                check_nothing_secret(&snippet, self.secrets);
             }
         }
         self.check_broken_off(answer);
@@ -343,13 +345,14 @@ fn check_success<T: Debug>(success: &Success<T>, secrets: &[&str]) {
         success.status_code().unwrap_or_default().to_owned(),
         success.request_id().unwrap_or_default().to_owned(),
     ];
+    check_one_line(&shown);
     check_nothing_secret(&shown, secrets);
 }
 
 fn check_error(error: &impl Failed, secrets: &[&str]) {
-    let message = error.to_string();
-    assert!(!message.contains(char::is_control), "a log grows a line: {message:?}");
-    check_nothing_secret(&[message, format!("{error:#}")], secrets);
+    let messages = [error.to_string(), format!("{error:#}")];
+    check_one_line(&messages[..1]);
+    check_nothing_secret(&messages, secrets);
     check_debug(error, error.record(), secrets);
     check_nothing_secret(&error.shown(), secrets);
 }
@@ -382,6 +385,12 @@ fn without_values(debug: &str) -> String {
         shown = pieces.fold(first, |shown, piece| shown + &after(piece));
     }
     shown
+}
+
+fn check_one_line(shown: &[String]) {
+    for text in shown {
+        assert!(!text.contains(char::is_control), "a log grows a line: {text:?}");
+    }
 }
 
 fn check_nothing_secret(shown: &[String], secrets: &[&str]) {
