@@ -85,7 +85,10 @@ impl AchTransaction {
             impl Input<'a, IpAddr>,
         >,
     ) -> AchTransactionBuilder<'a> {
-        PaymentBuilder::new(amount, transaction_type, convenience_fee, SuggestedMode::ACH, payer)
+        let mode = SuggestedMode::ACH;
+        let mut builder = PaymentBuilder::new(amount, transaction_type, convenience_fee, mode);
+        payer.give(&mut builder.fields);
+        builder
     }
 
     /// The names of the account fields, in the order given.
