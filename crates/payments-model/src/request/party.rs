@@ -58,7 +58,7 @@ impl<Number, Code, Date> fmt::Debug for CardInput<Number, Code, Date> {
 /// The payer's required details, as texts or as values of their own types. They are checked when the request is built.
 ///
 /// ```
-/// use std::net::{IpAddr, Ipv4Addr};
+/// use std::net::Ipv4Addr;
 ///
 /// use payments_model::{Email, Payer};
 ///
@@ -70,7 +70,7 @@ impl<Number, Code, Date> fmt::Debug for CardInput<Number, Code, Date> {
 ///     phone_number: "555-0100",
 ///     country: "US",
 ///     postal_code: "94105",
-///     ip_address: IpAddr::from(Ipv4Addr::LOCALHOST),
+///     ip_address: Ipv4Addr::LOCALHOST,
 /// };
 /// # let _ = payer;
 /// # Ok::<(), payments_model::ValidationError>(())
