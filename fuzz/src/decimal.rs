@@ -23,7 +23,8 @@ impl Decimal {
         let unsigned = text.strip_prefix('-').unwrap_or(text);
         let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
         let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let exponent: i64 = exponent.parse().ok().filter(|size: &i64| size.abs() <= 1_000_000_000_000_000)?;
+        let exponent: i64 =
+            exponent.parse().ok().filter(|size: &i64| size.unsigned_abs() <= 1_000_000_000_000_000)?;
         let digits = integer.bytes().chain(fraction.bytes()).map(|digit| digit - b'0').collect();
         let fraction_length = i64::try_from(fraction.len()).ok()?;
         Some(Self::new(unsigned.len() < text.len(), digits, exponent - fraction_length))

@@ -46,7 +46,8 @@ struct Shown {
 }
 
 /// Crates whose types users know as those of another.
-const KNOWN_AS: [(&str, &str); 3] = [("alloc", "std"), ("core", "std"), ("proc_macro", "std")];
+const KNOWN_AS: [(&str, &str); 4] =
+    [("alloc", "std"), ("core", "std"), ("proc_macro", "std"), ("serde_core", "serde")];
 
 fn known_as(name: &str) -> &str {
     KNOWN_AS.iter().find(|(hidden, _)| *hidden == name).map_or(name, |(_, known)| known)
@@ -160,7 +161,7 @@ mod tests {
             names("pub ours::A::b: alloc::boxed::Box<(dyn tower::Service + core::marker::Send)>"),
             ["tower"]
         );
-        assert_eq!(names("pub type ours::A::B = <T as serde_core::ser::Serializer>::Ok"), ["serde_core"]);
+        assert_eq!(names("pub type ours::A::B = <T as serde_core::ser::Serializer>::Ok"), ["serde"]);
         assert_eq!(names("pub fn ours::f<'a>(&'a str, Self::B, ours::http::C) -> u32"), [""; 0]);
     }
 
