@@ -112,8 +112,7 @@ fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
         [b'1', ..] => AIR_TRAVEL_DIGITS,
         _ => return None,
     };
-    // The rest of a number that is masked already begins none.
-    if text[..groups[0].start].ends_with('*') {
+    if groups[0].len() <= 4 && is_rest_of_masked(&text[..groups[0].start]) {
         return None;
     }
     let mut digits = String::with_capacity(*CARD_DIGITS.end());
@@ -133,6 +132,13 @@ fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
         }
     }
     longest
+}
+
+/// Whether digits behind this text are the last four of a number that is masked already.
+fn is_rest_of_masked(before: &str) -> bool {
+    let gap_or_star = before.chars().rev().take_while(|character| !character.is_alphanumeric());
+    gap_or_star.take(2 * *CARD_DIGITS.end()).filter(|character| *character == '*').count() + 4
+        >= *CARD_DIGITS.start()
 }
 
 /// The number with every digit but the last four replaced.
@@ -259,9 +265,18 @@ mod tests {
 
     #[test]
     fn d62_the_last_four_digits_of_a_masked_number_begin_no_other_one() {
-        let masked = mask("4242424242424242 12345674", &[]);
-        assert_eq!(masked, "************4242 12345674");
-        assert_eq!(mask(&masked, &[]), masked);
+        for (text, masked) in [
+            ("4242424242424242 12345674", "************4242 12345674"),
+            ("4242 4242 4242 4242 1234 56786", "**** **** **** 4242 1234 56786"),
+            // Markdown, and stars before a number that is not masked.
+            ("**4242 4242 4242 4242**", "****** **** **** 4242**"),
+            ("**4242424242424242**", "**************4242**"),
+            ("***4242 4242 4242 4242***", "******* **** **** 4242***"),
+            ("********4242424242424242", "********************4242"),
+        ] {
+            assert_eq!(mask(text, &[]), masked);
+            assert_eq!(mask(masked, &[]), masked);
+        }
     }
 
     #[test]

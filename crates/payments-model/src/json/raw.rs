@@ -109,10 +109,10 @@ impl<'a> Portable<'a> {
 impl Serialize for Portable<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { json, levels } = *self;
-        let levels = levels.saturating_sub(1);
-        if levels == 0 {
+        let is_nested = json.is_object() || json.as_str().starts_with('[');
+        let Some(levels) = levels.checked_sub(1).filter(|levels| *levels > 0 || !is_nested) else {
             return serializer.serialize_str(json.as_str());
-        }
+        };
         if let Some(elements) = json.elements() {
             let mut sequence = serializer.serialize_seq(Some(elements.len()))?;
             for json in elements {
