@@ -1,12 +1,11 @@
 use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
-use payments_core::{ApiKey, Client, Endpoint, Outcome};
-use payments_hyper::{HyperTransport, TokioTimer};
+use payments_core::{ApiKey, Endpoint, Outcome};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let key = ApiKey::new(&std::env::var("PAYMENTS_API_KEY")?)?;
     let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", key)?;
-    let client = Client::builder(endpoint, HyperTransport::builder().build()?, TokioTimer::new()).build();
+    let client = payments_hyper::client(endpoint)?;
 
     let card = Card { number: "4242 4242 4242 4242", cvv: "123", expiry: "12/30" };
     let payer = Payer {
@@ -24,8 +23,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     match client.process_card(&sale).await {
         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
         Err(error) => match error.outcome() {
-            Outcome::NotProcessed => println!("nothing was charged, mend the cause and send it again: {error:#}"),
-            Outcome::Rejected => println!("the answer is no: {error:#}"),
+            Outcome::NotProcessed => println!("nothing was charged. Fix the cause, then send it again: {error:#}"),
+            Outcome::Rejected => println!("refused: {error:#}"),
             Outcome::Unknown => println!("it may be charged, do NOT send it again: {error:#}"),
         },
     }
