@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::future::{Future, pending};
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
@@ -501,11 +502,20 @@ fn d22_an_abandoned_payment_is_reported_with_what_it_can_be_found_by() {
     assert_eq!(found_by(told(&GetTransaction::new(id()))), (None, None, None, Some("t".to_owned())));
 }
 
+struct Counter(AtomicU64);
+
+impl Jitter for Counter {
+    fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
 #[test]
 fn all_attempts_of_one_call_have_one_id_and_another_call_has_another() {
     let facts = Facts::default();
     let script = Script::new([refused(), found(), found()]);
-    let client = builder(&script, &ManualClock::auto()).observer(facts.clone()).build();
+    let client = builder(&script, &ManualClock::auto()).observer(facts.clone());
+    let client = client.jitter(Counter(AtomicU64::new(7))).build();
     block_on(client.transaction(&id())).unwrap();
     block_on(client.transaction(&id())).unwrap();
     let ids: Vec<CallId> = facts.0.lock().unwrap().iter().map(|fact| fact.call_id).collect();

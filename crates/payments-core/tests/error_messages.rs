@@ -418,6 +418,20 @@ fn d62_an_answer_that_echoes_the_request_shows_none_of_it() {
 }
 
 #[test]
+fn d62_debug_shows_no_secret_that_a_record_repeats() {
+    for (status, code) in [(400, 400), (200, 100)] {
+        let body = format!(
+            r#"{{"status_code":{code},"status":"{}","data":{{"TransactionId":"t","Status":"key {KEY}","CardNumber":"{KEY}","Amount":10.50}}}}"#,
+            if code == 100 { "success" } else { "failed" },
+        );
+        let response = http::Response::builder().status(status).body(body.into()).unwrap();
+        let result = sale().read(&endpoint(), response);
+        let shown = format!("{result:?} {result:#?}");
+        assert!(!shown.contains(KEY) && shown.contains("Amount(10.50)"), "{shown}");
+    }
+}
+
+#[test]
 fn d62_a_secret_with_any_character_in_it_is_one_secret() {
     let account = |number: &str| {
         AchTransaction::builder(

@@ -13,8 +13,8 @@ use crate::secret::REDACTED;
 ///   replaced only where no letter or digit touches it, because `917` is part of many harmless numbers; one of fewer than
 ///   three is ignored.
 /// - Card-like numbers keep their last four digits alone: 13 to 19 digits that pass the Luhn check, in one piece or in
-///   groups of at least three digits with one or two other characters between them. A number that begins with 0, 1, 20, 21,
-///   28 or 29 is left alone: no card network uses these, and timestamps begin with them.
+///   groups of at least three digits with one or two other characters between them. Numbers that begin with 0, 20 or 21 are
+///   left alone, and of those that begin with 1 all but 15 digits: that is how dates and timestamps begin. Chosen by this SDK.
 ///
 /// It is a safety net and **does not catch everything**: not a secret in another encoding (base64, escaped,
 /// percent-encoded, which `%20` in front of a number is too), not one that is spelled with separators or in another case than given, not a number that fails the Luhn check,
@@ -34,15 +34,27 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     // A secret within another one must not leave the rest of that behind.
     found.sort_by_key(|secret| Reverse(secret.len()));
     for secret in found {
-        for range in occurrences(&masked, secret).into_iter().rev() {
-            masked.to_mut().replace_range(range, REDACTED);
-        }
+        let ranges = occurrences(&masked, secret);
+        replace(&mut masked, &ranges, |_| REDACTED.to_owned());
     }
-    for range in card_numbers(&masked) {
-        let stars = stars(&masked[range.clone()]);
-        masked.to_mut().replace_range(range, &stars);
-    }
+    let ranges = card_numbers(&masked);
+    replace(&mut masked, &ranges, stars);
     masked
+}
+
+/// Replaces ranges that follow one another.
+fn replace(text: &mut Cow<'_, str>, ranges: &[Range<usize>], replacement: impl Fn(&str) -> String) {
+    if ranges.is_empty() {
+        return;
+    }
+    let (mut replaced, mut copied_to) = (String::with_capacity(text.len()), 0);
+    for range in ranges {
+        replaced.push_str(&text[copied_to..range.start]);
+        replaced.push_str(&replacement(&text[range.clone()]));
+        copied_to = range.end;
+    }
+    replaced.push_str(&text[copied_to..]);
+    *text = Cow::Owned(replaced);
 }
 
 /// Where the secret stands, from left to right.
@@ -95,13 +107,13 @@ fn groups_of_digits(text: &str) -> Vec<Range<usize>> {
 
 /// How many groups make up the card number that the first group begins.
 fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
-    let begins_like_one = match text.as_bytes()[groups[0].clone()] {
-        [b'3'..=b'9', ..] => true,
-        [b'2', second, ..] => (b'2'..=b'7').contains(&second),
-        _ => false,
+    let lengths = match text.as_bytes()[groups[0].clone()] {
+        [b'3'..=b'9', ..] | [b'2', b'2'..=b'9', ..] => CARD_DIGITS,
+        [b'1', ..] => AIR_TRAVEL_DIGITS,
+        _ => return None,
     };
     // The rest of a number that is masked already begins none.
-    if !begins_like_one || text[..groups[0].start].ends_with('*') {
+    if text[..groups[0].start].ends_with('*') {
         return None;
     }
     let mut digits = String::with_capacity(*CARD_DIGITS.end());
@@ -116,7 +128,7 @@ fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
             break;
         }
         digits.push_str(&text[group.clone()]);
-        if CARD_DIGITS.contains(&digits.len()) && passes_luhn(&digits) {
+        if lengths.contains(&digits.len()) && passes_luhn(&digits) {
             longest = Some(index + 1);
         }
     }
@@ -151,6 +163,9 @@ const LONG_SECRET: usize = 8;
 
 /// How many digits a card number has (decision 62).
 const CARD_DIGITS: std::ops::RangeInclusive<usize> = 13..=19;
+
+/// Of the air travel card, the one that begins with 1. Timestamps begin so too, and have 13, 16 or 19 digits.
+const AIR_TRAVEL_DIGITS: std::ops::RangeInclusive<usize> = 15..=15;
 
 /// Cards are printed in groups of three digits and more. The groups of dates and counters are shorter.
 const SMALLEST_GROUP: usize = 3;
@@ -190,7 +205,7 @@ mod tests {
     fn d62_a_card_number_is_masked_in_whatever_groups_it_is_written() {
         let cards =
             ["4007000000027", "4242424242424242", "5555555555554444", "2223000010309703", "378282246310005"];
-        let more = ["6011111111111117", "30569309025904", "3530111333300000"];
+        let more = ["6011111111111117", "30569309025904", "3530111333300000", "135410000000009"];
         for card in cards.into_iter().chain(more) {
             for separator in ["", " ", "-", ".", "_", "/", "\u{a0}", " -", "  "] {
                 let (first, rest) = card.split_at(4);
@@ -275,8 +290,9 @@ mod tests {
     fn hostile_texts_and_many_secrets_end_in_time() {
         let secrets: Vec<String> = (8..350).map(|length| "1".repeat(length) + "2").collect();
         let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
-        for unit in ["4242-", "1", "1 ", "4242424242424242 ", "\u{1}"] {
-            assert!(!mask(&unit.repeat(50_000), &secrets).is_empty());
+        for unit in ["4242-", "1", "1 ", "4242424242424242 ", "\u{1}", "917 "] {
+            assert!(!mask(&unit.repeat(300_000), &secrets).is_empty());
+            assert!(!mask(&unit.repeat(300_000), &["917"]).is_empty());
         }
     }
 }

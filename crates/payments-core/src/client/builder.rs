@@ -2,7 +2,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::retry::{RandomJitter, RetryPolicy};
-use super::{Calls, Client, Shared};
+use super::{Client, Shared};
 use crate::transport::BoxedTransport;
 use crate::{Deadlines, Endpoint, Jitter, Observer, Timer, Transport, TransportRequest};
 
@@ -45,7 +45,6 @@ impl ClientBuilder {
                 timer: Box::new(timer),
                 jitter: Box::new(RandomJitter),
                 observer: None,
-                calls: Calls::default(),
             },
             settings: Settings {
                 connect_timeout: Deadlines::DEFAULT_CONNECT,
@@ -88,7 +87,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Where the spread of a lookup's pauses comes from, for tests that must repeat exactly.
+    /// Sets the source of the random numbers for a lookup's pauses and for call ids, for tests that must repeat exactly.
     pub fn jitter(mut self, jitter: impl Jitter) -> Self {
         self.shared.jitter = Box::new(jitter);
         self

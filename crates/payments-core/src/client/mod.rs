@@ -6,10 +6,8 @@ mod watch;
 
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::hash::{BuildHasher as _, RandomState};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -73,20 +71,6 @@ pub(crate) struct Shared {
     pub(crate) timer: Box<dyn Timer>,
     pub(crate) jitter: Box<dyn Jitter>,
     pub(crate) observer: Option<Box<dyn Observer>>,
-    pub(crate) calls: Calls,
-}
-
-/// Gives every call an id.
-#[derive(Default)]
-pub(crate) struct Calls {
-    key: RandomState,
-    count: AtomicU64,
-}
-
-impl Calls {
-    fn next(&self) -> CallId {
-        CallId(self.key.hash_one(self.count.fetch_add(1, Ordering::Relaxed)))
-    }
 }
 
 impl Client {
@@ -107,7 +91,7 @@ impl Client {
     ///
     /// [`Error`] for what moves money, [`LookupError`] for a lookup.
     pub async fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, O::Error> {
-        let call_id = self.shared.calls.next();
+        let call_id = CallId(self.shared.observer.as_ref().map_or(0, |_| self.shared.jitter.next()));
         let started = self.shared.timer.now();
         let total = self.settings.total_timeout;
         let left = || total.saturating_sub(self.elapsed(started));
@@ -227,7 +211,7 @@ impl Client {
         attempt: u32,
         total: Duration,
     ) -> Result<Success<O::Data>, O::Error> {
-        let Shared { endpoint, transport, timer, jitter: _, observer, calls: _ } = &*self.shared;
+        let Shared { endpoint, transport, timer, jitter: _, observer } = &*self.shared;
         let deadlines = Deadlines::new(self.settings.connect_timeout, total);
         let request = operation.request(endpoint)?;
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);

@@ -44,7 +44,8 @@ fn is_passing(error: &LookupError) -> bool {
     }
 }
 
-/// Where the spread of pauses between a lookup's attempts comes from, so that many clients do not return all at once.
+/// Random numbers: they spread the pauses between a lookup's attempts, so that many clients do not return all at once, and name
+/// the calls that an observer is told of.
 pub trait Jitter: Send + Sync + 'static {
     /// Any number, evenly spread over all of `u64`.
     fn next(&self) -> u64;

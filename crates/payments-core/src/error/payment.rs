@@ -176,11 +176,12 @@ impl From<ValidationError> for Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { outcome, failure, found, to_be_voided, found_by: _ } = &*self.0;
+        let secrets = failure.metadata().map(|metadata| metadata.secrets().clone()).unwrap_or_default();
         f.debug_struct("Error")
             .field("message", &format_args!("{self}"))
             .field("outcome", outcome)
             .field("failure", failure)
-            .field("found", found)
+            .field("found", &secrets.masked_debug(found))
             .field("to_be_voided", to_be_voided)
             .finish()
     }

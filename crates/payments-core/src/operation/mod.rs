@@ -49,8 +49,8 @@ use sealed::Describe;
 pub trait Operation: Describe {
     /// The HTTP request, complete but for `Host` and `Content-Length`, which belong to the HTTP stack.
     ///
-    /// Send it once, follow no redirect, and do not let the stack repeat it. The body holds card data and is wiped when its last
-    /// clone is dropped. Do not print it: the `Debug` of `http::Request<Bytes>` shows the body.
+    /// Send it once, follow no redirect, and do not let the stack repeat it. The body holds card data and is wiped when the last of
+    /// its clones and the operation are dropped. Do not print it: the `Debug` of `http::Request<Bytes>` shows the body.
     ///
     /// # Errors
     ///

@@ -57,6 +57,10 @@ impl Metadata {
         }
     }
 
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
     pub(crate) fn status_code(&self) -> Option<&str> {
         self.status_code.as_deref()
     }

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use payments_model::mask;
 use zeroize::Zeroizing;
 
@@ -30,10 +32,31 @@ impl Secrets {
 
     /// The text [masked](mask), as one line of a log, cut to this length.
     pub(crate) fn mask(&self, text: &str, max_bytes: usize) -> String {
+        let kept = match text.as_bytes().get(..max_bytes) {
+            None => text,
+            Some(start) => &text[..text.floor_char_boundary(self.without_half_a_secret(start).len())],
+        };
         let secrets: Vec<&str> = self.iter().collect();
-        let mut text = mask(text, &secrets).replace(is_unprintable, " ");
+        let mut text = mask(kept, &secrets).replace(is_unprintable, " ");
         text.truncate(text.floor_char_boundary(max_bytes));
         text
+    }
+
+    /// What a value's `Debug` writes, masked.
+    pub(crate) fn masked_debug<'a>(&'a self, value: &'a dyn fmt::Debug) -> impl fmt::Debug + 'a {
+        MaskedDebug { value, secrets: self }
+    }
+
+    /// The beginning of a text without half a secret at the cut, which would look like none.
+    pub(crate) fn without_half_a_secret<'a>(&self, start: &'a [u8]) -> &'a [u8] {
+        let halves = self.iter().filter_map(|secret| {
+            let secret = secret.as_bytes();
+            (1..secret.len()).rev().find(|&length| start.ends_with(&secret[..length]))
+        });
+        let start = &start[..start.len() - halves.max().unwrap_or(0)];
+        let is_of_number = |byte: &u8| byte.is_ascii_digit() || b" -./_".contains(byte);
+        let end = start.iter().rposition(|byte| !is_of_number(byte)).map_or(0, |last| last + 1);
+        &start[..end]
     }
 
     /// A `status_code` masked. A number too short to be anything but a code is kept whatever it equals: a security code of 400
@@ -51,4 +74,17 @@ const SHORTEST_TOLD_BY_ITSELF: usize = 8;
 /// Control characters, and the separators and direction marks that can make a log line look like another.
 fn is_unprintable(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+struct MaskedDebug<'a> {
+    value: &'a dyn fmt::Debug,
+    secrets: &'a Secrets,
+}
+
+impl fmt::Debug for MaskedDebug<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { value, secrets } = self;
+        let shown = if f.alternate() { format!("{value:#?}") } else { format!("{value:?}") };
+        f.write_str(&mask(&shown, &secrets.iter().collect::<Vec<_>>()))
+    }
 }

@@ -15,7 +15,7 @@ impl Snippet {
         Self(match body.get(..Self::MAX_BYTES) {
             None => body.clone(),
             // Copied, so that a long body is not kept alive for its first lines.
-            Some(start) => Bytes::copy_from_slice(without_half_a_secret(start, secrets)),
+            Some(start) => Bytes::copy_from_slice(secrets.without_half_a_secret(start)),
         })
     }
 
@@ -30,18 +30,6 @@ impl fmt::Debug for Snippet {
         let Self(start) = self;
         write!(f, "[{} bytes]", start.len())
     }
-}
-
-/// Half a secret at the cut would look like none.
-fn without_half_a_secret<'a>(start: &'a [u8], secrets: &Secrets) -> &'a [u8] {
-    let halves = secrets.iter().filter_map(|secret| {
-        let secret = secret.as_bytes();
-        (1..secret.len()).rev().find(|&length| start.ends_with(&secret[..length]))
-    });
-    let start = &start[..start.len() - halves.max().unwrap_or(0)];
-    let is_of_number = |byte: &u8| byte.is_ascii_digit() || b" -./_".contains(byte);
-    let end = start.iter().rposition(|byte| !is_of_number(byte)).map_or(0, |last| last + 1);
-    &start[..end]
 }
 
 #[cfg(test)]

@@ -114,7 +114,10 @@ impl<T> Deref for Success<T> {
 impl<T: fmt::Debug> fmt::Debug for Success<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Parts { data, metadata } = &*self.0;
-        f.debug_struct("Success").field("data", data).field("metadata", metadata).finish()
+        f.debug_struct("Success")
+            .field("data", &metadata.secrets().masked_debug(data))
+            .field("metadata", metadata)
+            .finish()
     }
 }
 

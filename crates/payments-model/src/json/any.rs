@@ -5,12 +5,12 @@ use std::fmt;
 use std::iter;
 
 use serde::de::value::MapDeserializer;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Json;
+use super::{Digits, Json};
 
 /// A value as JSON text: verbatim where `serde_json` has the text, and otherwise written anew from what the format has.
 ///
@@ -18,27 +18,27 @@ use super::Json;
 /// untagged enums).
 pub(crate) struct AnyJson {
     raw: Box<RawValue>,
-    is_exact: bool,
+    digits: Digits,
 }
 
 impl AnyJson {
     pub(crate) fn as_json(&self) -> Json<'_> {
-        Json { text: self.raw.get(), is_exact: self.is_exact }
+        Json { text: self.raw.get(), digits: self.digits }
     }
 }
 
 impl<'de> Deserialize<'de> for AnyJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let is_exact = Cell::new(true);
-        let raw = Box::<RawValue>::deserialize(Rewriting { inner: deserializer, is_exact: &is_exact })?;
-        Ok(Self { raw, is_exact: is_exact.get() })
+        let digits = Cell::new(Digits::AsWritten);
+        let raw = Box::<RawValue>::deserialize(Rewriting { inner: deserializer, digits: &digits })?;
+        Ok(Self { raw, digits: digits.get() })
     }
 }
 
 /// The format's deserializer, except that `RawValue` gets a value from it in any case.
 struct Rewriting<'c, D> {
     inner: D,
-    is_exact: &'c Cell<bool>,
+    digits: &'c Cell<Digits>,
 }
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Rewriting<'_, D> {
@@ -48,13 +48,15 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Rewriting<'_, D> {
         self.inner.deserialize_any(visitor)
     }
 
+    /// What `RawValue` asks for, under a name that `serde_json` knows. It gets the text in the form that it expects.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = RewritingVisitor { name, visitor, is_exact: self.is_exact };
-        self.inner.deserialize_newtype_struct(name, visitor)
+        let (text, digits) = self.inner.deserialize_newtype_struct(name, TextVisitor)?;
+        self.digits.set(digits);
+        visitor.visit_map(MapDeserializer::new(iter::once((name, text))))
     }
 
     forward_to_deserialize_any! {
@@ -63,28 +65,52 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Rewriting<'_, D> {
     }
 }
 
-struct RewritingVisitor<'c, V> {
-    name: &'static str,
-    visitor: V,
-    is_exact: &'c Cell<bool>,
-}
+/// Makes JSON text of any value.
+struct TextVisitor;
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for RewritingVisitor<'_, V> {
-    type Value = V::Value;
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = (String, Digits);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any value")
     }
 
     /// `serde_json`, which knows the name and gives the text.
-    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<V::Value, M::Error> {
-        self.visitor.visit_map(map)
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        map.next_key::<IgnoredAny>()?;
+        let RawText(text, digits) = map.next_value()?;
+        Ok((text, digits))
     }
 
-    /// Any other format, for which the name says nothing. `RawValue` gets the text in the form that it expects.
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        let text = Value::deserialize(deserializer)?.to_string();
-        self.is_exact.set(false);
-        self.visitor.visit_map(MapDeserializer::new(iter::once((self.name, text))))
+    /// Any other format, for which the name says nothing.
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        Ok((Value::deserialize(deserializer)?.to_string(), Digits::Rebuilt))
+    }
+}
+
+/// The text that `serde_json` gives: a part of what it reads, or a text of its own.
+struct RawText(String, Digits);
+
+impl<'de> Deserialize<'de> for RawText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RawTextVisitor;
+
+        impl<'de> Visitor<'de> for RawTextVisitor {
+            type Value = RawText;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON text")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<RawText, E> {
+                Ok(RawText(text.to_owned(), Digits::AsWritten))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<RawText, E> {
+                Ok(RawText(text.to_owned(), Digits::Unsure))
+            }
+        }
+
+        deserializer.deserialize_str(RawTextVisitor)
     }
 }

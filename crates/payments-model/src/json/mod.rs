@@ -18,13 +18,23 @@ pub use raw::RawJson;
 #[derive(Clone, Copy)]
 pub(crate) struct Json<'a> {
     text: &'a str,
-    /// Whether numbers have the digits that they were written with, rather than those of a binary fraction.
-    is_exact: bool,
+    digits: Digits,
+}
+
+/// Whether the numbers in a text have the digits that they were written with, rather than those of a binary fraction.
+#[derive(Clone, Copy)]
+pub(crate) enum Digits {
+    /// The text is a part of what is read.
+    AsWritten,
+    /// `serde_json` gave the text without telling whether it comes from a reader or from a `Value`.
+    Unsure,
+    /// The text was written anew from another format or from a buffered value.
+    Rebuilt,
 }
 
 impl<'a> From<&'a RawValue> for Json<'a> {
     fn from(raw: &'a RawValue) -> Self {
-        Self { text: raw.get(), is_exact: true }
+        Self { text: raw.get(), digits: Digits::AsWritten }
     }
 }
 
@@ -51,7 +61,7 @@ impl<'a> Json<'a> {
             return None;
         }
         let Members(members) = serde_json::from_str(self.text).ok()?;
-        let inherited = |(name, json)| (name, Self { is_exact: self.is_exact, ..json });
+        let inherited = |(name, json)| (name, Self { digits: self.digits, ..json });
         Some(members.into_iter().map(inherited).collect())
     }
 
@@ -81,7 +91,7 @@ impl<'a> Json<'a> {
     /// A text, or the digits of a whole number: how identifiers and codes are read.
     pub(crate) fn text_or_integer(self) -> Option<Cow<'a, str>> {
         match self.number() {
-            Some(digits) => is_integer(digits).then_some(Cow::Borrowed(digits)),
+            Some(digits) => self.is_whole(digits).then_some(Cow::Borrowed(digits)),
             None => self.text(),
         }
     }
@@ -96,9 +106,25 @@ impl<'a> Json<'a> {
     /// A number, or a text that would be one.
     pub(crate) fn amount(self) -> Option<crate::Amount> {
         match self.number() {
-            Some(digits) if self.is_exact || is_integer(digits) => digits.parse().ok(),
+            Some(digits) if self.is_whole(digits) || self.has_digits_of(digits) => digits.parse().ok(),
             Some(_) => None,
             None => self.text()?.parse().ok(),
+        }
+    }
+
+    /// Whether the digits are a whole number as it was written. A large one may be out of a binary fraction, depending on the
+    /// features of `serde_json` that other crates enable.
+    fn is_whole(self, digits: &str) -> bool {
+        let is_small = || digits.parse::<i64>().is_ok() || digits.parse::<u64>().is_ok();
+        is_integer(digits) && (matches!(self.digits, Digits::AsWritten) || is_small())
+    }
+
+    /// Whether the digits of a fraction are those that were written. A binary fraction keeps 15 significant ones.
+    fn has_digits_of(self, number: &str) -> bool {
+        match self.digits {
+            Digits::AsWritten => true,
+            Digits::Unsure => number.bytes().filter(u8::is_ascii_digit).count() <= 15,
+            Digits::Rebuilt => false,
         }
     }
 

@@ -84,7 +84,8 @@ macro_rules! record {
         }
 
         /// Writes the interface's names. Amounts are texts and other numbers that are not whole are too, so that every format
-        /// keeps their digits, and what was written reads back. [`to_json`](Self::to_json) writes the interface's own JSON.
+        /// keeps their digits. What was written reads back, except that an unreadable number becomes an array of it.
+        /// [`to_json`](Self::to_json) writes the interface's own JSON.
         impl serde::Serialize for $record {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 $crate::record::fields::Written::<_, false>(self).serialize(serializer)
@@ -204,7 +205,9 @@ pub(crate) enum Wire<'a> {
     Amount(Amount),
     Integer(i64),
     Text(&'a str),
-    Raw(&'a RawJson),
+    Unreadable(&'a RawJson),
+    /// Of a field that the interface does not have.
+    Other(&'a RawJson),
 }
 
 impl<'a> Wire<'a> {
@@ -213,7 +216,7 @@ impl<'a> Wire<'a> {
             Field::Absent => None,
             Field::Null => Some(Self::Null),
             Field::Value(value) => Some(value.to_wire()),
-            Field::Unreadable(raw) => Some(Self::Raw(raw)),
+            Field::Unreadable(raw) => Some(Self::Unreadable(raw)),
         }
     }
 }
@@ -269,7 +272,7 @@ impl<R: Record, const EXACT: bool> Serialize for Written<'_, R, EXACT> {
         }
         // None that would repeat a field of the record.
         for (name, value) in self.0.other().iter().filter(|(name, _)| !R::NAMES.contains(&&**name)) {
-            map.serialize_entry(&name, &WrittenValue::<EXACT>(Wire::Raw(&value)))?;
+            map.serialize_entry(&name, &WrittenValue::<EXACT>(Wire::Other(&value)))?;
         }
         map.end()
     }
@@ -285,8 +288,14 @@ impl<const EXACT: bool> Serialize for WrittenValue<'_, EXACT> {
             Wire::Amount(amount) => amount.serialize(serializer),
             Wire::Integer(value) => serializer.serialize_i64(*value),
             Wire::Text(text) => serializer.serialize_str(text),
-            Wire::Raw(raw) if EXACT => raw.as_raw().serialize(serializer),
-            Wire::Raw(raw) => Portable::new(raw.as_raw().into()).serialize(serializer),
+            Wire::Unreadable(raw) | Wire::Other(raw) if EXACT => raw.as_raw().serialize(serializer),
+            // As a text the number would be read back as the field's value.
+            Wire::Unreadable(raw) if Json::from(raw.as_raw()).number().is_some() => {
+                [Portable::new(raw.as_raw().into())].serialize(serializer)
+            }
+            Wire::Unreadable(raw) | Wire::Other(raw) => {
+                Portable::new(raw.as_raw().into()).serialize(serializer)
+            }
         }
     }
 }

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::net::IpAddr;
@@ -85,7 +86,10 @@ impl AchTransaction {
             impl Input<'a, IpAddr>,
         >,
     ) -> AchTransactionBuilder<'a> {
-        PaymentBuilder::new(amount, transaction_type, convenience_fee, SuggestedMode::ACH, payer)
+        let mode = SuggestedMode::ACH;
+        let mut builder = PaymentBuilder::new(amount, transaction_type, convenience_fee, mode);
+        payer.give(&mut builder.fields);
+        builder
     }
 
     /// The names of the account fields, in the order given.
@@ -139,7 +143,7 @@ impl Method for AccountFields {
                 fields.push(AccountField { name, json, secrets });
                 continue;
             } else {
-                "must not be nested more than 64 levels deep"
+                "must be Unicode, nested at most 64 levels deep"
             };
             check.refuse(Violation::of_named(&name, rule));
         }
@@ -178,7 +182,7 @@ fn quoted(text: &str) -> SecretText {
     SecretText::new(String::from_utf8_lossy(bytes.as_ref()))
 }
 
-/// The texts and numbers in a value, without names; `None` where it is nested too deeply.
+/// The texts and numbers in a value, without names; `None` where it is nested too deeply or is not Unicode.
 fn secrets_in(json: &SecretText) -> Option<Vec<Zeroizing<String>>> {
     let raw: &RawValue = serde_json::from_str(json.as_str()).ok()?;
     let mut secrets = Vec::new();
@@ -192,8 +196,10 @@ fn gather(json: Json<'_>, levels: u32, secrets: &mut Vec<Zeroizing<String>>) -> 
         elements.into_iter().try_for_each(|element| gather(element, levels, secrets))
     } else if let Some(members) = json.members() {
         members.into_iter().try_for_each(|(_, value)| gather(value, levels, secrets))
+    } else if json.is_object() {
+        None
     } else {
-        let text = json.text().or_else(|| Some(json.number()?.into()));
+        let text = if json.is_string() { Some(json.text()?) } else { json.number().map(Cow::Borrowed) };
         secrets.extend(text.map(|text| Zeroizing::new(text.into_owned())));
         Some(())
     }

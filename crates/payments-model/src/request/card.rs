@@ -80,7 +80,8 @@ impl CardTransaction {
         >,
     ) -> CardTransactionBuilder<'a> {
         let mode = SuggestedMode::CARD;
-        let mut builder = PaymentBuilder::new(amount, transaction_type, convenience_fee, mode, payer);
+        let mut builder = PaymentBuilder::new(amount, transaction_type, convenience_fee, mode);
+        payer.give(&mut builder.fields);
         card.give(&mut builder.fields);
         builder
     }

@@ -1,7 +1,7 @@
 //! What a builder or a JSON document gives for a field, before it is checked.
 
 use std::borrow::Cow;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -136,6 +136,18 @@ given_as_itself! {
     TokenId => |id| id.wire_text().to_owned(),
     GatewayCustomerId => |id| id.wire_text().to_owned(),
     IpAddr => |address| address.to_string(),
+}
+
+impl<'a> sealed::Give<'a, IpAddr> for Ipv4Addr {
+    fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+        IpAddr::from(self).give(name, fields);
+    }
+}
+
+impl<'a> sealed::Give<'a, IpAddr> for Ipv6Addr {
+    fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+        IpAddr::from(self).give(name, fields);
+    }
 }
 
 impl<'a> sealed::Give<'a, Self> for CardNumber {

@@ -60,18 +60,20 @@ impl<Number, Code, Date> fmt::Debug for CardInput<Number, Code, Date> {
 /// ```
 /// use std::net::Ipv4Addr;
 ///
-/// use payments_model::Payer;
+/// use payments_model::{Email, Payer};
 ///
 /// let name = String::from("A. Payer");
 /// let payer = Payer {
 ///     customer_name: &name,
-///     email: "payer@example.com",
+///     email: Email::new("payer@example.com")?,
 ///     country_code: "+1",
 ///     phone_number: "555-0100",
 ///     country: "US",
 ///     postal_code: "94105",
-///     ip_address: "203.0.113.7",
+///     ip_address: Ipv4Addr::LOCALHOST,
 /// };
+/// # let _ = payer;
+/// # Ok::<(), payments_model::ValidationError>(())
 /// ```
 pub type Payer<
     'a,

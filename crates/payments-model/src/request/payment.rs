@@ -12,12 +12,11 @@ use super::choices::{wire_fee, wire_type};
 use super::document::from_document;
 use super::encode::{Encoded, wire_text};
 use super::given::{Given, Text};
-use super::{Billing, PayerInput, RequestMembers, Shipping, UnknownFields};
+use super::{Billing, RequestMembers, Shipping, UnknownFields};
 use crate::secret::Redacted;
 use crate::violation::Rule;
 use crate::{
-    Amount, ConvenienceFee, DialPrefix, Email, Input, SecretBytes, SuggestedMode, TransactionType,
-    ValidationError, amount,
+    Amount, ConvenienceFee, Input, SecretBytes, SuggestedMode, TransactionType, ValidationError, amount,
 };
 
 /// A checked payment: the body of `POST /transaction`. Write it as [`CardTransaction`](crate::CardTransaction) or
@@ -200,25 +199,14 @@ pub struct PaymentBuilder<'a, M> {
 
 #[expect(private_bounds, reason = "there are the two methods of this crate and no others")]
 impl<'a, M: Method> PaymentBuilder<'a, M> {
-    pub(crate) fn new<Name, Address, Prefix, Phone, Country, PostalCode, Ip>(
+    pub(crate) fn new(
         amount: Amount,
         transaction_type: TransactionType,
         convenience_fee: ConvenienceFee,
         suggested_mode: &'static str,
-        payer: PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip>,
-    ) -> Self
-    where
-        Name: Input<'a, String>,
-        Address: Input<'a, Email>,
-        Prefix: Input<'a, DialPrefix>,
-        Phone: Input<'a, String>,
-        Country: Input<'a, String>,
-        PostalCode: Input<'a, String>,
-        Ip: Input<'a, IpAddr>,
-    {
+    ) -> Self {
         let mut fields = Fields::default();
         fields.set("Amount", Given::Amount(amount));
-        payer.give(&mut fields);
         fields.set_text("SuggestedMode", suggested_mode);
         fields.set("ConvenienceFeeActive", Given::Flag(convenience_fee.is_active()));
         if let Some(kind) = transaction_type.wire() {

@@ -126,6 +126,51 @@ fn s3_an_amount_is_read_from_digits_and_never_from_a_binary_fraction() {
 }
 
 #[test]
+fn s3_digits_that_a_value_may_have_lost_are_refused() {
+    let through_value = |digits: &str| {
+        let value: Value = serde_json::from_str(digits).unwrap();
+        serde_json::from_value::<Amount>(value).ok()
+    };
+    assert_eq!(through_value("10.50"), Some(Amount::from_cents(10_50)));
+    assert_eq!(through_value("123456789012.345"), "123456789012.345".parse().ok());
+    assert_eq!(through_value("9007199254740993"), "9007199254740993".parse().ok());
+    assert_eq!(through_value("9007199254740993.5"), None);
+    assert_eq!(through_value("1234567890123456.78"), None);
+    assert_eq!(
+        serde_json::from_str::<Amount>("9007199254740993.5").unwrap().to_string(),
+        "9007199254740993.5"
+    );
+}
+
+#[test]
+fn s3_a_flattened_whole_number_out_of_range_is_refused() {
+    let flattened = |member: &str| {
+        let text = format!(r#"{{"number":1,{member}}}"#);
+        serde_json::from_str::<Flattened<TransactionRecord>>(&text).map(|flattened| flattened.record)
+    };
+    let amount = flattened(r#""TransactionId":"t","Amount":100000000000000000000"#).unwrap().amount;
+    assert!(matches!(amount, Field::Unreadable(_)), "{amount:?}");
+    assert!(flattened(r#""TransactionId":123456789012345678901"#).is_err());
+    assert_eq!(
+        flattened(r#""TransactionId":1234567890123456789"#).unwrap().transaction_id.as_str(),
+        "1234567890123456789"
+    );
+}
+
+#[test]
+fn what_was_unreadable_stays_so_when_it_was_written_and_read() {
+    let text = r#"{"number":1,"TransactionId":"t","Amount":1234567890123456.78,"Status":1.5,"BillingCity":99999999999999999999}"#;
+    let Flattened { record, .. } = serde_json::from_str::<Flattened<TransactionRecord>>(text).unwrap();
+    let written = serde_json::to_string(&record).unwrap();
+    let read: TransactionRecord = serde_json::from_str(&written).unwrap();
+    for record in [record, read] {
+        assert!(matches!(record.amount, Field::Unreadable(_)), "{written}");
+        assert!(matches!(record.status, Field::Unreadable(_)), "{written}");
+        assert!(matches!(record.billing_city, Field::Unreadable(_)), "{written}");
+    }
+}
+
+#[test]
 fn s3_a_flattened_record_keeps_a_binary_fraction_as_unreadable_and_costs_no_other_field() {
     let text = r#"{"number":1,"TransactionId":"t","Amount":10.5,"BaseAmount":10,"Status":"1","x":0.25}"#;
     let Flattened { record, .. } = serde_json::from_str::<Flattened<TransactionRecord>>(text).unwrap();

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use payments_model::{
-    Amount, Card, CardNumber, CardTransaction, ConvenienceFee, Cvv, DialPrefix, Email, Expiry,
-    GatewayCustomerId, Payer, SuggestedMode, TokenId, TokenTransaction, TransactionType,
+    AchTransaction, Amount, Card, CardNumber, CardTransaction, ConvenienceFee, Cvv, DialPrefix, Email,
+    Expiry, GatewayCustomerId, Payer, SuggestedMode, TokenId, TokenTransaction, TransactionType,
 };
 use zeroize::Zeroizing;
 
@@ -96,4 +96,14 @@ fn d32_a_typed_code_is_still_checked_against_the_card() {
         PAYER,
     );
     assert_eq!(crate::fixtures::fields(result.build()), ["Cvv"]);
+}
+
+#[test]
+fn s5_an_account_field_whose_secrets_cannot_be_read_is_refused() {
+    for value in [r#""\ud800""#, r#"{"\ud800":"000123456789"}"#, r#"["a",{"b":"\ud800"}]"#] {
+        let account = format!(r#"{{"SuggestedMode":"ACH","Acct":{value}}}"#);
+        let violations = crate::fixtures::violations(AchTransaction::from_json(account.as_bytes()));
+        let expected = "Acct: must be Unicode, nested at most 64 levels deep";
+        assert!(violations.iter().any(|violation| violation == expected), "{violations:?}");
+    }
 }
