@@ -60,10 +60,6 @@ struct Fields(String);
 
 impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        // It is random.
-        if field.name() == "call_id" {
-            return;
-        }
         write!(self.0, " {field}={value:?}").unwrap();
     }
 }
