@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use payments_canary::{Canaries, assert_tells_no_difference};
-use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, CallId, Observer};
+use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer};
 use serde::Serialize;
 
 /// Clones write on the same page.
@@ -61,24 +61,13 @@ impl Page {
 
     /// Debug and alternate Debug; what else a value can be made to say is in [`tell`].
     pub(super) fn debug<T: Debug + ?Sized>(&self, value: &T) {
-        self.write_of::<T>(format!("{value:?}\n{value:#?}"));
-    }
-
-    /// The same without the id of the call, which is random.
-    fn debug_of_call<T: Debug>(&self, event: &T, id: CallId) {
-        let shown = format!("{event:?}\n{event:#?}");
-        assert!(shown.contains(&id.to_string()), "{shown}");
-        self.write_of::<T>(shown.replace(&id.to_string(), "the call's"));
-    }
-
-    fn write_of<T: ?Sized>(&self, shown: String) {
         let path = std::any::type_name::<T>();
         let path = path.split('<').next().unwrap();
         let mut written = self.0.lock().unwrap();
         if let (Some((krate, _)), Some((_, name))) = (path.split_once("::"), path.rsplit_once("::")) {
             written.types.insert(format!("{krate}::{name}"));
         }
-        written.entries.push(shown);
+        written.entries.push(format!("{value:?}\n{value:#?}"));
     }
 }
 
@@ -159,18 +148,21 @@ impl<T> HasNoJson for &Teller<'_, T> {}
 
 impl Observer for Page {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
-        self.debug_of_call(event, event.call_id);
+        tell!(self, *event);
+        tell!(self, event.call_id);
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-        self.debug_of_call(event, event.call_id);
+        tell!(self, *event);
+        tell!(self, event.call_id);
         if let Some(failure) = event.failure {
             tell!(self, failure);
         }
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
-        self.debug_of_call(event, event.call_id);
+        tell!(self, *event);
+        tell!(self, event.call_id);
     }
 }
 
