@@ -6,6 +6,7 @@ use payments_model::{TransactionId, TransactionRecord, ValidationError};
 
 use super::failure::{Failure, failure_accessors};
 use super::{ConfigurationError, ErrorKind, Outcome};
+use crate::response::Secrets;
 
 /// Why a call that moves money did not succeed, and whether the money can have moved.
 ///
@@ -176,7 +177,8 @@ impl From<ValidationError> for Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { outcome, failure, found, to_be_voided, found_by: _ } = &*self.0;
-        let secrets = failure.metadata().map(|metadata| metadata.secrets().clone()).unwrap_or_default();
+        let none = Secrets::default();
+        let secrets = failure.metadata().map_or(&none, |metadata| metadata.secrets());
         f.debug_struct("Error")
             .field("message", &format_args!("{self}"))
             .field("outcome", outcome)

@@ -1,6 +1,6 @@
 use http::Uri;
 use payments_model::unversioned::Envelope;
-use payments_model::{CustomerId, CustomerRecord, TransactionId, TransactionRecord};
+use payments_model::{CustomerId, CustomerRecord, TransactionId, TransactionRecord, ValidationError};
 
 use super::sealed::{Describe, Facts};
 use crate::{Endpoint, LookupError, OperationName};
@@ -24,11 +24,7 @@ impl Describe for GetTransaction {
     const NAME: OperationName = OperationName::GetTransaction;
 
     fn uri(&self, endpoint: &Endpoint) -> Result<Uri, LookupError> {
-        let segment =
-            self.id.path_segment().map_err(|error| LookupError::before_sending(Self::NAME, error))?;
-        endpoint
-            .record("transaction", segment)
-            .map_err(|error| LookupError::before_sending(Self::NAME, error))
+        record_uri(Self::NAME, endpoint, "transaction", self.id.path_segment())
     }
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionRecord> {
@@ -63,9 +59,7 @@ impl Describe for GetCustomer {
     const NAME: OperationName = OperationName::GetCustomer;
 
     fn uri(&self, endpoint: &Endpoint) -> Result<Uri, LookupError> {
-        let segment =
-            self.id.path_segment().map_err(|error| LookupError::before_sending(Self::NAME, error))?;
-        endpoint.record("customer", segment).map_err(|error| LookupError::before_sending(Self::NAME, error))
+        record_uri(Self::NAME, endpoint, "customer", self.id.path_segment())
     }
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<CustomerRecord> {
@@ -79,4 +73,15 @@ impl Describe for GetCustomer {
     fn facts(&self) -> Facts<'_> {
         Facts::default()
     }
+}
+
+/// The address of one record, if its id can stand in a path.
+fn record_uri(
+    operation: OperationName,
+    endpoint: &Endpoint,
+    collection: &str,
+    segment: Result<&str, ValidationError>,
+) -> Result<Uri, LookupError> {
+    let segment = segment.map_err(|error| LookupError::before_sending(operation, error))?;
+    endpoint.record(collection, segment).map_err(|error| LookupError::before_sending(operation, error))
 }

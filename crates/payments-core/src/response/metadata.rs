@@ -16,9 +16,9 @@ pub(crate) struct Metadata {
     pub(crate) retry_after: Option<RetryAfter>,
     /// The pause that `Retry-After` asks for, if it asks for one that can be told.
     pub(crate) pause: Option<Duration>,
-    pub(crate) request_id: Option<String>,
-    pub(crate) status_code: Option<String>,
-    pub(crate) message: Option<String>,
+    request_id: Option<String>,
+    status_code: Option<String>,
+    message: Option<String>,
     snippet: Snippet,
     secrets: Secrets,
 }

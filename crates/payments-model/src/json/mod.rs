@@ -11,8 +11,8 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 pub(crate) use any::AnyJson;
-pub(crate) use raw::Portable;
 pub use raw::RawJson;
+pub(crate) use raw::{MOST_LEVELS, Portable};
 
 /// One JSON value, as it was written.
 #[derive(Clone, Copy)]

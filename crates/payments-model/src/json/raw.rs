@@ -110,9 +110,10 @@ impl Serialize for Portable<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { json, levels } = *self;
         let is_nested = json.is_object() || json.as_str().starts_with('[');
-        let Some(levels) = levels.checked_sub(1).filter(|levels| *levels > 0 || !is_nested) else {
+        if is_nested && levels == 1 {
             return serializer.serialize_str(json.as_str());
-        };
+        }
+        let levels = levels - 1;
         if let Some(elements) = json.elements() {
             let mut sequence = serializer.serialize_seq(Some(elements.len()))?;
             for json in elements {
@@ -139,8 +140,8 @@ impl Serialize for Portable<'_> {
     }
 }
 
-/// Deeper values are redacted as a whole, and written to other formats as JSON text.
-const MOST_LEVELS: u32 = 64;
+/// Deeper values are refused in an account field, redacted as a whole in a record, and written to other formats as JSON text.
+pub(crate) const MOST_LEVELS: u32 = 64;
 
 #[cfg(test)]
 mod tests {

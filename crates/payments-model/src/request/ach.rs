@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::check::{Check, REPEATED};
 use super::payment::{Method, Payment, PaymentBuilder};
 use super::{PayerInput, UnknownFields};
-use crate::json::Json;
+use crate::json::{Json, MOST_LEVELS};
 use crate::secret::SecretText;
 use crate::violation::Rule;
 use crate::{
@@ -186,7 +186,7 @@ fn quoted(text: &str) -> SecretText {
 fn secrets_in(json: &SecretText) -> Option<Vec<Zeroizing<String>>> {
     let raw: &RawValue = serde_json::from_str(json.as_str()).ok()?;
     let mut secrets = Vec::new();
-    gather(raw.into(), 64, &mut secrets)?;
+    gather(raw.into(), MOST_LEVELS, &mut secrets)?;
     Some(secrets)
 }
 
