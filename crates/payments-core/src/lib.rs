@@ -90,6 +90,7 @@
 // docs.rs builds with nightly, which writes on each item the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod blocking;
 mod client;
 mod endpoint;
 mod error;

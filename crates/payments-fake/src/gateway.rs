@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::Request;
-use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName};
+use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
 use payments_model::CustomerRecord;
 
 use crate::fault::Phase;
@@ -90,6 +90,18 @@ impl FakeGateway {
     /// The same before it is built, for other deadlines or an observer.
     pub fn client_builder(&self) -> ClientBuilder {
         Client::builder(self.endpoint(), self.transport(), self.clock().clone()).jitter(SeededJitter::new(0))
+    }
+
+    /// The same for programs without an async runtime.
+    pub fn blocking_client(&self) -> blocking::Client {
+        self.blocking_client_builder().build()
+    }
+
+    /// The same before it is built, for other deadlines or an observer.
+    pub fn blocking_client_builder(&self) -> blocking::ClientBuilder {
+        blocking::Client::builder(self.endpoint(), self.transport())
+            .timer(self.clock().clone())
+            .jitter(SeededJitter::new(0))
     }
 
     /// A transport that carries requests to this gateway.

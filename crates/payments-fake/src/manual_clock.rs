@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant, SystemTime};
 
-use payments_core::{Sleep, Timer};
+use payments_core::{Sleep, Timer, blocking};
+
+use crate::block_on;
 
 /// Time that only a test moves: no sleep waits for the real clock, and no runtime is needed.
 ///
@@ -196,6 +198,21 @@ impl Timer for ManualClock {
     }
 }
 
+/// A sleep blocks the thread until the clock has moved, by itself or on another thread.
+impl blocking::Timer for ManualClock {
+    fn now(&self) -> Instant {
+        Timer::now(self)
+    }
+
+    fn system_time(&self) -> SystemTime {
+        self.wall()
+    }
+
+    fn sleep(&self, duration: Duration) {
+        block_on(Timer::sleep(self, duration));
+    }
+}
+
 impl fmt::Debug for ManualClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shared { start: _, auto, state: _ } = &*self.0;
@@ -251,7 +268,6 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::block_on;
 
     const SECOND: Duration = Duration::from_secs(1);
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use payments_core::{
-    Timer, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+    Timer, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse, blocking,
 };
 
-use crate::{Reply, Responder};
+use crate::{Reply, Responder, block_on};
 
 /// Carries requests to a [`FakeGateway`](crate::FakeGateway) and reports what a faithful transport would report over a real socket.
 ///
@@ -142,6 +142,13 @@ impl Transport for FakeTransport {
             }
             (None, None) => Err(TransportError::unknown(TransportErrorKind::Timeout)),
         }
+    }
+}
+
+/// Blocks the thread until the reply is there: for a reply that never comes, until the clock has passed the total deadline.
+impl blocking::Transport for FakeTransport {
+    fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        block_on(Transport::send(self, request))
     }
 }
 

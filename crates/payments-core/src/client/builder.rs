@@ -93,6 +93,12 @@ impl ClientBuilder {
         self
     }
 
+    /// Replaces the clock, for the blocking client, which has a default one.
+    pub(crate) fn timer(mut self, timer: impl Timer) -> Self {
+        self.shared.timer = Box::new(timer);
+        self
+    }
+
     /// The client. Nothing is sent, and no connection is made, before the first call.
     #[must_use]
     pub fn build(self) -> Client {

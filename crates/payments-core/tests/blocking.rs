@@ -1,0 +1,139 @@
+//! The blocking client makes the same calls as the asynchronous one, without a runtime.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use payments_core::blocking::{Client, Timer, Transport};
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Void};
+use payments_core::{
+    AttemptFinished, Deadlines, Observer, OperationName, Outcome, TransportError, TransportErrorKind,
+    TransportRequest, TransportResponse,
+};
+use payments_fake::{FakeGateway, Fault, ManualClock};
+
+fn payment() -> TokenTransaction {
+    TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive)
+        .build()
+        .unwrap()
+}
+
+/// Fails every request the same way and keeps the deadlines it was given.
+#[derive(Clone, Default)]
+struct Failing(Arc<Mutex<Vec<Deadlines>>>);
+
+impl Transport for Failing {
+    fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        self.0.lock().unwrap().push(request.deadlines());
+        Err(TransportError::unknown(TransportErrorKind::Closed))
+    }
+}
+
+/// Moves on by itself with each sleep.
+#[derive(Clone)]
+struct Steps(Arc<Mutex<Instant>>);
+
+impl Timer for Steps {
+    fn now(&self) -> Instant {
+        *self.0.lock().unwrap()
+    }
+
+    fn sleep(&self, duration: Duration) {
+        *self.0.lock().unwrap() += duration;
+    }
+}
+
+#[test]
+fn the_operations_are_those_of_the_asynchronous_client() {
+    let gateway = FakeGateway::new();
+    let client = gateway.blocking_client();
+    let charged = client.process_token(&payment()).unwrap();
+    let id = charged.transaction_id.clone();
+    assert_eq!(client.transaction(&id).unwrap().amount.value(), Some(&Amount::from_cents(10_50)));
+    let error = client.void(&Void::new(id)).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Rejected, "a sale cannot be voided");
+    assert!(client.customer(&"cus_unknown".parse().unwrap()).unwrap_err().is_not_found());
+    gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
+}
+
+#[test]
+fn a_lost_response_is_unknown_and_sent_once_d20() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    let error = gateway.blocking_client().process_token(&payment()).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
+}
+
+#[test]
+fn a_silent_service_ends_at_the_total_deadline_d23() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().stall());
+    let client = gateway.blocking_client_builder().total_timeout(Duration::from_secs(7)).build();
+    let before = gateway.clock().elapsed();
+    let error = client.process_token(&payment()).unwrap_err();
+    assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
+    assert_eq!(gateway.clock().elapsed() - before, Duration::from_secs(7));
+}
+
+#[test]
+fn only_a_lookup_is_retried_and_within_its_deadline_d20() {
+    let transport = Failing::default();
+    let timer = Steps(Arc::new(Mutex::new(Instant::now())));
+    let client = Client::builder(FakeGateway::new().endpoint(), transport.clone())
+        .timer(timer)
+        .connect_timeout(Duration::from_secs(3))
+        .total_timeout(Duration::from_secs(30))
+        .build();
+    let sent = || std::mem::take(&mut *transport.0.lock().unwrap());
+
+    client.process_token(&payment()).unwrap_err();
+    assert_eq!(sent(), [Deadlines::new(Duration::from_secs(3), Duration::from_secs(30))]);
+    let id: TransactionId = "txn_1".parse().unwrap();
+    client.transaction(&id).unwrap_err();
+    let totals: Vec<_> = sent().iter().map(|deadlines| deadlines.total()).collect();
+    assert!(totals.len() == 3 && totals.is_sorted_by(|one, next| one > next), "{totals:?}");
+
+    client.with_lookup_retries(0).transaction(&id).unwrap_err();
+    assert_eq!(sent().len(), 1);
+    client.with_total_timeout(Duration::from_millis(50)).transaction(&id).unwrap_err();
+    assert_eq!(sent().len(), 1, "the pause would outlast the deadline");
+}
+
+#[test]
+fn a_response_that_is_late_is_still_the_response_d23() {
+    /// Takes an hour by the client's clock.
+    struct Late(FakeGateway, Steps);
+    impl Transport for Late {
+        fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+            self.1.sleep(Duration::from_hours(1));
+            Transport::send(&self.0.transport(), request)
+        }
+    }
+    let gateway = FakeGateway::new();
+    let timer = Steps(Arc::new(Mutex::new(Instant::now())));
+    let transport = Late(gateway.clone(), timer.clone());
+    let client = Client::builder(gateway.endpoint(), transport).timer(timer).build();
+    client.process_token(&payment()).unwrap();
+}
+
+#[test]
+fn the_observer_is_told_the_same() {
+    #[derive(Clone, Default)]
+    struct Latencies(Arc<Mutex<Vec<(Duration, Option<Outcome>)>>>);
+    impl Observer for Latencies {
+        fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+            let outcome = event.failure.as_ref().and_then(|failure| failure.outcome);
+            self.0.lock().unwrap().push((event.latency, outcome));
+        }
+    }
+    let observer = Latencies::default();
+    let gateway = FakeGateway::builder().clock(ManualClock::auto()).build();
+    gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().stall());
+    let client = gateway.blocking_client_builder().observer(observer.clone()).build();
+    client.process_token(&payment()).unwrap_err();
+    client.process_token(&payment()).unwrap();
+    let told = observer.0.lock().unwrap();
+    assert_eq!(*told, [(Duration::from_mins(1), Some(Outcome::Unknown)), (Duration::ZERO, None)]);
+}
