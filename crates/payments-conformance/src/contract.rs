@@ -1,4 +1,4 @@
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -11,6 +11,7 @@ use crate::proxy_child::ProxyChild;
 use crate::script::{Act, Script};
 use crate::server::{Greeting, Server};
 use crate::trial::Trial;
+use crate::words_child::WordsChild;
 use crate::{Abilities, Ability, Journal, Setup, Stack, Verdict};
 
 /// One contract: its name, why it matters for money, and what a stack must be able to do for it to apply.
@@ -54,6 +55,10 @@ impl Contract {
         let abilities = stack.abilities();
         if ProxyChild::of_this_process().is_some() {
             let reason = format!("this process is for {}", ProxyChild::CONTRACT);
+            return Verdict::not_applicable(self.name, reason);
+        }
+        if WordsChild::of_this_process().is_some() {
+            let reason = format!("this process is for {}", WordsChild::CONTRACT);
             return Verdict::not_applicable(self.name, reason);
         }
         if let Some(reason) = self.needs.iter().find_map(|ability| abilities.missing(*ability)) {
@@ -286,6 +291,16 @@ impl<S: Stack> Stage<'_, S> {
         script: impl Fn(&mut Conversation) + Send + Sync + 'static,
     ) -> Server {
         Server::start(self.greeting(), journal, script)
+    }
+
+    /// A further server on a socket that listens already.
+    pub(crate) fn another_server_on(
+        &self,
+        listener: TcpListener,
+        journal: &Journal,
+        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+    ) -> Server {
+        Server::start_on(listener, self.greeting(), journal, script)
     }
 
     pub(crate) fn url(&self, server: SocketAddr) -> String {

@@ -1,3 +1,5 @@
+mod tls;
+
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;

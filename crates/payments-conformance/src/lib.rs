@@ -113,6 +113,7 @@ mod stack;
 mod switch;
 mod trial;
 mod verdict;
+mod words_child;
 
 #[doc(hidden)]
 pub use contract_tests::run_as_test as __run_as_test;

@@ -408,7 +408,11 @@ pub(super) fn tally(calls: &[Seen]) -> Result<String, Breach> {
 }
 
 /// Makes a call that is dropped when the server throws the switch.
-fn drop_when<S: Stack>(trial: &Trial<'_, S>, switch: &Switch, charge: Charge) -> Result<(), Breach> {
+pub(super) fn drop_when<S: Stack>(
+    trial: &Trial<'_, S>,
+    switch: &Switch,
+    charge: Charge,
+) -> Result<(), Breach> {
     match trial.block_on(trial.call_unless(switch, charge))?? {
         None => Ok(()),
         Some(seen) => Err(seen.breach("nothing yet: it was never answered")),

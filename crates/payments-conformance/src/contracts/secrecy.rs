@@ -1,10 +1,20 @@
 //! What a program may print of a call holds neither the key nor the card.
 
-use crate::charge::CARD_NUMBER;
+use std::process::Command;
+use std::{env, fs, process, thread};
+
+use http::StatusCode;
+use payments_core::Transport;
+
+use crate::breach::{Breach, SHOWS_A_SECRET};
+use crate::charge::{API_KEY, CARD_NUMBER, Charge};
 use crate::contract::Contract;
 use crate::conversation::Conversation;
 use crate::received::Received;
-use crate::situations::NOT_LONG;
+use crate::script::{Act, answer};
+use crate::secrets::must_not_hold;
+use crate::situations::{CONNECTED_BY_THEN, NOT_LONG};
+use crate::words_child::WordsChild;
 use crate::{Stack, Verdict};
 
 /// The server sends the card number back wherever an answer has room for it, and breaks the answer.
@@ -39,3 +49,104 @@ pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
         Ok(())
     })
 }
+
+/// A process of its own makes payments that are answered, refused, redirected, garbled, cut, lost and not sent at all. It
+/// logs everything that goes to `log` and `tracing`, up to DEBUG, and its environment names an `SSLKEYLOGFILE`.
+///
+/// What the process writes to stdout and stderr holds neither the API key nor the card number, nor the customer's name,
+/// in whichever capitals and encoding. Nothing is written to the file: whoever has it and a recording of the network
+/// reads every payment. TRACE is not asked for, because some libraries log whole heads there, and say so.
+///
+/// Like [`the_proxy_of_the_environment_is_ignored`](crate::contracts::environment::the_proxy_of_the_environment_is_ignored)
+/// it runs only within a `#[test]`.
+pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
+    if let Some(child) = WordsChild::of_this_process() {
+        return child.send(stack);
+    }
+    let why = "a log is copied to places that nobody checked for cards. One line at DEBUG, switched on to find some other \
+               fault, leaks the key and every card that is charged meanwhile";
+    let contract = Contract::new(WordsChild::CONTRACT, why);
+    // The test harness names a test's thread after the test; the main thread is nobody's test.
+    let Some(test) = thread::current().name().filter(|name| *name != "main").map(str::to_owned) else {
+        let reason = "it needs a process of its own, and there is one only within a test".to_owned();
+        return Verdict::not_applicable(WordsChild::CONTRACT, reason);
+    };
+    contract.check(stack, |stage| {
+        let page = answer(StatusCode::SERVICE_UNAVAILABLE, "<html>Service unavailable</html>");
+        let mut redirect = answer(StatusCode::TEMPORARY_REDIRECT, "");
+        redirect.headers_mut().insert("location", http::HeaderValue::from_static("/elsewhere"));
+        let cut = Act::Truncate { answer: answer(StatusCode::OK, "{\"status\":\"success\"}"), bytes: 9 };
+        let acts = [
+            Act::Echo,
+            Act::Answer(page),
+            Act::Answer(redirect),
+            Act::Garbage("nonsense\r\n\r\n".into()),
+            cut,
+            Act::Close,
+            Act::Reset,
+            Act::Silence,
+            Act::Echo,
+        ];
+        let requests = acts.len();
+        stage.scripted("responds in every way to a process that logs everything", acts, |trial| {
+            let port = trial.base_url().split(':').nth(2).and_then(|rest| rest.split('/').next());
+            let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
+            let key_log = env::temp_dir().join(file);
+            let program = env::current_exe().map_err(|error| Breach::new(format!("no program: {error}")))?;
+            let mut child = Command::new(program);
+            // The test may be one that is ignored unless it is asked for.
+            child.args([&test, "--exact", "--nocapture", "--include-ignored"]);
+            WordsChild::prepare(&mut child, trial.base_url(), &stage.authority.pem(), &key_log);
+            let output = child.output().map_err(|error| Breach::new(format!("no process: {error}")))?;
+            let keys = fs::read(&key_log).unwrap_or_default();
+            drop(fs::remove_file(&key_log));
+            let (said, logged) =
+                (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            for (place, text) in [("stdout", &said), ("a log or stderr", &logged)] {
+                let secrets = [("card number", CARD_NUMBER), ("API key", API_KEY), ("customer's name", CUSTOMER)];
+                must_not_hold(place, text, &secrets)?;
+            }
+            if !keys.is_empty() {
+                let found = "the transport wrote the keys of its TLS connections to the file that SSLKEYLOGFILE names; \
+                             it should have written nothing";
+                return Err(Breach::owed(found, SHOWS_A_SECRET));
+            }
+            let arrived = trial.journal().requests();
+            if arrived < requests {
+                let found = format!(
+                    "this could not be checked: the process of its own made {arrived} of {requests} calls; call the kit \
+                     on the test's own thread, which must have the name of the test"
+                );
+                return Err(Breach::new(found));
+            }
+            stage.figure(format!("{} lines were logged or printed", said.lines().count() + logged.lines().count()));
+            Ok(())
+        })
+    })
+}
+
+/// The calls of a process whose every word is read.
+impl WordsChild {
+    fn send(&self, stack: &impl Stack) -> Verdict {
+        Self::listen();
+        let transport = stack.transport(self.setup());
+        let mut calls = Vec::new();
+        for number in 1..=9 {
+            calls.push(Charge::of_customer(CUSTOMER, self.base_url(), format!("charge-{number:05}")));
+        }
+        // Nobody listens there.
+        let nobody = calls[0].clone().uri("http://127.0.0.1:1/transaction");
+        stack.block_on(async {
+            for call in calls.into_iter().chain([nobody]) {
+                let call = call.total(CONNECTED_BY_THEN);
+                // Whatever it gives: another contract looks into that.
+                drop(transport.send(call.into_transport_request()).await);
+            }
+        });
+        drop(transport);
+        Verdict::kept(Self::CONTRACT, Vec::new())
+    }
+}
+
+/// In both cases, and no ASCII: a log may escape it.
+const CUSTOMER: &str = "Zo\u{eb} \u{c5}ngstr\u{f6}m-\u{141}UKASIEWICZ";
