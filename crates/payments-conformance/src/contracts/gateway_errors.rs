@@ -7,8 +7,8 @@ use crate::conversation::Conversation;
 use crate::received::Received;
 use crate::{Stack, Verdict};
 
-/// The server responds with 502, 503 or 504, an HTML page and `Connection: close`, as nginx, HAProxy and the load
-/// balancers of clouds do, and closes.
+/// The server responds with 502, 503 or 504, an HTML page and `Connection: close`, as reverse proxies and
+/// load balancers do, and closes.
 ///
 /// Each is a response with its status and its page, on a new connection and on one that has served before. The request
 /// arrives once, and the next call uses another connection.

@@ -1,6 +1,6 @@
 //! A lookup carries the API key and reads payments: it is sent as carefully as a payment is.
 
-use http::header::{LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
 use crate::breach::{Breach, SENT_TWICE};
@@ -8,6 +8,8 @@ use crate::contract::Contract;
 use crate::conversation::Conversation;
 use crate::script::{Act, answer};
 use crate::{Journal, Stack, Verdict};
+
+use super::answers::redirect;
 
 /// The server responds to a lookup with every redirect, to another server and to another place of its own.
 ///
@@ -22,15 +24,7 @@ pub fn a_lookup_follows_no_redirect(stack: &impl Stack) -> Verdict {
         let locations = [format!("{}/transaction", stage.url(other.address)), "/elsewhere".to_owned()];
         let statuses: Vec<_> = (300..=308).filter_map(|status| StatusCode::from_u16(status).ok()).collect();
         for location in locations {
-            let location = HeaderValue::from_str(&location).expect("an address is visible ASCII");
-            let acts: Vec<_> = statuses
-                .iter()
-                .map(|status| {
-                    let mut redirect = answer(*status, "");
-                    redirect.headers_mut().insert(LOCATION, location.clone());
-                    Act::Answer(redirect)
-                })
-                .collect();
+            let acts: Vec<_> = statuses.iter().map(|status| redirect(*status, &location)).collect();
             stage.scripted("responds to every lookup with a redirect", acts, |trial| {
                 for status in &statuses {
                     let charge = trial.look_up();

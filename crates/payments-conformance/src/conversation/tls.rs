@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use rustls::crypto::cipher::{OutboundChunks, OutboundPlainMessage};
+use rustls::crypto::cipher::{OutboundChunks, OutboundOpaqueMessage, OutboundPlainMessage};
 use rustls::{
     ConnectionTrafficSecrets, ContentType, HandshakeKind, ProtocolVersion, ServerConnection,
     SupportedCipherSuite,
@@ -77,5 +77,5 @@ fn sealed_alert(tls: ServerConnection, alert: [u8; 2]) -> Option<Vec<u8>> {
         version: ProtocolVersion::TLSv1_2,
         payload: OutboundChunks::Single(&alert),
     };
-    suite.aead_alg.encrypter(key, iv).encrypt(message, number).ok().map(|record| record.encode())
+    suite.aead_alg.encrypter(key, iv).encrypt(message, number).ok().map(OutboundOpaqueMessage::encode)
 }
