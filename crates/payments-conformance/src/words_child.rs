@@ -26,14 +26,17 @@ impl WordsChild {
         let authority_pem = env::var(AUTHORITY).ok()?;
         let der = CertificateDer::from_pem_slice(authority_pem.as_bytes());
         let authority_der = der.expect("the parent's certificate").to_vec();
-        let setup =
-            Setup { authority_pem, authority_der, http2: false, script: None, journal: Journal::default() };
+        let http2 = env::var_os(HTTP2).is_some();
+        let setup = Setup { authority_pem, authority_der, http2, script: None, journal: Journal::default() };
         Some(Self { base_url, setup })
     }
 
     /// Tells a process to be one, and asks its TLS library for the keys of its connections, in this file.
-    pub(crate) fn prepare(child: &mut Command, base_url: &str, authority: &str, key_log: &Path) {
-        child.env(BASE_URL, base_url).env(AUTHORITY, authority).env("SSLKEYLOGFILE", key_log);
+    pub(crate) fn prepare(child: &mut Command, base_url: &str, setup: &Setup, key_log: &Path) {
+        child.env(BASE_URL, base_url).env(AUTHORITY, setup.authority_pem()).env("SSLKEYLOGFILE", key_log);
+        if setup.wants_http2() {
+            child.env(HTTP2, "1");
+        }
     }
 
     /// From now on this process writes to stderr what is logged by `log` and `tracing`, up to DEBUG.
@@ -77,3 +80,4 @@ impl Log for ToStderr {
 
 const BASE_URL: &str = "PAYMENTS_CONFORMANCE_WORDS_URL";
 const AUTHORITY: &str = "PAYMENTS_CONFORMANCE_WORDS_AUTHORITY";
+const HTTP2: &str = "PAYMENTS_CONFORMANCE_WORDS_HTTP2";

@@ -81,6 +81,8 @@ enum Flaw {
     SpeaksHttp1Alone,
     /// "Every server speaks HTTP/2 by now."
     WantsHttp2Alone,
+    /// "What fails over HTTP/2 works over HTTP/1.1."
+    FallsBackToHttp1,
     /// "With the request in the error the log explains itself."
     PrintsThePayment,
 }
@@ -136,6 +138,13 @@ impl Flawed {
             Ok(answer) => return self.answer(answer),
             Err(error) => error,
         };
+        if self.flaw == Flaw::FallsBackToHttp1 && error.delivery() == Delivery::Unknown {
+            let http1 = HyperTransport::builder().only_root_certificates_pem(&self.authority).build().unwrap();
+            return match http1.send(attempt()).await {
+                Err(second) if not_processed(&second) => Err(error),
+                result => result,
+            };
+        }
         match self.flaw {
             Flaw::SendsARefusedRequestAgain if not_processed(&error) && is_reset(&error) => {}
             Flaw::SendsAgainAfterGoaway if is_goaway(&error) && !answered(&error) => {}
@@ -485,6 +494,9 @@ flaws! {
     ],
     wants_http2_alone: WantsHttp2Alone breaks [
         http1_is_spoken_to_a_server_that_knows_no_other,
+    ],
+    falls_back_to_http1: FallsBackToHttp1 breaks [
+        another_http_version_is_not_tried_after_a_failure,
     ],
     prints_the_payment: PrintsThePayment breaks [
         refused_stream_is_not_processed,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::breach::Breach;
+use crate::charge::AMPLE;
 use crate::contract::{Contract, Stage};
 use crate::conversation::Conversation;
 use crate::server::Greeting;
@@ -14,7 +15,7 @@ use crate::{Ability, Stack, Verdict};
 use super::connections::drop_when;
 
 /// The server accepts the connection and begins the TLS handshake only after the call has ended with its connect
-/// deadline. Then it completes the handshake and waits for a request.
+/// deadline, or with a total deadline that is shorter. Then it completes the handshake and waits for a request.
 ///
 /// Nothing of the request arrives. A connect attempt may go on in the background, and its connection may serve a later
 /// call, but the request ended with its call.
@@ -23,13 +24,16 @@ pub fn a_handshake_after_the_deadline_sends_nothing(stack: &impl Stack) -> Verdi
     let why = "the caller was told that nothing was sent and charges again. The first request then goes out too, and \
                the card is charged twice";
     Contract::new(name, why).needs(Ability::Https).check(stack, |stage| {
-        let what = "begins the TLS handshake after the call has ended with its connect deadline";
-        late_handshake(stage, what, |trial, late| {
-            let charge = trial.charge().connect(Duration::from_millis(300));
-            let seen = trial.send(charge)?;
-            late.ended.throw();
-            seen.must_fail().map(drop)
-        })
+        for (deadline, connect, total) in [("connect", BRIEF, AMPLE), ("total", AMPLE, BRIEF)] {
+            let what =
+                format!("begins the TLS handshake after the call has ended with its {deadline} deadline");
+            late_handshake(stage, &what, |trial, late| {
+                let seen = trial.send(trial.charge().connect(connect).total(total))?;
+                late.ended.throw();
+                seen.must_fail().map(drop)
+            })?;
+        }
+        Ok(())
     })
 }
 
@@ -115,3 +119,6 @@ async fn until(switch: &Switch, patience: Duration) {
         waited += step;
     }
 }
+
+/// A deadline that is waited for.
+const BRIEF: Duration = Duration::from_millis(300);

@@ -7,6 +7,7 @@ use crate::breach::{Breach, SENT_TWICE};
 use crate::contract::Contract;
 use crate::conversation::Conversation;
 use crate::script::{Act, answer};
+use crate::situations::SHORT;
 use crate::{Journal, Stack, Verdict};
 
 use super::answers::redirect;
@@ -47,7 +48,8 @@ pub fn a_lookup_follows_no_redirect(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server reads a lookup and closes or resets the connection, sends what is no HTTP, or sends half a response.
+/// The server reads a lookup and closes or resets the connection, sends what is no HTTP, sends half a response, or says
+/// nothing until the deadline.
 ///
 /// The call fails, as `Unknown` or `Answered`, on a new connection and on one that has served before. The request arrives
 /// once: whether a lookup is repeated is for the caller to decide, who knows the deadline of the whole.
@@ -62,8 +64,11 @@ pub fn a_lost_lookup_is_not_repeated(stack: &impl Stack) -> Verdict {
             ("resets the connection", Act::Reset),
             ("sends what is no HTTP", Act::Garbage("nonsense\r\n\r\n".into())),
             ("sends half a response and closes", half),
+            ("says nothing", Act::Silence),
         ] {
-            for served in [0, 1] {
+            let is_silent = matches!(act, Act::Silence);
+            // The deadline of the one that says nothing is waited for, and too short to make a connection in.
+            for served in if is_silent { 1..=1 } else { 0..=1 } {
                 let mut acts = vec![Act::Echo; served];
                 acts.extend([act.clone(), Act::Echo]);
                 let what = format!("answers {served} requests, reads a lookup and {what}");
@@ -71,7 +76,8 @@ pub fn a_lost_lookup_is_not_repeated(stack: &impl Stack) -> Verdict {
                     for _ in 0..served {
                         trial.round_trip()?;
                     }
-                    let seen = trial.send(trial.look_up())?;
+                    let lookup = if is_silent { trial.look_up().total(SHORT) } else { trial.look_up() };
+                    let seen = trial.send(lookup)?;
                     if matches!(act, Act::Truncate { .. }) {
                         seen.must_be_cut_off(StatusCode::OK)?;
                     } else {

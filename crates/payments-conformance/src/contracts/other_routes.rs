@@ -1,6 +1,6 @@
 //! There is a second way to the same server: a request that may have arrived takes none.
 
-use std::net::{Ipv6Addr, TcpListener, UdpSocket};
+use std::net::{Ipv6Addr, TcpListener, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 
 use http::{StatusCode, Uri};
@@ -94,7 +94,9 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Ve
                     second.settle();
                     seen.must_be_unknown()?;
                     trial.must_have_arrived_once(&seen.id)?;
-                    stage.figure(counted(trial.journal().connections(), "connection"));
+                    let addresses = ("localhost", port).to_socket_addrs().map_or(0, Iterator::count);
+                    let connections = counted(trial.journal().connections(), "connection");
+                    stage.figure(format!("{connections}; addresses of localhost by the system: {addresses}"));
                     Ok(())
                 },
             )?;

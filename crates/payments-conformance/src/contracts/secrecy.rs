@@ -15,7 +15,7 @@ use crate::script::{Act, answer};
 use crate::secrets::must_not_hold;
 use crate::situations::{CONNECTED_BY_THEN, NOT_LONG};
 use crate::words_child::WordsChild;
-use crate::{Stack, Verdict};
+use crate::{Ability, Stack, Verdict};
 
 /// The server sends the card number back wherever an answer has room for it, and breaks the answer.
 ///
@@ -65,7 +65,10 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
     }
     let why = "a log is copied to places that nobody checked for cards. One line at DEBUG, switched on to find some other \
                fault, leaks the key and every card that is charged meanwhile";
-    let contract = Contract::new(WordsChild::CONTRACT, why);
+    if let Some(reason) = stack.abilities().missing(Ability::Sockets) {
+        return Verdict::not_applicable(WordsChild::CONTRACT, reason.to_owned());
+    }
+    let contract = Contract::as_data(WordsChild::CONTRACT, why);
     // The test harness names a test's thread after the test; the main thread is nobody's test.
     let Some(test) = thread::current().name().filter(|name| *name != "main").map(str::to_owned) else {
         let reason = "it needs a process of its own, and there is one only within a test".to_owned();
@@ -77,6 +80,7 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
         redirect.headers_mut().insert("location", http::HeaderValue::from_static("/elsewhere"));
         let cut = Act::Truncate { answer: answer(StatusCode::OK, "{\"status\":\"success\"}"), bytes: 9 };
         let acts = [
+            Act::Echo,
             Act::Echo,
             Act::Answer(page),
             Act::Answer(redirect),
@@ -96,7 +100,8 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
             let mut child = Command::new(program);
             // The test may be one that is ignored unless it is asked for.
             child.args([&test, "--exact", "--nocapture", "--include-ignored"]);
-            WordsChild::prepare(&mut child, trial.base_url(), &stage.authority.pem(), &key_log);
+            let setup = stage.setup(trial.journal().clone(), None);
+            WordsChild::prepare(&mut child, trial.base_url(), &setup, &key_log);
             let output = child.output().map_err(|error| Breach::new(format!("no process: {error}")))?;
             let keys = fs::read(&key_log).unwrap_or_default();
             drop(fs::remove_file(&key_log));
@@ -130,12 +135,12 @@ impl WordsChild {
     fn send(&self, stack: &impl Stack) -> Verdict {
         Self::listen();
         let transport = stack.transport(self.setup());
-        let mut calls = Vec::new();
+        let mut calls = vec![Charge::look_up(self.base_url(), "look-up-00001".to_owned())];
         for number in 1..=9 {
             calls.push(Charge::of_customer(CUSTOMER, self.base_url(), format!("charge-{number:05}")));
         }
         // Nobody listens there.
-        let nobody = calls[0].clone().uri("http://127.0.0.1:1/transaction");
+        let nobody = calls[1].clone().uri("http://127.0.0.1:1/transaction");
         stack.block_on(async {
             for call in calls.into_iter().chain([nobody]) {
                 let call = call.total(CONNECTED_BY_THEN);
