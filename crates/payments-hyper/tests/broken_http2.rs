@@ -139,7 +139,8 @@ impl Flawed {
             Err(error) => error,
         };
         if self.flaw == Flaw::FallsBackToHttp1 && error.delivery() == Delivery::Unknown {
-            let http1 = HyperTransport::builder().only_root_certificates_pem(&self.authority).build().unwrap();
+            let http1 =
+                HyperTransport::builder().only_root_certificates_pem(&self.authority).build().unwrap();
             return match http1.send(attempt()).await {
                 Err(second) if not_processed(&second) => Err(error),
                 result => result,
@@ -322,6 +323,7 @@ macro_rules! flaws {
 flaws! {
     takes_any_reset_for_a_refusal: TakesAnyResetForARefusal breaks [
         any_other_reset_of_the_stream_is_unknown,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     believes_goaway: BelievesGoaway breaks [
         goaway_is_no_proof,
@@ -348,10 +350,12 @@ flaws! {
     calls_the_lost_unsent: CallsTheLostUnsent breaks [
         the_end_of_the_connection_is_unknown_over_http2,
         all_streams_of_a_lost_connection_are_unknown,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     sends_again_when_the_connection_ends: SendsAgainWhenTheConnectionEnds breaks [
         the_end_of_the_connection_is_unknown_over_http2,
         all_streams_of_a_lost_connection_are_unknown,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     calls_garbage_unsent: CallsGarbageUnsent breaks [
         forbidden_frames_are_unknown,
@@ -392,6 +396,7 @@ flaws! {
         a_body_that_breaks_off_is_answered_over_http2,
         a_flood_of_frames_ends_with_the_deadline,
         an_endless_body_is_bounded_over_http2,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     calls_every_error_answered: CallsEveryErrorAnswered breaks [
         refused_stream_is_not_processed,
@@ -404,6 +409,7 @@ flaws! {
         a_server_that_allows_no_stream_is_given_up,
         a_server_that_sends_no_settings_is_given_up,
         forbidden_frames_are_unknown,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     goes_on_after_the_drop: GoesOnAfterTheDrop breaks [
         a_cancelled_stream_is_reset_and_harms_no_other,
@@ -491,6 +497,7 @@ flaws! {
         no_window_for_the_body_is_unknown,
         a_flood_of_frames_ends_with_the_deadline,
         a_cancelled_stream_is_reset_and_harms_no_other,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     wants_http2_alone: WantsHttp2Alone breaks [
         http1_is_spoken_to_a_server_that_knows_no_other,
@@ -503,6 +510,7 @@ flaws! {
         refused_stream_after_the_head_is_answered,
         any_other_reset_of_the_stream_is_unknown,
         a_body_that_breaks_off_is_answered_over_http2,
+        another_http_version_is_not_tried_after_a_failure,
     ],
 }
 
