@@ -95,7 +95,6 @@
 
 mod abilities;
 mod authority;
-mod block_on;
 mod blocking;
 mod breach;
 mod charge;
@@ -104,10 +103,8 @@ mod contract_tests;
 pub mod contracts;
 mod conversation;
 mod http2;
-mod join_all;
 mod journal;
 mod proxy_child;
-mod random;
 mod received;
 mod report;
 mod script;
@@ -125,7 +122,6 @@ mod verdict;
 pub use contract_tests::run_as_test as __run_as_test;
 
 pub use abilities::{Abilities, Ability};
-pub use block_on::block_on;
 pub use blocking::{BlockingStack, blocking};
 pub use charge::ID_HEADER;
 pub use journal::Journal;
@@ -133,4 +129,5 @@ pub use report::{Report, check, check_only};
 pub use script::{Act, Script};
 pub use setup::Setup;
 pub use stack::{FnStack, Stack, stack};
+pub use switch::block_on;
 pub use verdict::Verdict;
