@@ -5,13 +5,12 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::authority::Authority;
 use crate::breach::{Breach, PANICS};
+use crate::child::Child;
 use crate::conversation::Conversation;
 use crate::http2::Peer;
-use crate::proxy_child::ProxyChild;
 use crate::script::{Act, Script};
 use crate::server::{Greeting, Server};
 use crate::trial::Trial;
-use crate::words_child::WordsChild;
 use crate::{Abilities, Ability, Journal, Setup, Stack, Verdict};
 
 /// One contract: its name, why it matters for money, and what a stack must be able to do for it to apply.
@@ -53,12 +52,8 @@ impl Contract {
         body: impl Fn(&Stage<'_, S>) -> Result<(), Breach>,
     ) -> Verdict {
         let abilities = stack.abilities();
-        if ProxyChild::of_this_process().is_some() {
-            let reason = format!("this process is for {}", ProxyChild::CONTRACT);
-            return Verdict::not_applicable(self.name, reason);
-        }
-        if WordsChild::of_this_process().is_some() {
-            let reason = format!("this process is for {}", WordsChild::CONTRACT);
+        if let Some(contract) = Child::contract().filter(|contract| contract != self.name) {
+            let reason = format!("this process is for {contract}");
             return Verdict::not_applicable(self.name, reason);
         }
         if let Some(reason) = self.needs.iter().find_map(|ability| abilities.missing(*ability)) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::breach::Breach;
 use crate::contract::{Contract, Stage};
 use crate::conversation::Conversation;
-use crate::received::Received;
+use crate::journal::Received;
 use crate::seen::Seen;
 use crate::server::Greeting;
 use crate::situations::{Counter, nth_then_echo};

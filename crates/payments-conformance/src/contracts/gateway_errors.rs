@@ -4,7 +4,7 @@ use http::{HeaderValue, StatusCode};
 
 use crate::contract::Contract;
 use crate::conversation::Conversation;
-use crate::received::Received;
+use crate::journal::Received;
 use crate::{Stack, Verdict};
 
 /// The server responds with 502, 503 or 504, an HTML page and `Connection: close`, as reverse proxies and

@@ -1,20 +1,20 @@
 //! What a program may print of a call holds neither the key nor the card.
 
-use std::process::Command;
-use std::{env, fs, process, thread};
+use std::{env, fs, process};
 
 use http::StatusCode;
 use payments_core::Transport;
 
 use crate::breach::{Breach, SHOWS_A_SECRET};
 use crate::charge::{API_KEY, CARD_NUMBER, Charge};
+use crate::child::Child;
 use crate::contract::Contract;
 use crate::conversation::Conversation;
-use crate::received::Received;
+use crate::journal::Received;
+use crate::logs::write_logs_to_stderr;
 use crate::script::{Act, answer};
 use crate::secrets::must_not_hold;
 use crate::situations::{CONNECTED_BY_THEN, NOT_LONG};
-use crate::words_child::WordsChild;
 use crate::{Ability, Stack, Verdict};
 
 /// The server sends the card number back wherever an answer has room for it, and breaks the answer.
@@ -58,23 +58,22 @@ pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
 /// reads every payment. TRACE is not asked for, because some libraries log whole heads there, and say so.
 ///
 /// Like [`the_proxy_of_the_environment_is_ignored`](crate::contracts::environment::the_proxy_of_the_environment_is_ignored)
-/// it runs only within a `#[test]`.
+/// it applies only in a test made by [`contract_tests!`](crate::contract_tests).
 pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
-    if let Some(child) = WordsChild::of_this_process() {
-        return child.send(stack);
+    let name = "what_is_logged_shows_no_secret";
+    if let Some(child) = Child::of_this_process(name) {
+        return make_logged_calls(name, stack, &child);
     }
     let why = "a log is copied to places that nobody checked for cards. One line at DEBUG, switched on to find some other \
                fault, leaks the key and every card that is charged meanwhile";
     if let Some(reason) = stack.abilities().missing(Ability::Sockets) {
-        return Verdict::not_applicable(WordsChild::CONTRACT, reason.to_owned());
+        return Verdict::not_applicable(name, reason.to_owned());
     }
-    let contract = Contract::as_data(WordsChild::CONTRACT, why);
-    // The test harness names a test's thread after the test; the main thread is nobody's test.
-    let Some(test) = thread::current().name().filter(|name| *name != "main").map(str::to_owned) else {
-        let reason = "it needs a process of its own, and there is one only within a test".to_owned();
-        return Verdict::not_applicable(WordsChild::CONTRACT, reason);
+    let test = match Child::test(name) {
+        Ok(test) => test,
+        Err(verdict) => return verdict,
     };
-    contract.check(stack, |stage| {
+    Contract::as_data(name, why).check(stack, |stage| {
         let page = answer(StatusCode::SERVICE_UNAVAILABLE, "<html>Service unavailable</html>");
         let mut redirect = answer(StatusCode::TEMPORARY_REDIRECT, "");
         redirect.headers_mut().insert("location", http::HeaderValue::from_static("/elsewhere"));
@@ -96,12 +95,9 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
             let port = trial.base_url().split(':').nth(2).and_then(|rest| rest.split('/').next());
             let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
             let key_log = env::temp_dir().join(file);
-            let program = env::current_exe().map_err(|error| Breach::new(format!("no program: {error}")))?;
-            let mut child = Command::new(program);
-            // The test may be one that is ignored unless it is asked for.
-            child.args([&test, "--exact", "--nocapture", "--include-ignored"]);
             let setup = stage.setup(trial.journal().clone(), None);
-            WordsChild::prepare(&mut child, trial.base_url(), &setup, &key_log);
+            let mut child = Child::command(name, &test, trial.base_url(), &setup)?;
+            child.env("SSLKEYLOGFILE", &key_log);
             let output = child.output().map_err(|error| Breach::new(format!("no process: {error}")))?;
             let keys = fs::read(&key_log).unwrap_or_default();
             drop(fs::remove_file(&key_log));
@@ -119,8 +115,7 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
             let arrived = trial.journal().requests();
             if arrived < requests {
                 let found = format!(
-                    "this could not be checked: the process of its own made {arrived} of {requests} calls; call the kit \
-                     on the test's own thread, which must have the name of the test"
+                    "this could not be checked: {arrived} of {requests} calls of the process of its own arrived"
                 );
                 return Err(Breach::new(found));
             }
@@ -130,27 +125,25 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The calls of a process whose every word is read.
-impl WordsChild {
-    fn send(&self, stack: &impl Stack) -> Verdict {
-        Self::listen();
-        let transport = stack.transport(self.setup());
-        let mut calls = vec![Charge::look_up(self.base_url(), "look-up-00001".to_owned())];
-        for number in 1..=9 {
-            calls.push(Charge::of_customer(CUSTOMER, self.base_url(), format!("charge-{number:05}")));
-        }
-        // Nobody listens there.
-        let nobody = calls[1].clone().uri("http://127.0.0.1:1/transaction");
-        stack.block_on(async {
-            for call in calls.into_iter().chain([nobody]) {
-                let call = call.total(CONNECTED_BY_THEN);
-                // Whatever it gives: another contract looks into that.
-                drop(transport.send(call.into_transport_request()).await);
-            }
-        });
-        drop(transport);
-        Verdict::kept(Self::CONTRACT, Vec::new())
+/// What the process does that was started to be read.
+fn make_logged_calls(name: &'static str, stack: &impl Stack, child: &Child) -> Verdict {
+    write_logs_to_stderr();
+    let transport = stack.transport(child.setup());
+    let mut calls = vec![Charge::look_up(child.base_url(), "look-up-00001".to_owned())];
+    for number in 1..=9 {
+        calls.push(Charge::of_customer(CUSTOMER, child.base_url(), format!("charge-{number:05}")));
     }
+    // Nobody listens there.
+    let nobody = calls[1].clone().uri("http://127.0.0.1:1/transaction");
+    stack.block_on(async {
+        for call in calls.into_iter().chain([nobody]) {
+            let call = call.total(CONNECTED_BY_THEN);
+            // Whatever it gives: another contract looks into that.
+            drop(transport.send(call.into_transport_request()).await);
+        }
+    });
+    drop(transport);
+    Verdict::kept(name, Vec::new())
 }
 
 /// In both cases, and no ASCII: a log may escape it.
