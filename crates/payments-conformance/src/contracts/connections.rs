@@ -25,7 +25,7 @@ use crate::{Ability, Journal, Stack, Verdict};
 /// has. Without this the contracts about pooled connections prove nothing.
 pub fn a_connection_is_used_again(stack: &impl Stack) -> Verdict {
     let why = "a new TLS handshake for each payment is slow, and each is one more that can fail";
-    Contract::new("a_connection_is_used_again", why).needs(Ability::Reuse).check(stack, |stage| {
+    Contract::new("a_connection_is_used_again", why).about(Ability::Reuse).check(stack, |stage| {
         stage.served("answers every request", Conversation::serve, |trial| {
             let started = Instant::now();
             for _ in 0..10 {
@@ -211,7 +211,7 @@ pub fn two_servers_never_share_a_connection(stack: &impl Stack) -> Verdict {
 /// The server sees the connection close, and nothing more is sent, there or elsewhere. The next call is unharmed.
 pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
     let contract = Contract::new("a_dropped_call_closes_its_connection", DROPPED);
-    contract.needs(Ability::Cancel).check(stack, |stage| {
+    contract.about(Ability::Cancel).check(stack, |stage| {
         let (arrived, closed, rest) = (Switch::default(), Switch::default(), Counter::default());
         let signals = (arrived.clone(), closed.clone(), rest.clone());
         let script = first_then_echo(move |connection, _| {
@@ -236,7 +236,7 @@ pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
 /// The rest of it is never sent: the server sees the connection close before it has the whole request.
 pub fn a_call_dropped_while_it_sends_stops_sending(stack: &impl Stack) -> Verdict {
     let contract = Contract::new("a_call_dropped_while_it_sends_stops_sending", DROPPED);
-    contract.needs(Ability::Cancel).check(stack, |stage| {
+    contract.about(Ability::Cancel).check(stack, |stage| {
         const LARGE: usize = 32 * 1024 * 1024;
         let (begun, dropped, closed, read) =
             (Switch::default(), Switch::default(), Switch::default(), Counter::default());

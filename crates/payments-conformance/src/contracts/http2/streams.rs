@@ -91,7 +91,7 @@ pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> V
 /// The server sees that stream reset, with `CANCEL`, and no more of it; all others are answered.
 pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Verdict {
     let why = "a payment page that is closed must not take other people's payments with it";
-    let contract = contract("a_cancelled_stream_is_reset_and_harms_no_other", why).needs(Ability::Cancel);
+    let contract = contract("a_cancelled_stream_is_reset_and_harms_no_other", why).about(Ability::Cancel);
     contract.check(stack, |stage| {
         let all_arrived = Switch::default();
         let reset_with = Arc::new(AtomicU32::new(NOT_RESET));
