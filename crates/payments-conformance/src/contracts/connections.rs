@@ -2,6 +2,7 @@
 
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use crate::contract::Contract;
 use crate::conversation::Conversation;
 use crate::journal::counted;
 use crate::seen::Seen;
-use crate::situations::{Counter, first_then_echo, pause};
+use crate::situations::{Counter, NOT_LONG, first_then_echo, pause};
 use crate::switch::{Switch, join_all};
 use crate::trial::Trial;
 use crate::{Ability, Journal, Stack, Verdict};
@@ -79,6 +80,54 @@ pub fn a_connection_seen_to_be_closed_is_replaced(stack: &impl Stack) -> Verdict
         Ok(())
     })
 }
+
+/// The server answers each request and then closes or resets the connection, or sends a second answer. When that has
+/// arrived, the next call is made at once. Nothing of the stack has run in between.
+///
+/// Every call gets its own answer, and its request arrives once. For stacks with [`Ability::LooksBeforeReuse`]: a transport
+/// that leaves idle connections to a background task cannot know yet.
+pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &impl Stack) -> Verdict {
+    let name = "what_has_arrived_on_an_idle_connection_is_seen";
+    let why = "a payment that is written into a connection which was closed already has an unknown outcome for nothing, and \
+               a second answer in front of it would be taken for its own";
+    Contract::new(name, why).about(Ability::LooksBeforeReuse).check(stack, |stage| {
+        let second = |connection: &mut Conversation| {
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nsomebody else's");
+        };
+        let ends: [(&str, End); 3] = [
+            ("closes the idle connection", Conversation::close),
+            ("resets the idle connection", Conversation::reset),
+            ("sends a second answer on the idle connection", second),
+        ];
+        for (what, end) in ends {
+            let (answer, answered) = mpsc::channel::<()>();
+            let (ended, has_ended) = mpsc::channel();
+            let answered = Mutex::new(answered);
+            let script = move |connection: &mut Conversation| {
+                while let Some(request) = connection.read_request() {
+                    connection.echo(&request);
+                    // The client has its answer, so that it sees this on an idle connection.
+                    _ = answered.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(NOT_LONG);
+                    end(connection);
+                    _ = ended.send(());
+                }
+            };
+            stage.served(&format!("answers each request, then {what}"), script, |trial| {
+                for _ in 0..5 {
+                    trial.round_trip()?;
+                    trial.must_have_arrived_once(&trial.last_id().unwrap_or_default())?;
+                    _ = answer.send(());
+                    // On this thread, so that the stack's runtime does not run meanwhile.
+                    _ = has_ended.recv_timeout(NOT_LONG);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+type End = fn(&mut Conversation);
 
 /// The server answers, and closes the connection while the next call is on its way.
 ///
