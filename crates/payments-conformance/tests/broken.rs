@@ -115,9 +115,11 @@ flaws! {
     ],
     does_not_look: DoesNotLook breaks [
         a_connection_seen_to_be_closed_is_replaced,
+        what_has_arrived_on_an_idle_connection_is_seen,
         an_answer_nobody_asked_for_is_nobodys,
     ],
     takes_what_is_there: TakesWhatIsThere breaks [
+        what_has_arrived_on_an_idle_connection_is_seen,
         an_answer_nobody_asked_for_is_nobodys,
     ],
     shares_connections: SharesConnections breaks [

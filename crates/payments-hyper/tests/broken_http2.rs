@@ -298,7 +298,10 @@ impl Stack for FlawedStack {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::default().without(Ability::PlainHttp, "this is about HTTP/2").with(Ability::Http2)
+        let abilities =
+            Abilities::default().without(Ability::PlainHttp, "this is about HTTP/2").with(Ability::Http2);
+        // It breaks what this contract says of the lost call; of the rest the others need not wait for the end.
+        if self.flaw == Flaw::CallsTimeoutsUnsent { abilities.with(Ability::Http2Pings) } else { abilities }
     }
 
     fn now(&self) -> Instant {
@@ -362,6 +365,7 @@ flaws! {
         an_endless_head_is_bounded_over_http2,
     ],
     calls_timeouts_unsent: CallsTimeoutsUnsent breaks [
+        a_connection_that_the_network_dropped_is_not_used_again,
         silence_on_a_stream_ends_with_the_total_deadline,
         no_window_for_the_body_is_unknown,
         a_flood_of_frames_ends_with_the_deadline,

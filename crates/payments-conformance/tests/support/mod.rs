@@ -124,18 +124,15 @@ impl Stack for PlainStack {
     }
 
     fn abilities(&self) -> Abilities {
+        let all = Abilities::default().with(Ability::LooksBeforeReuse);
         match self.0 {
-            None => Abilities::default(),
-            Some(flaw) if flaw.is_of_tls() => {
-                Abilities::default().without(Ability::PlainHttp, "this flaw is one of TLS")
-            }
-            Some(Flaw::BlocksTheThread) => Abilities::default()
-                .without(Ability::Https, "this flaw is not one of TLS")
+            None => all,
+            Some(flaw) if flaw.is_of_tls() => all.without(Ability::PlainHttp, "this flaw is one of TLS"),
+            Some(Flaw::BlocksTheThread) => all
+                .without(Ability::Https, "this flaw has nothing to do with TLS")
                 .without(Ability::Cancel, "a blocking call cannot be interrupted"),
-            Some(Flaw::GivesUpAfterThirtySeconds) => {
-                Abilities::default().without(Ability::Sockets, "time is played")
-            }
-            Some(_) => Abilities::default().without(Ability::Https, "this flaw is not one of TLS"),
+            Some(Flaw::GivesUpAfterThirtySeconds) => all.without(Ability::Sockets, "time is played"),
+            Some(_) => all.without(Ability::Https, "this flaw has nothing to do with TLS"),
         }
     }
 
