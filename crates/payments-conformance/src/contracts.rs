@@ -119,6 +119,7 @@ macro_rules! __each_contract {
             http2::a_goaway_that_spares_a_request_lets_it_be_answered,
             http2::goaways_at_random_moments_repeat_and_hide_no_payment,
             http2::the_end_of_the_connection_is_unknown_over_http2,
+            http2::a_tls_failure_after_the_request_is_unknown_over_http2,
             http2::all_streams_of_a_lost_connection_are_unknown,
             http2::silence_on_a_stream_ends_with_the_total_deadline,
             http2::a_cancelled_stream_is_reset_and_harms_no_other,

@@ -93,7 +93,7 @@ pub(crate) fn first_then_echo(
 }
 
 /// The request of all connections that comes after so many others meets `fate`; the rest of what comes is echoed.
-pub(crate) fn nth_then_echo(
+fn nth_then_echo(
     before: usize,
     fate: impl Fn(&mut Conversation, &Received) + Send + Sync + 'static,
 ) -> impl Fn(&mut Conversation) + Send + Sync + 'static {

@@ -10,7 +10,7 @@ use crate::conversation::Conversation;
 use crate::journal::Received;
 use crate::seen::Seen;
 use crate::server::Greeting;
-use crate::situations::{Counter, nth_then_echo};
+use crate::situations::Counter;
 use crate::trial::Trial;
 use crate::{Ability, Stack, Verdict};
 
@@ -167,22 +167,8 @@ fn new_and_reused<S: Stack>(
     fate: impl Fn(&mut Conversation, &Received) + Copy + Send + Sync + 'static,
     judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
 ) -> Result<(), Breach> {
-    for served in [0, 1] {
-        let mut config = Arc::unwrap_or_clone(stage.authority.server());
-        config.enable_secret_extraction = true;
-        let what = match served {
-            0 => what.to_owned(),
-            _ => format!("answers a first request; with the second it {what}"),
-        };
-        stage.served_with(Greeting::Tls(Arc::new(config)), &what, nth_then_echo(served, fate), |trial| {
-            for _ in 0..served {
-                trial.round_trip()?;
-            }
-            let seen = trial.send(trial.charge())?;
-            judge(trial, &seen)
-        })?;
-    }
-    Ok(())
+    stage.first_meets(what, fate, |charge| charge, &judge)?;
+    stage.second_meets(what, fate, |charge| charge, &judge)
 }
 
 fn unknown_and_once<S: Stack>(trial: &Trial<'_, S>, seen: &Seen) -> Result<(), Breach> {

@@ -99,7 +99,7 @@ fn late_handshake<S: Stack>(
         call(trial, &late)?;
         trial.block_on(until(&late.tried, 2 * NOT_LONG))?;
         // A request that is still to be sent needs no more than the handshake, so it follows at once.
-        trial.block_on(until(&late.seen, Duration::from_millis(250)))?;
+        trial.block_on(until(&late.seen, Duration::from_millis(500)))?;
         let journal = trial.journal();
         if journal.requests() > 0 || !journal.unfinished().is_empty() {
             return Err(Breach::new(

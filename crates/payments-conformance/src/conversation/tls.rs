@@ -52,7 +52,7 @@ impl Conversation {
 
     /// Sends a fatal alert with this code. TLS ends with it, so the next thing to do is to close.
     ///
-    /// Needs a configuration that allows the extraction of secrets, because no TLS library sends alerts on demand.
+    /// No TLS library sends alerts on demand, so it is sealed here with the secrets of the connection.
     pub(crate) fn alert(&mut self, code: u8) {
         self.journal.note(self.index, "the server sent a fatal TLS alert");
         let alert = [2, code];

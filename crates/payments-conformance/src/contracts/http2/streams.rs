@@ -25,6 +25,21 @@ pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &impl Stack) -> Ve
     })
 }
 
+/// The server reads the whole request, and then TLS fails: by a fatal alert, by a record with a wrong checksum, or by one
+/// that breaks off.
+///
+/// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
+pub fn a_tls_failure_after_the_request_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
+    contract("a_tls_failure_after_the_request_is_unknown_over_http2", MAY_BE_BOOKED).check(stack, |stage| {
+        for (how, fail) in TLS_FAILURES {
+            let fate = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(fail);
+            let what = format!("reads the whole request, then {how}");
+            new_and_reused(stage, &what, fate, |charge| charge, unknown_and_once)?;
+        }
+        Ok(())
+    })
+}
+
 /// The server closes, cuts or resets a connection with many requests under way, all of which it has read.
 ///
 /// Every one of the calls is `Unknown`, and every request arrives once, all on the one connection.
@@ -222,6 +237,26 @@ const ENDS: [(&str, End); 3] = [
     ("closes the connection", Conversation::close),
     ("lets the line be cut", Conversation::cut),
     ("resets the connection", Conversation::reset),
+];
+
+/// Ways in which TLS fails on a connection that stands.
+const TLS_FAILURES: [(&str, End); 4] = [
+    ("sends the TLS alert internal_error and closes", |connection| {
+        connection.alert(80);
+        connection.close();
+    }),
+    ("sends the TLS alert handshake_failure and closes", |connection| {
+        connection.alert(40);
+        connection.close();
+    }),
+    ("sends a record with a wrong checksum", |connection| {
+        connection.write_past_tls(b"\x17\x03\x03\x00\x20................................");
+        connection.cut();
+    }),
+    ("sends a part of a record", |connection| {
+        connection.write_past_tls(b"\x17\x03\x03\x01\x00..........");
+        connection.cut();
+    }),
 ];
 
 const MANY: usize = 16;
