@@ -42,6 +42,7 @@ flaws! {
         a_lost_lookup_is_not_repeated,
         an_alternative_service_is_not_used,
         the_next_address_is_not_tried_after_the_request,
+        what_is_logged_shows_no_secret,
     ],
     sends_again_when_reused: SendsAgainWhenReused breaks [
         fin_after_the_request_is_unknown,
@@ -83,6 +84,7 @@ flaws! {
         a_server_that_stops_reading_ends_with_the_total_deadline,
         a_deadline_of_zero_ends_the_call,
         endless_interim_answers_end_with_the_deadline,
+        calls_beyond_the_connections_end_with_their_deadlines,
     ],
     deadline_for_each_read: DeadlineForEachRead breaks [
         a_dripping_body_ends_with_the_total_deadline,
@@ -252,6 +254,7 @@ flaws! {
         a_lost_lookup_is_not_repeated,
         an_alternative_service_is_not_used,
         the_next_address_is_not_tried_after_the_request,
+        what_is_logged_shows_no_secret,
     ],
     mixes_up_answers: MixesUpAnswers breaks [
         a_connection_is_used_again,
@@ -282,6 +285,7 @@ flaws! {
     ],
     takes_a_cut_for_the_end: TakesACutForTheEnd breaks [
         a_body_cut_without_goodbye_is_not_whole,
+        a_tls_failure_within_the_body_is_no_response,
     ],
     falls_back_to_plain: FallsBackToPlain breaks [
         an_untrusted_certificate_is_not_processed,

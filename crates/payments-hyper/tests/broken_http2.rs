@@ -43,6 +43,8 @@ enum Flaw {
     CallsTheLostUnsent,
     /// "The connection broke; on the next it will work."
     SendsAgainWhenTheConnectionEnds,
+    /// "TLS failed, so there was no handshake."
+    CallsTlsFailuresUnsent,
     /// "What cannot be read is no answer, so nothing was done."
     CallsGarbageUnsent,
     /// "Nobody answered, so nobody was there."
@@ -189,6 +191,7 @@ impl Flawed {
             Flaw::BelievesALateRefusal if is_reset(&error) && answered(&error) => lie(),
             Flaw::TakesHalfABodyForTheWhole if answered(&error) => return Ok(partial(&error).into()),
             Flaw::CallsTheLostUnsent if was_lost(&error) => lie(),
+            Flaw::CallsTlsFailuresUnsent if unknown && is_of_tls(&error) => lie(),
             Flaw::CallsGarbageUnsent if unknown && is_garbage(&error) => lie(),
             Flaw::CallsTimeoutsUnsent if timeout => TransportError::not_processed(kind),
             Flaw::CallsTimeoutsClosed if timeout && unknown => {
@@ -230,6 +233,15 @@ fn answered(error: &TransportError) -> bool {
 
 fn not_processed(error: &TransportError) -> bool {
     error.delivery() == Delivery::NotProcessed
+}
+
+fn is_of_tls(error: &TransportError) -> bool {
+    std::iter::successors(error.source(), |&cause| cause.source()).any(|cause| {
+        let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        // h2 keeps the text of an I/O error alone.
+        inner.is_some_and(<dyn StdError + Send + Sync>::is::<rustls::Error>)
+            || cause.to_string().contains("fatal alert")
+    })
 }
 
 fn was_lost(error: &TransportError) -> bool {
@@ -354,11 +366,16 @@ flaws! {
         the_end_of_the_connection_is_unknown_over_http2,
         all_streams_of_a_lost_connection_are_unknown,
         another_http_version_is_not_tried_after_a_failure,
+        a_tls_failure_after_the_request_is_unknown_over_http2,
     ],
     sends_again_when_the_connection_ends: SendsAgainWhenTheConnectionEnds breaks [
         the_end_of_the_connection_is_unknown_over_http2,
         all_streams_of_a_lost_connection_are_unknown,
         another_http_version_is_not_tried_after_a_failure,
+        a_tls_failure_after_the_request_is_unknown_over_http2,
+    ],
+    calls_tls_failures_unsent: CallsTlsFailuresUnsent breaks [
+        a_tls_failure_after_the_request_is_unknown_over_http2,
     ],
     calls_garbage_unsent: CallsGarbageUnsent breaks [
         forbidden_frames_are_unknown,
@@ -401,6 +418,7 @@ flaws! {
         a_flood_of_frames_ends_with_the_deadline,
         an_endless_body_is_bounded_over_http2,
         another_http_version_is_not_tried_after_a_failure,
+        a_tls_failure_after_the_request_is_unknown_over_http2,
     ],
     calls_every_error_answered: CallsEveryErrorAnswered breaks [
         refused_stream_is_not_processed,
@@ -414,6 +432,7 @@ flaws! {
         a_server_that_sends_no_settings_is_given_up,
         forbidden_frames_are_unknown,
         another_http_version_is_not_tried_after_a_failure,
+        a_tls_failure_after_the_request_is_unknown_over_http2,
     ],
     goes_on_after_the_drop: GoesOnAfterTheDrop breaks [
         a_cancelled_stream_is_reset_and_harms_no_other,
@@ -437,6 +456,7 @@ flaws! {
         refused_stream_is_not_processed,
         silence_on_a_stream_ends_with_the_total_deadline,
         the_end_of_the_connection_is_unknown_over_http2,
+        a_tls_failure_after_the_request_is_unknown_over_http2,
     ],
     turns_away_who_comes_meanwhile: TurnsAwayWhoComesMeanwhile breaks [
         calls_beyond_the_stream_limit_wait,
@@ -466,6 +486,7 @@ flaws! {
         refused_stream_is_not_processed,
         silence_on_a_stream_ends_with_the_total_deadline,
         the_end_of_the_connection_is_unknown_over_http2,
+        a_tls_failure_after_the_request_is_unknown_over_http2,
     ],
     cuts_large_requests: CutsLargeRequests breaks [
         a_body_arrives_whole_through_small_windows,
@@ -502,6 +523,7 @@ flaws! {
         a_flood_of_frames_ends_with_the_deadline,
         a_cancelled_stream_is_reset_and_harms_no_other,
         another_http_version_is_not_tried_after_a_failure,
+        a_tls_failure_after_the_request_is_unknown_over_http2,
     ],
     wants_http2_alone: WantsHttp2Alone breaks [
         http1_is_spoken_to_a_server_that_knows_no_other,

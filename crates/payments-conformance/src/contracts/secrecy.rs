@@ -90,7 +90,6 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
             Act::Silence,
             Act::Echo,
         ];
-        let requests = acts.len();
         stage.scripted("responds in every way to a process that logs everything", acts, |trial| {
             let port = trial.base_url().split(':').nth(2).and_then(|rest| rest.split('/').next());
             let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
@@ -113,13 +112,12 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
                 return Err(Breach::owed(found, SHOWS_A_SECRET));
             }
             let arrived = trial.journal().requests();
-            if arrived < requests {
-                let found = format!(
-                    "this could not be checked: {arrived} of {requests} calls of the process of its own arrived"
-                );
-                return Err(Breach::new(found));
+            if arrived == 0 {
+                let found = "this could not be checked: no call of the process of its own arrived";
+                return Err(Breach::new(found).beside("the process", said.trim()));
             }
-            stage.figure(format!("{} lines were logged or printed", said.lines().count() + logged.lines().count()));
+            let lines = said.lines().count() + logged.lines().count();
+            stage.figure(format!("{lines} lines were logged or printed about {arrived} requests"));
             Ok(())
         })
     })
@@ -130,13 +128,14 @@ fn make_logged_calls(name: &'static str, stack: &impl Stack, child: &Child) -> V
     write_logs_to_stderr();
     let transport = stack.transport(child.setup());
     let mut calls = vec![Charge::look_up(child.base_url(), "look-up-00001".to_owned())];
-    for number in 1..=9 {
-        calls.push(Charge::of_customer(CUSTOMER, child.base_url(), format!("charge-{number:05}")));
+    // Nobody listens where the last one goes.
+    for (number, base_url) in
+        (1..=9).map(|number| (number, child.base_url())).chain([(10, "http://127.0.0.1:1")])
+    {
+        calls.push(Charge::of_customer(CUSTOMER, base_url, format!("charge-{number:05}")));
     }
-    // Nobody listens there.
-    let nobody = calls[1].clone().uri("http://127.0.0.1:1/transaction");
     stack.block_on(async {
-        for call in calls.into_iter().chain([nobody]) {
+        for call in calls {
             let call = call.total(CONNECTED_BY_THEN);
             // Whatever it gives: another contract looks into that.
             drop(transport.send(call.into_transport_request()).await);

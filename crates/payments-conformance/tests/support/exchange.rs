@@ -87,7 +87,8 @@ impl Exchange {
             self.shared.in_use.1.notify_one();
         }
         if result.is_err() && self.has(Flaw::PrintsOnStderr) {
-            drop(writeln!(io::stderr(), "could not send {:?}", &self.request.body()[..]));
+            let body = self.request.body();
+            drop(writeln!(io::stderr(), "could not send {:?}", &body[..body.len().min(1000)]));
         }
         result
     }
