@@ -121,8 +121,9 @@ impl Verdict {
         Self { contract, finding: Finding::NotApplicable { reason }, figures: Vec::new() }
     }
 
-    /// The verdict on a stack that has declared, with this reason, that it breaks the contract.
-    pub(crate) fn excused(self, reason: &str) -> Self {
+    /// The verdict on a stack that may have declared, with this reason, that it breaks the contract.
+    pub(crate) fn excused(self, declared: Option<&str>) -> Self {
+        let Some(reason) = declared else { return self };
         let finding = match self.finding {
             Finding::Broken { story } => Finding::Deviates { reason: reason.to_owned(), story },
             Finding::Kept => Finding::Broken {
