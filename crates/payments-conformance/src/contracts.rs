@@ -82,6 +82,7 @@ macro_rules! __each_contract {
             never_sent::a_stalled_handshake_ends_with_the_connect_deadline,
             late_connections::a_handshake_after_the_deadline_sends_nothing,
             late_connections::a_call_dropped_while_connecting_sends_nothing,
+            late_connections::a_request_cut_by_the_deadline_is_never_completed,
             deadlines::silence_ends_with_the_total_deadline,
             deadlines::a_dripping_body_ends_with_the_total_deadline,
             deadlines::a_dripping_head_ends_with_the_total_deadline,

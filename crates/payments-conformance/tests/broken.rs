@@ -95,6 +95,7 @@ flaws! {
         a_slow_answer_within_the_deadline_is_an_answer,
     ],
     writes_without_deadline: WritesWithoutDeadline breaks [
+        a_request_cut_by_the_deadline_is_never_completed,
         a_server_that_stops_reading_ends_with_the_total_deadline,
     ],
     zero_is_forever: ZeroIsForever breaks [
@@ -300,6 +301,9 @@ flaws! {
     finishes_the_handshake_later: FinishesTheHandshakeLater breaks [
         a_handshake_after_the_deadline_sends_nothing,
     ],
+    writes_on_after_the_deadline: WritesOnAfterTheDeadline breaks [
+        a_request_cut_by_the_deadline_is_never_completed,
+    ],
     connects_on_after_the_drop: ConnectsOnAfterTheDrop breaks [
         a_call_dropped_while_connecting_sends_nothing,
     ],
@@ -393,6 +397,7 @@ const SLOW: &[&str] = &[
     "what_is_logged_shows_no_secret",
     "calls_beyond_the_connections_end_with_their_deadlines",
     "a_handshake_after_the_deadline_sends_nothing",
+    "a_request_cut_by_the_deadline_is_never_completed",
     "a_tls_failure_within_the_body_is_no_response",
 ];
 

@@ -1,4 +1,4 @@
-//! The connection stands when its call has ended: nothing may be sent on it any more.
+//! A call has ended, and its connection has not: nothing may be sent on it any more.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::charge::AMPLE;
 use crate::contract::{Contract, Stage};
 use crate::conversation::Conversation;
 use crate::server::Greeting;
-use crate::situations::{NOT_LONG, pause};
+use crate::situations::{CONNECTED_BY_THEN, Counter, NOT_LONG, pause};
 use crate::switch::Switch;
 use crate::trial::Trial;
 use crate::{Ability, Stack, Verdict};
@@ -51,6 +51,49 @@ pub fn a_call_dropped_while_connecting_sends_nothing(stack: &impl Stack) -> Verd
             drop_when(trial, &late.accepted, trial.charge())?;
             late.ended.throw();
             Ok(())
+        })
+    })
+}
+
+/// The server reads the beginning of a large request and stops until the call has ended with its total deadline. Then it
+/// reads on.
+///
+/// The call is `Unknown`. The rest of its request is never sent: the server sees the connection close before it has the
+/// whole.
+pub fn a_request_cut_by_the_deadline_is_never_completed(stack: &impl Stack) -> Verdict {
+    let name = "a_request_cut_by_the_deadline_is_never_completed";
+    let why = "after the deadline the caller looks the payment up and does not find it. Whoever then pays again is charged \
+               twice, if the first request is completed in the background";
+    Contract::new(name, why).check(stack, |stage| {
+        const LARGE: usize = 32 * 1024 * 1024;
+        let (ended, closed, read) = (Switch::default(), Switch::default(), Counter::default());
+        let signals = (ended.clone(), closed.clone(), read.clone());
+        let script = move |connection: &mut Conversation| {
+            if connection.index() > 0 {
+                connection.serve();
+            } else if connection.read_at_least(2000) {
+                signals.0.wait(2 * NOT_LONG);
+                signals.2.add(connection.hold());
+                signals.1.throw();
+            }
+        };
+        let what = "reads the beginning of a large request, and reads on after the call has ended";
+        stage.served(what, script, |trial| {
+            let seen = trial.send(trial.charge().body_of(LARGE).total(CONNECTED_BY_THEN))?;
+            seen.must_be_unknown()?;
+            ended.throw();
+            trial.block_on(until(&closed, 2 * NOT_LONG))?;
+            if !closed.is_thrown() {
+                return Err(Breach::new(
+                    "the connection was still open long after the call had ended; it should have been closed with it",
+                ));
+            }
+            if read.get() >= LARGE {
+                return Err(Breach::new(
+                    "the whole request was sent, most of it after its call had ended with the deadline",
+                ));
+            }
+            trial.round_trip()
         })
     })
 }

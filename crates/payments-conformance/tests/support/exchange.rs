@@ -426,8 +426,16 @@ impl Exchange {
                     self.time_left().ok_or(ErrorKind::TimedOut)?
                 };
                 stream.wire.socket().set_write_timeout(Some(left))?;
-                let written = stream.wire.write(&part[..part.len().min(64 * 1024)])?;
-                part = &part[written..];
+                match stream.wire.write(&part[..part.len().min(64 * 1024)]) {
+                    Ok(written) => part = &part[written..],
+                    Err(error) if self.has(Flaw::WritesOnAfterTheDeadline) && is_timeout(&error) => {
+                        let (mut socket, rest) = (stream.wire.socket().try_clone()?, part.to_vec());
+                        socket.set_write_timeout(None)?;
+                        std::thread::spawn(move || drop(socket.write_all(&rest)));
+                        return Err(error);
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         }
         stream.wire.flush()

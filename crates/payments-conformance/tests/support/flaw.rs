@@ -110,6 +110,8 @@ pub(crate) enum Flaw {
     TakesGarbageForAnAnswer,
     /// A handshake that took too long goes on in the background, and the request after it.
     FinishesTheHandshakeLater,
+    /// What does not fit into the deadline is written in the background.
+    WritesOnAfterTheDeadline,
     /// A drop is seen by a call that waits for its answer, and not by one that connects.
     ConnectsOnAfterTheDrop,
     /// An error page in HTML is "nobody there".
