@@ -30,8 +30,11 @@ fn kind_of(error: &legacy::Error) -> TransportErrorKind {
         if let Some(not_connected) = this.downcast_ref::<NotConnected>() {
             return not_connected.kind;
         }
-        if this.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
-            return TransportErrorKind::Protocol;
+        match this.downcast_ref::<hyper::Error>() {
+            Some(error) if error.is_parse() => return TransportErrorKind::Protocol,
+            // The connection's task is gone: it panicked, or its runtime was shut down.
+            Some(error) if error.is_user() => return TransportErrorKind::Other,
+            _ => {}
         }
         // An io::Error holds rustls' own error and does not name it as its source.
         let inner = this.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

@@ -11,9 +11,11 @@ use http::{HeaderMap, HeaderValue, Request, Response, Version};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::{CaptureConnection, Connected, capture_connection};
+use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+use payments_core::{
+    Deadlines, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+};
 use tokio::runtime::{self, Handle};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
@@ -23,6 +25,7 @@ use crate::builder::HyperTransportBuilder;
 use crate::connector::{Connector, connecting_by};
 use crate::deadline::{self, Alarm};
 use crate::evidence::not_answered;
+use crate::socket::Closer;
 use crate::uri;
 
 /// HTTP/1.1 over TCP and TLS, by hyper-util's client and hyper-rustls.
@@ -79,36 +82,17 @@ impl Transport for HyperTransport {
         let deadlines = request.deadlines();
         let cap = request.response_cap();
         self.shared.check(&request)?;
-        // The request's body ends when this is dropped.
         let call = Call::new();
         let mut request = prepared(request, &call);
         let connection = capture_connection(&mut request);
-        let is_sent = || connection.connection_metadata().is_some();
+        let mut held = Held { connection, call, is_answered: false };
 
-        let mut exchange = pin!(async {
-            let started = Instant::now();
-            let connect_by = deadline::after(started, deadlines.connect());
-            let total_ends = deadline::after(started, deadlines.total());
-            let mut alarm = pin!(deadline::alarm(total_ends)?);
-            let _permit = self.shared.permit(connect_by).await?;
-            if Instant::now() >= total_ends {
-                return Err(TransportError::not_processed(TransportErrorKind::Timeout));
-            }
-
-            let response = pin!(connecting_by(connect_by, self.shared.client().request(request)));
-            let response = match deadline::before(alarm.as_mut(), response).await {
-                Some(response) => response.map_err(not_answered)?,
-                None if is_sent() => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
-                None => return Err(TransportError::not_processed(TransportErrorKind::Timeout)),
-            };
-            if has_ambiguous_length(response.headers()) {
-                poison(&connection);
-                return Err(TransportError::unknown(TransportErrorKind::Protocol)
-                    .with_source("the response gives its length more than once"));
-            }
-            read(response, cap, alarm, total_ends).await
-        });
-        poll_fn(|cx| deadline::poll_call(exchange.as_mut(), is_sent, cx)).await
+        let result = {
+            let mut exchange = pin!(self.shared.exchange(request, &held, deadlines, cap));
+            poll_fn(|cx| deadline::poll_call(exchange.as_mut(), || held.is_connected(), cx)).await
+        };
+        held.is_answered = result.is_ok();
+        result
     }
 }
 
@@ -124,6 +108,36 @@ impl Shared {
             ));
         }
         Ok(())
+    }
+
+    /// One call within a runtime.
+    async fn exchange(
+        &self,
+        request: Request<CallBody>,
+        held: &Held,
+        deadlines: Deadlines,
+        cap: usize,
+    ) -> Result<TransportResponse, TransportError> {
+        let started = Instant::now();
+        let connect_by = deadline::after(started, deadlines.connect());
+        let total_ends = deadline::after(started, deadlines.total());
+        let mut alarm = pin!(deadline::alarm(total_ends)?);
+        let _permit = self.permit(connect_by).await?;
+        if Instant::now() >= total_ends {
+            return Err(TransportError::not_processed(TransportErrorKind::Timeout));
+        }
+
+        let response = pin!(connecting_by(connect_by, self.client().request(request)));
+        let response = match deadline::before(alarm.as_mut(), response).await {
+            Some(response) => response.map_err(not_answered)?,
+            None if held.is_connected() => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
+            None => return Err(TransportError::not_processed(TransportErrorKind::Timeout)),
+        };
+        if has_ambiguous_length(response.headers()) {
+            return Err(TransportError::unknown(TransportErrorKind::Protocol)
+                .with_source("the response gives its length more than once"));
+        }
+        read(response, cap, alarm, total_ends).await
     }
 
     async fn permit(&self, connect_by: Instant) -> Result<Option<SemaphorePermit<'_>>, TransportError> {
@@ -182,16 +196,15 @@ const PING_INTERVAL: Duration = Duration::from_secs(3);
 #[cfg(feature = "http2")]
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The request with the headers that are the transport's own, and `Content-Length` as long as the body is.
+/// The request without the headers that are hyper's to write. hyper leaves the length of an empty body out.
 fn prepared(request: TransportRequest, call: &Call) -> Request<CallBody> {
     let (mut head, body) = request.into_http().into_parts();
     head.version = Version::HTTP_11;
     head.headers.remove(HOST);
     head.headers.remove(TRANSFER_ENCODING);
-    if body.is_empty() && head.method.is_safe() {
-        head.headers.remove(CONTENT_LENGTH);
-    } else {
-        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+    head.headers.remove(CONTENT_LENGTH);
+    if body.is_empty() && !head.method.is_safe() {
+        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(0));
     }
     Request::from_parts(head, call.body(body))
 }
@@ -223,8 +236,7 @@ async fn read(
                     break (TransportErrorKind::Timeout, None);
                 }
             }
-            // Over HTTP/2, hyper takes a stream reset with NO_ERROR for the end of the body.
-            Some(None) if is_shorter_than_announced(&head, read.len()) => {
+            Some(None) if head.version == Version::HTTP_2 && !is_whole(&body) => {
                 break (TransportErrorKind::BodyTruncated, None);
             }
             Some(None) => return Ok(TransportResponse::new(Response::from_parts(head, read.freeze()))),
@@ -237,9 +249,9 @@ async fn read(
     })
 }
 
-fn is_shorter_than_announced(head: &http::response::Parts, length: usize) -> bool {
-    let announced = head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    announced.is_some_and(|announced: usize| length < announced)
+/// Whether an HTTP/2 body at whose end hyper saw no error is whole: hyper takes a stream reset with `NO_ERROR` for the end.
+fn is_whole(body: &Incoming) -> bool {
+    body.size_hint().exact().map_or_else(|| body.is_end_stream(), |missing| missing == 0)
 }
 
 /// A response whose end two readers can see in two places may be somebody else's, or an attack. hyper accepts some of
@@ -252,7 +264,31 @@ fn has_ambiguous_length(headers: &HeaderMap) -> bool {
     lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
 }
 
-/// Keeps the connection from being used again.
-fn poison(connection: &CaptureConnection) {
-    connection.connection_metadata().as_ref().into_iter().for_each(Connected::poison);
+/// The connection of one call. Dropped before the call went to its end, it ends an HTTP/1.1 connection, on which more could
+/// be sent or arrive. Over HTTP/2 hyper resets the call's stream.
+struct Held {
+    connection: CaptureConnection,
+    /// The request's body ends when this is dropped.
+    call: Call,
+    is_answered: bool,
+}
+
+impl Held {
+    fn is_connected(&self) -> bool {
+        self.connection.connection_metadata().is_some()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.is_answered && self.call.is_body_taken() {
+            return;
+        }
+        if let Some(connected) = &*self.connection.connection_metadata()
+            && !connected.is_negotiated_h2()
+        {
+            connected.poison();
+            Closer::of(connected).as_ref().into_iter().for_each(Closer::close);
+        }
+    }
 }
