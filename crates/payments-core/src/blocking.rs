@@ -33,7 +33,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::thread;
+use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use payments_model::{
@@ -287,7 +287,7 @@ impl Timer for SystemTimer {
     }
 
     fn sleep(&self, duration: Duration) {
-        thread::sleep(duration);
+        sleep(duration);
     }
 }
 

@@ -66,8 +66,9 @@ impl Connector {
         Self { tcp, proxy, tls }
     }
 
-    pub(crate) fn proxy(&self) -> Option<&Proxy> {
-        self.proxy.as_ref()
+    /// Whether a request in clear would cross a network on its way to the proxy.
+    pub(crate) fn has_remote_proxy(&self) -> bool {
+        self.proxy.as_ref().is_some_and(|proxy| !proxy.is_loopback())
     }
 
     async fn connect(self, uri: Uri, by: Instant) -> Result<MaybeHttpsStream<TokioIo<Socket>>, BoxError> {

@@ -4,6 +4,8 @@ use http::uri::{Authority, Scheme};
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 
+use crate::uri;
+
 /// An egress proxy that every connection is tunnelled through.
 #[derive(Clone)]
 pub(crate) struct Proxy {
@@ -27,7 +29,7 @@ impl Proxy {
         }
         let authority = uri.authority().map_or("", Authority::as_str);
         let host = authority.rsplit_once('@').map_or(authority, |(_credentials, host)| host);
-        let host_is_usable = host.parse().is_ok_and(|host: Authority| crate::uri::check_port(&host).is_ok());
+        let host_is_usable = host.parse().is_ok_and(|host: Authority| uri::host_and_port(&host).is_some());
         if !host_is_usable || authority.matches('@').count() > 1 {
             return Err(
                 "the proxy's address names no usable host and port; escape an @ in a password as %40",

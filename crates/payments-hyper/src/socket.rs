@@ -3,7 +3,7 @@ use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
 use http::Extensions;
@@ -65,12 +65,8 @@ impl Socket {
         Self { tcp, closer: Closer::default() }
     }
 
-    fn read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let read = Pin::new(&mut self.tcp).poll_read(cx, buf);
-        if read.is_ready() {
-            return read;
-        }
-        // tokio has registered the waker. The socket does not block, so neither of these calls can wait.
+    /// Reads what has arrived according to the operating system. The socket does not block, so neither call can wait.
+    fn look(&self, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let socket = SockRef::from(&self.tcp);
         let arrived = socket.peek(&mut [MaybeUninit::uninit()]);
         match arrived.and_then(|_| (&*socket).read(buf.initialize_unfilled())) {
@@ -91,10 +87,19 @@ impl AsyncRead for Socket {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.closer.check(cx)?;
-        for _ in 0..COST_OF_A_READ {
-            ready!(coop::poll_proceed(cx)).made_progress();
+        let mut read = Pin::new(&mut self.tcp).poll_read(cx, buf);
+        // Without budget tokio reads nothing in this turn. Otherwise it has registered the waker.
+        if read.is_pending() && coop::has_budget_remaining() {
+            read = self.look(buf);
         }
-        self.read(cx, buf)
+        if read.is_ready() {
+            for _ in 0..COST_OF_A_READ {
+                if let Poll::Ready(budget) = coop::poll_proceed(cx) {
+                    budget.made_progress();
+                }
+            }
+        }
+        read
     }
 }
 

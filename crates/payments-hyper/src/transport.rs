@@ -81,9 +81,8 @@ impl Transport for HyperTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let deadlines = request.deadlines();
         let cap = request.response_cap();
-        self.shared.check(&request)?;
         let call = Call::new();
-        let mut request = prepared(request, &call);
+        let mut request = self.shared.prepare(request, &call)?;
         let connection = capture_connection(&mut request);
         let mut held = Held { connection, call, is_answered: false };
 
@@ -97,17 +96,25 @@ impl Transport for HyperTransport {
 }
 
 impl Shared {
-    fn check(&self, request: &TransportRequest) -> Result<(), TransportError> {
-        uri::check(request.uri())
+    /// The request with the headers that are the transport's own. hyper adds the length, but not that of an empty body.
+    fn prepare(&self, request: TransportRequest, call: &Call) -> Result<Request<CallBody>, TransportError> {
+        let (mut head, body) = request.into_http().into_parts();
+        let host = uri::host(&head.uri)
             .map_err(|reason| TransportError::not_processed(TransportErrorKind::Other).with_source(reason))?;
-        let in_clear = request.uri().scheme() == Some(&Scheme::HTTP);
-        if in_clear && self.connector.proxy().is_some_and(|proxy| !proxy.is_loopback()) {
+        if head.uri.scheme() == Some(&Scheme::HTTP) && self.connector.has_remote_proxy() {
             return Err(TransportError::not_processed(TransportErrorKind::Configuration).with_source(
                 "a plain http address cannot be used with a proxy that is not on this machine: \
                  card data and API key would cross the network in clear",
             ));
         }
-        Ok(())
+        head.version = Version::HTTP_11;
+        head.headers.insert(HOST, host);
+        head.headers.remove(TRANSFER_ENCODING);
+        head.headers.remove(CONTENT_LENGTH);
+        if body.is_empty() && !head.method.is_safe() {
+            head.headers.insert(CONTENT_LENGTH, HeaderValue::from(0));
+        }
+        Ok(Request::from_parts(head, call.body(body)))
     }
 
     /// One call within a runtime.
@@ -195,19 +202,6 @@ const LARGEST_HEAD: usize = 64 * 1024;
 const PING_INTERVAL: Duration = Duration::from_secs(3);
 #[cfg(feature = "http2")]
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The request without the headers that are hyper's to write. hyper leaves the length of an empty body out.
-fn prepared(request: TransportRequest, call: &Call) -> Request<CallBody> {
-    let (mut head, body) = request.into_http().into_parts();
-    head.version = Version::HTTP_11;
-    head.headers.remove(HOST);
-    head.headers.remove(TRANSFER_ENCODING);
-    head.headers.remove(CONTENT_LENGTH);
-    if body.is_empty() && !head.method.is_safe() {
-        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(0));
-    }
-    Request::from_parts(head, call.body(body))
-}
 
 /// Reads the body to its end, to the cap or to the deadline. Whatever ends it, what came before is kept: it may hold the
 /// transaction's id.

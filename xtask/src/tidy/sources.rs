@@ -51,6 +51,9 @@ const RUNTIME: &[&str] = &[
     "tokio_rustls",
 ];
 
+/// What the blocking client pauses with between two attempts of a lookup.
+const PAUSE: &[&str] = &["std::thread::sleep"];
+
 /// Types that make a `static` into state that two clients of one process would share.
 const SHARED_STATE: &[&str] = &[
     "Atomic",
@@ -93,7 +96,7 @@ pub(super) fn model_names_no_io(workspace: &Workspace) -> anyhow::Result<Report>
 /// payments-core never names an HTTP stack or a runtime, and opens no socket of its own.
 pub(super) fn core_names_no_runtime(workspace: &Workspace) -> anyhow::Result<Report> {
     let why = "payments-core does no I/O and has no runtime";
-    Ok(names(workspace.member("payments-core")?, RUNTIME, &[], why).into())
+    Ok(names(workspace.member("payments-core")?, RUNTIME, PAUSE, why).into())
 }
 
 /// Two clients in one process share nothing that their owner did not hand to both.
