@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// A call that somebody waits for, for as long as this is kept.
+/// Lives as long as the future of a call.
 pub(crate) struct Call(Arc<()>);
 
 impl Call {
@@ -13,16 +13,16 @@ impl Call {
         Self(Arc::new(()))
     }
 
-    /// The body of its request, which ends with it.
+    /// The body of the call's request.
     pub(crate) fn body(&self, bytes: Bytes) -> CallBody {
         CallBody { rest: bytes, call: Arc::downgrade(&self.0) }
     }
 }
 
-/// A body that is handed over piece by piece, and no further once its call was dropped: left to itself, reqwest would go
-/// on to send the whole of it in the background.
+/// A body that yields pieces and fails once its call is dropped. Without it, reqwest goes on sending the whole body in
+/// the background.
 ///
-/// It is used up by being sent, so that nothing in reqwest can send it again.
+/// Sending it uses it up, so that nothing in reqwest can send it again.
 pub(crate) struct CallBody {
     rest: Bytes,
     call: Weak<()>,

@@ -1,0 +1,47 @@
+use std::error::Error as StdError;
+use std::fmt;
+
+/// Why no [`ReqwestTransport`](crate::ReqwestTransport) could be built. Nothing was sent.
+#[derive(Debug)]
+pub struct BuildError {
+    kind: BuildErrorKind,
+    source: Box<dyn StdError + Send + Sync>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BuildErrorKind {
+    RootCertificate,
+    Client,
+}
+
+impl BuildError {
+    pub(crate) fn new(kind: BuildErrorKind, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { kind, source: source.into() }
+    }
+
+    /// A root certificate that was given could not be read: give certificates in the form that the method names.
+    pub fn is_root_certificate(&self) -> bool {
+        matches!(self.kind, BuildErrorKind::RootCertificate)
+    }
+
+    /// reqwest built no client with these settings; [`source`](StdError::source) has its reason. With the transport's
+    /// own builder this does not happen.
+    pub fn is_client(&self) -> bool {
+        matches!(self.kind, BuildErrorKind::Client)
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            BuildErrorKind::RootCertificate => "a root certificate could not be read",
+            BuildErrorKind::Client => "reqwest could not build a client with these settings",
+        })
+    }
+}
+
+impl StdError for BuildError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(self.source.as_ref())
+    }
+}
