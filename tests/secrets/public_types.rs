@@ -74,7 +74,7 @@ fn told(canaries: &Canaries) -> Page {
     answers(&page, canaries);
     core(&page, canaries);
     hyper(&page);
-    reqwest(&page);
+    reqwest(&page, canaries);
     fake(&page, canaries);
     page
 }
@@ -322,11 +322,12 @@ fn hyper(page: &Page) {
     tell!(page, TokioTimer::new());
 }
 
-fn reqwest(page: &Page) {
+fn reqwest(page: &Page, canaries: &Canaries) {
     let builder = ReqwestTransport::builder();
     tell!(page, builder);
     tell!(page, builder.build().unwrap());
     tell!(page, payments_reqwest::TokioTimer::new());
+    tell!(page, ReqwestTransport::builder().root_certificates_pem(canaries.key()).build().unwrap_err());
 }
 
 fn fake(page: &Page, canaries: &Canaries) {

@@ -1,16 +1,18 @@
 use std::error::Error as StdError;
-use std::fmt;
 
 /// Why no [`ReqwestTransport`](crate::ReqwestTransport) could be built. Nothing was sent.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{kind}")]
 pub struct BuildError {
     kind: BuildErrorKind,
     source: Box<dyn StdError + Send + Sync>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum BuildErrorKind {
+    #[error("a root certificate could not be read")]
     RootCertificate,
+    #[error("reqwest could not build a client with these settings")]
     Client,
 }
 
@@ -28,20 +30,5 @@ impl BuildError {
     /// own builder this does not happen.
     pub fn is_client(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Client)
-    }
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
-            BuildErrorKind::RootCertificate => "a root certificate could not be read",
-            BuildErrorKind::Client => "reqwest could not build a client with these settings",
-        })
-    }
-}
-
-impl StdError for BuildError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(self.source.as_ref())
     }
 }

@@ -68,7 +68,7 @@ fn with_our_settings(builder: ClientBuilder, is_https: bool) -> ClientBuilder {
         .no_brotli()
         .no_zstd()
         .no_deflate()
-        // The total one loses what was read of a response, and neither is the request's.
+        // These are not the request's deadlines, and the total one loses the part of a response that was read.
         .timeout(NEVER)
         .read_timeout(NEVER)
         // A response that is read leniently can be somebody else's.
@@ -109,7 +109,7 @@ mod tests {
                 .tls_danger_accept_invalid_certs(true)
                 .tls_danger_accept_invalid_hostnames(true)
         };
-        // The one thing that reqwest tells of its settings.
+        // `Debug` is the only way to read a setting.
         let settings = |builder: ClientBuilder| format!("{builder:?}");
         let off = [
             "http1_allow_obsolete_multiline_headers_in_responses: true",

@@ -32,7 +32,7 @@
 //! | an error with `is_connect()` | `NotProcessed` | there was no connection to write to |
 //! | any other error before a status | `Unknown` | the server may have read everything; no error text disproves it |
 //! | nothing until the total deadline | `Unknown` | likewise |
-//! | a status, then an error, the deadline or the cap | `Answered` | the status and what was read of the body are kept |
+//! | a status, then an error, the deadline or the cap | `Answered` | the status and the part of the body that was read are kept |
 //! | a response with two lengths | `Unknown` | it may be the response to another request |
 //!
 //! One repetition is left: where the server has closed a pooled connection, hyper returns the request, and it goes over
@@ -40,8 +40,8 @@
 //!
 //! # What is switched off, and why
 //!
-//! - **Retries.** Over HTTP/2, reqwest's default sent 199 of 411 097 payments twice: servers that had processed a request
-//!   refused it all the same.
+//! - **Retries.** Over HTTP/2, 199 of 411 097 payments were executed twice with reqwest's default: it sends again when a server
+//!   refuses a request that it may have processed.
 //! - **Redirects.** reqwest follows 307 and 308 by posting the body again, card number included, to wherever the response
 //!   says.
 //! - **Proxies of the environment.** Only a builder of your own can name one.
@@ -51,8 +51,8 @@
 //!
 //! # What had to be added
 //!
-//! - **The connect deadline.** reqwest has one for all requests, and its timer starts anew for each address. Here the whole
-//!   of connecting, name resolution and TLS included, ends by the deadline of the request that asked for it.
+//! - **The connect deadline.** reqwest has one timeout for all requests of a client. Here connecting, name resolution and TLS
+//!   included, ends by the deadline of the request that asked for it.
 //! - **Addresses.** reqwest's `Url` resolves `..` and encodes some bytes again. An address that would not be sent as it is
 //!   written is refused.
 //! - **Dropped calls.** reqwest goes on sending the body of a dropped call. Here the body ends with the call.
@@ -64,7 +64,7 @@
 //! # Your own `reqwest::ClientBuilder`
 //!
 //! [`ReqwestTransport::builder`] sets which certificates are trusted. For other TLS, a proxy, a resolver or a local
-//! address, [`unversioned::from_client_builder`] takes a builder of your own. It documents what stays of yours, what is
+//! address, [`unversioned::from_client_builder`] takes a builder of your own. It documents what your builder decides, what is
 //! overridden, and what cannot be checked.
 //!
 //! # Runtime

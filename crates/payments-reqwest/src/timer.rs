@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 
 /// tokio's clock: the [`Timer`] for a client that uses [`ReqwestTransport`](crate::ReqwestTransport).
 ///
-/// Where tokio has no clock, outside of a runtime or in one without its time driver, a sleep ends in time all the same,
+/// Where tokio has no clock, outside of a runtime or in one without its time driver, a sleep still ends in time,
 /// on a thread that all such sleeps share.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::exhaustive_structs, reason = "it is complete: a clock has nothing to set")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use futures_timer::Delay;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, Response, Version};
+use http::{Response, Version};
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -135,16 +135,15 @@ fn as_written(request: TransportRequest, call: &Call) -> Result<reqwest::Request
 
 /// Why two readers could disagree about where this response begins or ends. hyper accepts some of these.
 fn ambiguity(incoming: &reqwest::Response) -> Option<&'static str> {
+    let mut lengths = incoming.headers().get_all(CONTENT_LENGTH).iter();
+    let first = lengths.next();
+    let is_list = first.is_some_and(|length| length.as_bytes().contains(&b','));
+    let is_coded = first.is_some() && incoming.headers().contains_key(TRANSFER_ENCODING);
     if incoming.version() == Version::HTTP_09 {
-        return Some("the response has no head");
+        Some("the response has no head")
+    } else if is_list || is_coded || lengths.next().is_some() {
+        Some("the response gives its length more than once")
+    } else {
+        None
     }
-    has_ambiguous_length(incoming.headers()).then_some("the response gives its length more than once")
-}
-
-fn has_ambiguous_length(headers: &HeaderMap) -> bool {
-    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
-    let Some(first) = lengths.next() else {
-        return false;
-    };
-    lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
 }

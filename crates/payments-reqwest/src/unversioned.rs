@@ -14,13 +14,13 @@ use crate::transport::ReqwestTransport;
 /// `builder` is a function, because the transport builds its clients more than once: one for https, one for plain http,
 /// and new ones when it leaves all connections behind. It must return the same settings each time.
 ///
-/// # What stays as the builder has it
+/// # What the builder decides
 ///
 /// - TLS: the backend or a preconfigured one, roots, client certificate, versions. Trusted roots are the builder's alone.
 /// - Proxies that it names, for https: TLS goes through them end to end, and one that refuses is `NotProcessed`.
 /// - Names: its resolver and its overrides. Sockets: local address, interface, keep-alive, Unix socket.
 /// - Connections: its idle timeout and their number. reqwest keeps idle connections for 90 seconds, which is longer than
-///   many servers do; 20 seconds is better, because a payment that meets a closing connection is unknown.
+///   many servers do; 20 seconds is better, because a payment sent into a closing connection is unknown.
 /// - `connect_timeout`, beside the request's own connect deadline: the one that ends first counts. Either is
 ///   `NotProcessed`.
 /// - Connector layers, within the connect deadline.
@@ -32,9 +32,9 @@ use crate::transport::ReqwestTransport;
 /// |---|---|---|
 /// | `redirect` | none | 307 and 308 post the card number again, to another host |
 /// | `retry` | never | the default repeats what a server may have processed |
-/// | proxies of the environment | not used | whoever sets a variable would see the connections |
+/// | proxies of the environment | not used | a variable would decide where the connections go |
 /// | proxies for plain http | not used | plain http is for servers on this machine; a proxy would read card and key |
-/// | `timeout`, `read_timeout` | replaced by the request's deadlines | reqwest's lose what was read of a response |
+/// | `timeout`, `read_timeout` | replaced by the request's deadlines | reqwest's lose the part of a response that was read |
 /// | HTTP version | 1.1 | over HTTP/2 a response cut short can look whole |
 /// | `gzip`, `brotli`, `zstd`, `deflate` | off | a body is passed on as it came |
 /// | lenient reading of headers | off | a response could end in two places |
@@ -44,11 +44,11 @@ use crate::transport::ReqwestTransport;
 ///
 /// # What cannot be checked
 ///
-/// reqwest lets nobody read a builder's settings, so these are up to you:
+/// The settings of a builder cannot be read, so these are up to you:
 ///
 /// - A preconfigured TLS can accept any certificate, write its keys to a file, or offer HTTP/2, which is then spoken.
 /// - Cookies (reqwest's feature `cookies`): they would tie payments to each other.
-/// - Default headers: `Accept-Encoding` asks for a body that nobody decodes, and a payment with such a response is unknown.
+/// - Default headers: `Accept-Encoding` asks for a body that is not decoded, and a payment with such a response is unknown.
 /// - A connector layer, a proxy or a resolver sees the addresses, and decides where a connection goes. None of them can
 ///   send a request twice: what they return is a connection, and an error of theirs comes before there is one.
 ///

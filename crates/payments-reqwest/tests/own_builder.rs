@@ -46,14 +46,12 @@ impl Stack for OwnBuilder {
 
     fn transport(&self, setup: &Setup) -> ReqwestTransport {
         let authority = setup.authority_der().to_vec();
-        let again = || {
-            let any_host = reqwest::retry::for_host("localhost").max_retries_per_request(3).no_budget();
-            any_host.classify_fn(|attempt| attempt.retryable())
-        };
         from_client_builder(move || {
             trusting(Some(&authority))
                 .redirect(reqwest::redirect::Policy::limited(10))
-                .retry(again())
+                .retry(reqwest::retry::for_host("localhost").no_budget().classify_fn(|attempt| {
+                    if attempt.status().is_some() { attempt.success() } else { attempt.retryable() }
+                }))
                 .timeout(Duration::from_millis(1))
                 .read_timeout(Duration::from_millis(1))
                 .https_only(true)

@@ -1,4 +1,4 @@
-//! What is refused before anything is sent, and says so.
+//! Requests and settings that are refused before anything is sent.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
