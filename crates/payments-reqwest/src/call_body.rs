@@ -59,3 +59,30 @@ impl Body for CallBody {
         SizeHint::with_exact(self.rest.len() as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    fn next(body: &mut CallBody) -> Option<Result<usize, &'static str>> {
+        match Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(frame) => frame.map(|frame| frame.map(|frame| frame.into_data().unwrap().len())),
+            Poll::Pending => panic!("the body never waits"),
+        }
+    }
+
+    #[test]
+    fn a_body_yields_pieces_and_fails_once_its_call_is_dropped() {
+        let call = Call::new();
+        let [mut whole, mut dropped] = [(); 2].map(|()| call.body(vec![b'x'; CallBody::PIECE + 1].into()));
+        assert_eq!(next(&mut whole), Some(Ok(CallBody::PIECE)));
+        assert_eq!(next(&mut whole), Some(Ok(1)));
+        assert!(whole.is_end_stream() && next(&mut whole).is_none());
+
+        assert_eq!(next(&mut dropped), Some(Ok(CallBody::PIECE)));
+        drop(call);
+        assert_eq!(next(&mut dropped), Some(Err("the call was dropped")));
+    }
+}

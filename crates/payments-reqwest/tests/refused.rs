@@ -35,7 +35,7 @@ async fn an_address_that_would_be_rewritten_is_refused() {
         );
     }
     let error = failure("http://127.0.0.1:1/a//b%20c/~d?e=%2F").await;
-    assert_eq!(error.kind(), TransportErrorKind::Connect, "what is left alone is tried");
+    assert_eq!(error.kind(), TransportErrorKind::Connect, "an address that reqwest keeps is tried");
 }
 
 #[test]
