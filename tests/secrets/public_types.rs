@@ -25,6 +25,7 @@ use payments_fake::{
     ScriptedTransport, UnlistedCards, VoidAnswer, block_on, test_values,
 };
 use payments_hyper::{HyperTransport, TlsProvider, TokioTimer, TrustedRoots};
+use payments_reqwest::ReqwestTransport;
 use payments_sandbox::{BlockingSandbox, DataFile, Sandbox, SandboxBuilder, Shown};
 
 use super::page::{Page, tell};
@@ -73,6 +74,7 @@ fn told(canaries: &Canaries) -> Page {
     answers(&page, canaries);
     core(&page, canaries);
     hyper(&page);
+    reqwest(&page, canaries);
     fake(&page, canaries);
     page
 }
@@ -318,6 +320,14 @@ fn hyper(page: &Page) {
     tell!(page, TlsProvider::Ring);
     tell!(page, TrustedRoots::Mozilla);
     tell!(page, TokioTimer::new());
+}
+
+fn reqwest(page: &Page, canaries: &Canaries) {
+    let builder = ReqwestTransport::builder();
+    tell!(page, builder);
+    tell!(page, builder.build().unwrap());
+    tell!(page, payments_reqwest::TokioTimer::new());
+    tell!(page, ReqwestTransport::builder().root_certificates_pem(canaries.key()).build().unwrap_err());
 }
 
 fn fake(page: &Page, canaries: &Canaries) {

@@ -50,7 +50,7 @@
 //! This crate opens no socket and spawns no task. The HTTP stack comes from outside, in one of two ways:
 //!
 //! - **[`Transport`]**, one asynchronous function, under a [`Client`] with its deadlines, its retries of lookups and its
-//!   [`Observer`]. `payments-hyper` is the one that this project ships.
+//!   [`Observer`]. `payments-hyper` and `payments-reqwest` are ready to use.
 //! - **[`Operation`]**, for everything else. Each operation is a plain value that builds an `http::Request<Bytes>` and reads an
 //!   `http::Response<Bytes>`. What happens between the two is yours.
 //!

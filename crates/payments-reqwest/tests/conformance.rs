@@ -5,9 +5,7 @@
 use std::future::Future;
 
 use payments_conformance::{Setup, Stack};
-use payments_example_reqwest::ReqwestTransport;
-use rustls::RootCertStore;
-use rustls::pki_types::CertificateDer;
+use payments_reqwest::ReqwestTransport;
 use tokio::runtime::Runtime;
 
 struct ReqwestStack {
@@ -18,9 +16,7 @@ impl Stack for ReqwestStack {
     type Transport = ReqwestTransport;
 
     fn transport(&self, setup: &Setup) -> ReqwestTransport {
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from(setup.authority_der())).unwrap();
-        ReqwestTransport::new(roots).unwrap()
+        ReqwestTransport::builder().only_root_certificates_pem(setup.authority_pem()).build().unwrap()
     }
 
     fn block_on<F>(&self, future: F) -> F::Output

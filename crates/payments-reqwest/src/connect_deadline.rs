@@ -8,21 +8,21 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 tokio::task_local! {
-    /// When the connection that the current request waits for must stand.
+    /// The connect deadline of the current request.
     ///
-    /// reqwest hands a connector the address and nothing of the request, but it asks for a connection within the future
-    /// of the request that needs one.
+    /// reqwest passes a connector the address and nothing else of the request, but it calls the connector within the
+    /// future of the request that needs a connection.
     static CONNECT_BY: Instant;
 }
 
-/// Sends with a deadline for the connection, if one has to be made: name resolution, TCP and TLS together.
+/// Sends with a deadline for a new connection: name resolution, TCP and TLS together.
 pub(crate) async fn connecting_by<F: Future>(deadline: Instant, send: F) -> F::Output {
     CONNECT_BY.scope(deadline, send).await
 }
 
-/// Holds the connections that reqwest makes to that deadline.
+/// Ends connecting at that deadline.
 ///
-/// What it returns at the end is an error of the connector, which reqwest tells from every other by `is_connect()`.
+/// The error then comes from the connector, which reqwest reports by `is_connect()`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectDeadline;
 
@@ -56,7 +56,7 @@ where
     fn call(&mut self, address: Address) -> Self::Future {
         let deadline = CONNECT_BY.try_with(|deadline| *deadline);
         let connecting = self.0.call(address);
-        // The deadline is taken along, because reqwest may finish the connection in the background for a later request.
+        // The future owns the deadline, because reqwest may finish the connection in the background for a later request.
         Box::pin(async move { timeout_at(deadline?, connecting).await? })
     }
 }
