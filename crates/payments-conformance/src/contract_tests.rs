@@ -29,6 +29,31 @@ macro_rules! contract_tests {
     };
 }
 
+/// The same for a blocking stack: one named `#[test]` of each contract.
+///
+/// ```
+/// # use payments_conformance::{BlockingStack, Setup};
+/// # use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+/// # struct MyTransport;
+/// # impl payments_core::blocking::Transport for MyTransport {
+/// #     fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
+/// #         Err(TransportError::not_processed(TransportErrorKind::Connect))
+/// #     }
+/// # }
+/// # struct MyStack;
+/// # impl BlockingStack for MyStack {
+/// #     type Transport = MyTransport;
+/// #     fn transport(&self, _: &Setup) -> MyTransport { MyTransport }
+/// # }
+/// payments_conformance::blocking_contract_tests!(MyStack);
+/// ```
+#[macro_export]
+macro_rules! blocking_contract_tests {
+    ($stack:expr) => {
+        $crate::contract_tests!($crate::blocking($stack));
+    };
+}
+
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __contract_tests {

@@ -41,6 +41,9 @@
 //! those about requests and answers come before those that build on them. A story names the contract that was being
 //! checked, but the first line of it may be about what is owed in every situation.
 //!
+//! A [blocking transport](payments_core::blocking::Transport) has a [`BlockingStack`] and
+//! [`blocking_contract_tests!`]. The same contracts apply to it, without those about calls that are dropped.
+//!
 //! # What a stack cannot do
 //!
 //! It declares that in [`Stack::abilities`], with a reason:
@@ -51,7 +54,7 @@
 //! # fn declared() -> Abilities {
 //! Abilities::default()
 //!     .without(Ability::Https, "TLS is spoken by a proxy on the same machine")
-//!     .without(Ability::Cancel, "a blocking call cannot be interrupted")
+//!     .without(Ability::Cancel, "the thread of a call cannot be interrupted")
 //! # }
 //! # let _ = declared();
 //! ```
@@ -90,6 +93,7 @@
 mod abilities;
 mod authority;
 mod block_on;
+mod blocking;
 mod breach;
 mod charge;
 mod contract;
@@ -119,6 +123,7 @@ pub use contract_tests::run_as_test as __run_as_test;
 
 pub use abilities::{Abilities, Ability};
 pub use block_on::block_on;
+pub use blocking::{BlockingStack, blocking};
 pub use charge::ID_HEADER;
 pub use journal::Journal;
 pub use report::{Report, check, check_only};
