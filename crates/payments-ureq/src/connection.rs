@@ -25,7 +25,8 @@ impl Connector for Opener {
 
     fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Connection>, Error> {
         let attempt = Attempt::current()?;
-        let (host, port) = host_and_port(details)?;
+        let (host, port) = host_and_port(details.uri)
+            .ok_or_else(|| Error::BadUri("the address has no usable scheme, host or port".to_owned()))?;
         let mut socket = Socket::connect(&attempt, host, port)?;
         let tls = if details.needs_tls() {
             attempt.enter(Stage::Handshaking);
@@ -44,16 +45,19 @@ impl Connector for Opener {
 }
 
 /// `http` takes a port that it cannot read for none: it must not become the scheme's own.
-fn host_and_port<'a>(details: &ConnectionDetails<'a>) -> Result<(&'a str, u16), Error> {
-    let unusable = || Error::BadUri("the address has no usable host or port".to_owned());
-    let authority = details.uri.authority().ok_or_else(unusable)?;
+fn host_and_port(uri: &Uri) -> Option<(&str, u16)> {
+    let authority = uri.authority()?;
     let host = authority.host();
-    let port = match authority.as_str().strip_prefix(host) {
-        Some("") if details.needs_tls() => 443,
-        Some("") => 80,
-        _ => authority.port_u16().ok_or_else(unusable)?,
+    let port = match (authority.as_str().strip_prefix(host)?, uri.scheme_str()?) {
+        ("", "https") => 443,
+        ("", "http") => 80,
+        (port, "https" | "http") => {
+            let digits = port.strip_prefix(':').filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+            digits?.parse().ok().filter(|port| *port > 0)?
+        }
+        _ => return None,
     };
-    Ok((host.trim_start_matches('[').trim_end_matches(']'), port))
+    Some((host.trim_start_matches('[').trim_end_matches(']'), port))
 }
 
 impl fmt::Debug for Opener {

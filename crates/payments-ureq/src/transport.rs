@@ -95,7 +95,7 @@ fn call(
 
 type Broken = (TransportErrorKind, Option<Box<dyn StdError + Send + Sync>>);
 
-/// Whatever ends it, what came before is kept: it may hold the transaction's id.
+/// Keeps in `read` what it could read, even if it fails: it may hold the transaction's id.
 fn read_body(attempt: &Attempt, body: Body, read: &mut Vec<u8>, cap: usize) -> Result<(), Broken> {
     let one_more = u64::try_from(cap).unwrap_or(u64::MAX).saturating_add(1);
     let ended = body.into_reader().take(one_more).read_to_end(read);

@@ -10,6 +10,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("payments-model", &[]),
     ("payments-core", &["payments-model"]),
     ("payments-hyper", &["payments-core", "payments-model"]),
+    ("payments-ureq", &["payments-core", "payments-model"]),
     ("payments-fake", &["payments-core", "payments-model"]),
     ("payments-conformance", &["payments-core"]),
     ("payments-sandbox", &["payments-core", "payments-fake", "payments-model"]),
