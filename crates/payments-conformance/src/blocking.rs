@@ -9,7 +9,7 @@ use payments_core::{Transport, TransportError, TransportRequest, TransportRespon
 
 use crate::{Abilities, Ability, Setup, Stack};
 
-/// A blocking HTTP stack to be tested: how to make its transport.
+/// A blocking HTTP stack to be tested: how to make its transport. [`stack`](crate::stack) makes one from a function.
 ///
 /// [`blocking_contract_tests!`](crate::blocking_contract_tests) makes a test of each contract that applies. For a
 /// [`Report`](crate::Report), wrap the stack with [`blocking`](crate::blocking): `check(&blocking(MyStack))`.
@@ -26,7 +26,7 @@ pub trait BlockingStack: Send + Sync + 'static {
     /// contract that is being checked.
     fn transport(&self, setup: &Setup) -> Self::Transport;
 
-    /// What the stack can and cannot do; by default everything that HTTP/1.1 asks for.
+    /// What the stack can and cannot do; by default what [`Abilities::default`] has.
     ///
     /// [`Ability::Cancel`] is always taken away.
     fn abilities(&self) -> Abilities {
@@ -52,7 +52,6 @@ pub trait BlockingStack: Send + Sync + 'static {
 /// a call each, so that a transport which makes one call at a time is found.
 ///
 /// ```
-/// use payments_conformance::{BlockingStack, Setup, blocking, check_only};
 /// # use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 /// # struct MyTransport;
 /// # impl payments_core::blocking::Transport for MyTransport {
@@ -60,18 +59,10 @@ pub trait BlockingStack: Send + Sync + 'static {
 /// #         Err(TransportError::not_processed(TransportErrorKind::Connect))
 /// #     }
 /// # }
+/// use payments_conformance::{blocking, check_only, stack};
 ///
-/// struct MyStack;
-///
-/// impl BlockingStack for MyStack {
-///     type Transport = MyTransport;
-///
-///     fn transport(&self, _setup: &Setup) -> MyTransport {
-///         MyTransport
-///     }
-/// }
-///
-/// let report = check_only(&blocking(MyStack), |contract| contract.starts_with("refused"));
+/// let mine = blocking(stack(|_setup| MyTransport));
+/// let report = check_only(&mine, |contract| contract.starts_with("refused"));
 /// assert!(report.is_clean(), "{report}");
 /// ```
 pub fn blocking(stack: impl BlockingStack) -> impl Stack {

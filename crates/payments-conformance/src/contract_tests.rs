@@ -32,7 +32,6 @@ macro_rules! contract_tests {
 /// The same for a blocking stack: one named `#[test]` of each contract.
 ///
 /// ```
-/// # use payments_conformance::{BlockingStack, Setup};
 /// # use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 /// # struct MyTransport;
 /// # impl payments_core::blocking::Transport for MyTransport {
@@ -40,12 +39,7 @@ macro_rules! contract_tests {
 /// #         Err(TransportError::not_processed(TransportErrorKind::Connect))
 /// #     }
 /// # }
-/// # struct MyStack;
-/// # impl BlockingStack for MyStack {
-/// #     type Transport = MyTransport;
-/// #     fn transport(&self, _: &Setup) -> MyTransport { MyTransport }
-/// # }
-/// payments_conformance::blocking_contract_tests!(MyStack);
+/// payments_conformance::blocking_contract_tests!(payments_conformance::stack(|_setup| MyTransport));
 /// ```
 #[macro_export]
 macro_rules! blocking_contract_tests {

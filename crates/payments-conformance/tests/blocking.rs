@@ -8,27 +8,19 @@ mod support;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use payments_conformance::{Abilities, Ability, BlockingStack, Setup, Stack, Verdict, blocking, check_only};
+use payments_conformance::{
+    Abilities, Ability, BlockingStack, FnStack, Stack as _, Verdict, blocking, check_only, stack,
+};
 use payments_core::blocking::Transport;
 use payments_core::{TransportError, TransportRequest, TransportResponse};
 use support::{Flaw, Plain, PlainStack};
 
-struct Honest;
-
-impl BlockingStack for Honest {
-    type Transport = Plain;
-
-    fn transport(&self, setup: &Setup) -> Plain {
-        PlainStack(None).transport(setup)
-    }
-
-    fn debug(&self, transport: &Plain) -> Option<String> {
-        PlainStack(None).debug(transport)
-    }
+fn honest() -> FnStack<Plain> {
+    stack(|setup| PlainStack(None).transport(setup))
 }
 
 mod honest {
-    payments_conformance::blocking_contract_tests!(super::Honest);
+    payments_conformance::blocking_contract_tests!(super::honest());
 }
 
 /// Holds a lock for as long as a call takes.
@@ -42,18 +34,12 @@ impl Transport for OneAtATime {
 }
 
 /// The blocking transport with one flaw, in clear.
-struct Flawed<T>(Flaw, fn(Plain) -> T);
+fn flawed(flaw: Flaw) -> FnStack<Plain> {
+    in_clear(stack(move |setup| PlainStack(Some(flaw)).transport(setup)))
+}
 
-impl<T: Transport> BlockingStack for Flawed<T> {
-    type Transport = T;
-
-    fn transport(&self, setup: &Setup) -> T {
-        (self.1)(PlainStack(Some(self.0)).transport(setup))
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities::default().without(Ability::Https, "this flaw is not one of TLS")
-    }
+fn in_clear<T: Transport>(stack: FnStack<T>) -> FnStack<T> {
+    stack.abilities(Abilities::default().without(Ability::Https, "one scheme is enough"))
 }
 
 fn broken(stack: impl BlockingStack, wanted: &[&str]) -> Vec<Verdict> {
@@ -65,7 +51,7 @@ fn broken(stack: impl BlockingStack, wanted: &[&str]) -> Vec<Verdict> {
 #[test]
 fn one_call_at_a_time_is_found() {
     let wanted = ["a_call_does_not_block_its_thread", "fin_after_the_request_is_unknown"];
-    let stack = Flawed(Flaw::NeverReuses, |plain| OneAtATime(plain, Mutex::default()));
+    let stack = in_clear(stack(|setup| OneAtATime(PlainStack(None).transport(setup), Mutex::default())));
     let broken: BTreeSet<_> = broken(stack, &wanted).iter().map(Verdict::contract).collect();
     assert_eq!(broken, BTreeSet::from(["a_call_does_not_block_its_thread"]));
 }
@@ -73,27 +59,25 @@ fn one_call_at_a_time_is_found() {
 #[test]
 fn a_deadline_that_nobody_else_keeps_is_found_missing() {
     let wanted = ["silence_ends_with_the_total_deadline", "a_dripping_body_ends_with_the_total_deadline"];
-    assert_eq!(broken(Flawed(Flaw::IgnoresTheDeadline, |plain| plain), &wanted).len(), wanted.len());
+    assert_eq!(broken(flawed(Flaw::IgnoresTheDeadline), &wanted).len(), wanted.len());
 }
 
 #[test]
 fn a_second_transmission_is_found() {
-    let verdicts =
-        broken(Flawed(Flaw::SendsAgainWhenClosed, |plain| plain), &["fin_after_the_request_is_unknown"]);
+    let verdicts = broken(flawed(Flaw::SendsAgainWhenClosed), &["fin_after_the_request_is_unknown"]);
     assert!(verdicts[0].story().unwrap().contains("arrived 2 times"), "{verdicts:?}");
 }
 
 #[test]
 fn a_panic_on_the_thread_of_a_call_is_told() {
-    let verdicts =
-        broken(Flawed(Flaw::ClockOverflows, |plain| plain), &["the_longest_deadline_is_no_overflow"]);
+    let verdicts = broken(flawed(Flaw::ClockOverflows), &["the_longest_deadline_is_no_overflow"]);
     assert!(verdicts[0].story().unwrap().contains("a deadline of this century"), "{verdicts:?}");
 }
 
 #[test]
 fn contracts_about_dropped_calls_do_not_apply() {
     let dropped = ["a_dropped_call_closes_its_connection", "a_call_dropped_while_it_sends_stops_sending"];
-    let report = check_only(&blocking(Honest), |contract| dropped.contains(&contract));
+    let report = check_only(&blocking(honest()), |contract| dropped.contains(&contract));
     assert!(report.verdicts().iter().all(Verdict::is_not_applicable), "{report}");
     assert!(report.to_string().contains("a blocking call cannot be interrupted"), "{report}");
 }
