@@ -35,13 +35,6 @@ pub(crate) enum Stage {
 impl Attempt {
     /// Makes `call` as an attempt that starts now.
     pub(crate) fn run<T>(deadlines: Deadlines, call: impl FnOnce(&Self) -> T) -> T {
-        /// Restores what was there before, even if `call` panics.
-        struct Restore(Option<Rc<Attempt>>);
-        impl Drop for Restore {
-            fn drop(&mut self) {
-                CURRENT.set(self.0.take());
-            }
-        }
         let now = Instant::now();
         let attempt = Rc::new(Self {
             connect_ends: now + deadlines.connect(),
@@ -49,8 +42,11 @@ impl Attempt {
             stage: Cell::new(Stage::Unsent),
             expired: Cell::new(false),
         });
-        let _restore = Restore(CURRENT.replace(Some(Rc::clone(&attempt))));
-        call(&attempt)
+        // A logger that makes a call itself would find the attempt of the call that logs.
+        let before = CURRENT.replace(Some(Rc::clone(&attempt)));
+        let output = call(&attempt);
+        CURRENT.set(before);
+        output
     }
 
     /// The attempt that this thread makes. Without one nothing is read or written.

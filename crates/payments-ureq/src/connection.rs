@@ -16,6 +16,7 @@ use crate::attempt::{Attempt, Stage};
 use crate::socket::Socket;
 
 /// Opens the connections that ureq asks for, each within the connect deadline of its attempt.
+#[derive(Debug)]
 pub(crate) struct Opener {
     pub(crate) tls: Arc<ClientConfig>,
 }
@@ -58,12 +59,6 @@ fn host_and_port(uri: &Uri) -> Option<(&str, u16)> {
         _ => return None,
     };
     Some((host.trim_start_matches('[').trim_end_matches(']'), port))
-}
-
-impl fmt::Debug for Opener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opener").finish_non_exhaustive()
-    }
 }
 
 /// A connection that tells the attempt which uses it before it writes.

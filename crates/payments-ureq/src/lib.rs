@@ -65,6 +65,9 @@
 //! | a status, then an error, the deadline or the cap | [`Answered`](payments_core::Delivery::Answered) | the status and the part of the body that was read are kept |
 //! | a head with two lengths | [`Unknown`](payments_core::Delivery::Unknown) | the response may belong to another request |
 //!
+//! A panic within a call is caught, and reported with the same evidence. Its message reaches the panic hook, which prints it
+//! by default. With `panic = "abort"` it ends the process.
+//!
 //! # What had to be added to ureq
 //!
 //! - Lookup, TCP and TLS share one deadline. ureq gives each its own.

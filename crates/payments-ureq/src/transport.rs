@@ -1,6 +1,6 @@
-use std::error::Error as StdError;
 use std::fmt;
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -8,8 +8,8 @@ use http::{HeaderMap, Method, Request, Response};
 use payments_core::blocking::Transport;
 use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 use rustls::ClientConfig;
+use ureq::Agent;
 use ureq::config::AutoHeaderValue;
-use ureq::{Agent, Body};
 
 use crate::attempt::{Attempt, Stage};
 use crate::builder::{Pool, UreqTransportBuilder};
@@ -57,7 +57,11 @@ impl fmt::Debug for UreqTransport {
 
 impl Transport for UreqTransport {
     fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        Attempt::run(request.deadlines(), |attempt| call(attempt, &self.agent, request))
+        Attempt::run(request.deadlines(), |attempt| {
+            // ureq has assertions. A panic must not hide whether the request was sent.
+            catch_unwind(AssertUnwindSafe(|| call(attempt, &self.agent, request)))
+                .unwrap_or_else(|_| Err(attempt.no_status(TransportErrorKind::Other, "the call panicked")))
+        })
     }
 }
 
@@ -83,30 +87,24 @@ fn call(
         );
     }
     let (head, body) = response.into_parts();
-    let mut read = Vec::new();
-    let broken = read_body(attempt, body, &mut read, cap).err();
-    let response = Response::from_parts(head, read.into());
-    match broken {
-        None => Ok(TransportResponse::new(response)),
-        Some((kind, None)) => Err(TransportError::answered(kind, response)),
-        Some((kind, Some(source))) => Err(TransportError::answered(kind, response).with_source(source)),
-    }
-}
-
-type Broken = (TransportErrorKind, Option<Box<dyn StdError + Send + Sync>>);
-
-/// Keeps in `read` what it could read, even if it fails: it may hold the transaction's id.
-fn read_body(attempt: &Attempt, body: Body, read: &mut Vec<u8>, cap: usize) -> Result<(), Broken> {
     let one_more = u64::try_from(cap).unwrap_or(u64::MAX).saturating_add(1);
-    let ended = body.into_reader().take(one_more).read_to_end(read);
-    if read.len() > cap {
-        read.truncate(cap);
-        return Err((TransportErrorKind::BodyTooLarge, None));
-    }
+    let mut read = Vec::new();
+    let ended = body.into_reader().take(one_more).read_to_end(&mut read);
+    let is_too_large = read.len() > cap;
+    read.truncate(cap);
+    // What was read is kept, whatever comes after it: it may hold the transaction's id.
+    let response = Response::from_parts(head, read.into());
     match ended {
-        Ok(_) => Ok(()),
-        Err(error) if attempt.is_expired() => Err((TransportErrorKind::Timeout, Some(error.into()))),
-        Err(error) => Err((TransportErrorKind::BodyTruncated, Some(error.into()))),
+        _ if is_too_large => Err(TransportError::answered(TransportErrorKind::BodyTooLarge, response)),
+        Ok(_) => Ok(TransportResponse::new(response)),
+        Err(error) => {
+            let kind = if attempt.is_expired() {
+                TransportErrorKind::Timeout
+            } else {
+                TransportErrorKind::BodyTruncated
+            };
+            Err(TransportError::answered(kind, response).with_source(error))
+        }
     }
 }
 
