@@ -79,12 +79,7 @@ impl Transport for Connection {
         Attempt::current()?.begin_write()?;
         let output = &self.buffers.output()[..amount];
         match &mut self.tls {
-            Some(tls) => {
-                let mut stream = Stream::new(tls, &mut self.socket);
-                stream.write_all(output)?;
-                // rustls keeps quiet about what it could not write, until it is asked.
-                stream.flush()?;
-            }
+            Some(tls) => Stream::new(tls, &mut self.socket).write_all(output)?,
             None => self.socket.write_all(output)?,
         }
         Ok(())
@@ -105,10 +100,7 @@ impl Transport for Connection {
 
     /// Asked before a connection is kept for later, and again before it is used.
     fn is_open(&mut self) -> bool {
-        let nothing_read_ahead = self.tls.as_mut().is_none_or(|tls| {
-            tls.process_new_packets().is_ok_and(|state| state.plaintext_bytes_to_read() == 0)
-        });
-        nothing_read_ahead && self.socket.is_quiet()
+        self.socket.is_quiet()
     }
 
     fn is_tls(&self) -> bool {

@@ -44,20 +44,26 @@ impl Socket {
     }
 }
 
-/// The lookup of a name cannot be ended, so it gets a thread, which may outlive the call.
 fn addresses(attempt: &Attempt, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![(address, port).into()]);
     }
+    let host = host.to_owned();
+    on_a_thread(attempt, move || Ok((host.as_str(), port).to_socket_addrs()?.collect()))
+}
+
+/// A lookup cannot be ended, so it gets a thread, which may outlive the call.
+fn on_a_thread<T: Send + 'static>(
+    attempt: &Attempt,
+    look_up: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
     let left = attempt.time_left()?;
     let (sender, receiver) = mpsc::channel();
-    let host = host.to_owned();
-    let look_up = move || sender.send((host.as_str(), port).to_socket_addrs());
-    thread::Builder::new().name("payments-lookup".to_owned()).spawn(look_up)?;
-    match receiver.recv_timeout(left) {
-        Ok(addresses) => Ok(addresses?.collect()),
-        Err(_) => Err(attempt.time_left().err().unwrap_or_else(|| ErrorKind::Other.into())),
-    }
+    thread::Builder::new().name("payments-lookup".to_owned()).spawn(move || sender.send(look_up()))?;
+    receiver.recv_timeout(left).unwrap_or_else(|_| {
+        attempt.time_left()?;
+        Err(io::Error::other("the lookup panicked"))
+    })
 }
 
 impl Read for Socket {
@@ -94,5 +100,33 @@ fn in_time<T>(
             Err(error) if [timed_out, ErrorKind::Interrupted].contains(&error.kind()) => {}
             ended => return ended,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_core::Deadlines;
+
+    use super::*;
+
+    #[test]
+    fn a_lookup_that_does_not_end_is_left_alone_at_the_connect_deadline() {
+        let (release, gate) = mpsc::channel::<()>();
+        let look_up = move || Ok(gate.recv().is_ok());
+        Attempt::run(Deadlines::new(Duration::from_millis(20), Duration::MAX), |attempt| {
+            attempt.enter(Stage::Resolving);
+            let error = on_a_thread(attempt, look_up).expect_err("nothing was found");
+            assert_eq!((error.kind(), attempt.is_expired()), (ErrorKind::TimedOut, true));
+        });
+        drop(release);
+    }
+
+    #[test]
+    fn a_lookup_that_panics_is_an_error() {
+        Attempt::run(Deadlines::default(), |attempt| {
+            let error = on_a_thread(attempt, || -> io::Result<()> { panic!("on purpose") });
+            assert_eq!(error.expect_err("nothing was found").to_string(), "the lookup panicked");
+            assert!(!attempt.is_expired());
+        });
     }
 }
