@@ -28,3 +28,15 @@ fn a_stack_of_a_function_runs_its_futures_as_it_was_told() {
     let report = check_only(&with, wanted);
     assert!(report.is_clean() && report.verdicts()[0].is_kept(), "{report}");
 }
+
+#[test]
+fn a_program_that_checks_a_stack_is_not_started_again() {
+    let contract = "the_proxy_of_the_environment_is_ignored";
+    // A test harness names the thread of a test after it, and any program can name a thread like that.
+    for name in ["main", "a worker", "a_program_that_checks_a_stack_is_not_started_again"] {
+        let check = move || check_only(&PlainStack(None), |name| name == contract);
+        let report = thread::Builder::new().name(name.to_owned()).spawn(check).unwrap().join().unwrap();
+        assert!(report.verdicts()[0].is_not_applicable(), "on the thread {name:?}: {report}");
+        assert!(report.to_string().contains("a test made by `contract_tests!`"), "{report}");
+    }
+}
