@@ -27,6 +27,7 @@ use payments_fake::{
 use payments_hyper::{HyperTransport, TlsProvider, TokioTimer, TrustedRoots};
 use payments_reqwest::ReqwestTransport;
 use payments_sandbox::{BlockingSandbox, DataFile, Sandbox, SandboxBuilder, Shown};
+use payments_ureq::UreqTransport;
 
 use super::page::{Page, tell};
 use super::requests::{ach_builder, ach_payment, card, card_builder, card_payment, endpoint, key};
@@ -75,6 +76,7 @@ fn told(canaries: &Canaries) -> Page {
     core(&page, canaries);
     hyper(&page);
     reqwest(&page, canaries);
+    ureq(&page);
     fake(&page, canaries);
     page
 }
@@ -330,6 +332,12 @@ fn reqwest(page: &Page, canaries: &Canaries) {
     tell!(page, ReqwestTransport::builder().root_certificates_pem(canaries.key()).build().unwrap_err());
 }
 
+fn ureq(page: &Page) {
+    let builder = UreqTransport::builder();
+    tell!(page, builder);
+    tell!(page, builder.build().unwrap());
+}
+
 fn fake(page: &Page, canaries: &Canaries) {
     let builder = || FakeGateway::builder().api_key(canaries.key()).seed(7).ignore_unfired_faults();
     tell!(page, builder());
@@ -446,6 +454,7 @@ fn told_of_servers(canaries: &Canaries) -> Page {
         HyperTransport::builder().client_certificate_pem(&certificate, &broken).build().unwrap_err()
     );
     tell!(&page, HyperTransport::builder().root_certificates_pem(&broken).build().unwrap_err());
+    tell!(&page, UreqTransport::builder().root_certificates_pem(&broken).build().unwrap_err());
     tell!(&page, Sandbox::builder().tls_pem(&certificate, &broken).start_blocking().unwrap_err());
     let text = page.text();
     for line in private.lines().filter(|line| !line.starts_with("-----")) {

@@ -10,9 +10,9 @@ pub enum Ability {
     Https,
     /// A dropped call ends at once and closes its connection. A call that blocks a thread usually cannot.
     ///
-    /// To lack it is no leave to block `send` itself: a blocking client makes its calls on threads of their own, so
-    /// that the thread which polls them goes on. See
-    /// [`a_call_does_not_block_its_thread`](crate::contracts::environment::a_call_does_not_block_its_thread).
+    /// An asynchronous `send` must not block the thread that polls it, even without this ability. See
+    /// [`a_call_does_not_block_its_thread`](crate::contracts::environment::a_call_does_not_block_its_thread). A client
+    /// that blocks is a [`BlockingStack`](crate::BlockingStack), which never has this ability.
     Cancel,
     /// It uses a connection for more than one call.
     Reuse,

@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::authority::Authority;
 use crate::breach::{Breach, PANICS};
+use crate::child::Child;
 use crate::conversation::Conversation;
 use crate::http2::Peer;
-use crate::proxy_child::ProxyChild;
 use crate::script::{Act, Script};
 use crate::server::{Greeting, Server};
 use crate::trial::Trial;
@@ -52,8 +52,8 @@ impl Contract {
         body: impl Fn(&Stage<'_, S>) -> Result<(), Breach>,
     ) -> Verdict {
         let abilities = stack.abilities();
-        if ProxyChild::of_this_process().is_some() {
-            let reason = format!("this process is for {}", ProxyChild::CONTRACT);
+        if let Some(contract) = Child::contract().filter(|contract| contract != self.name) {
+            let reason = format!("this process is for {contract}");
             return Verdict::not_applicable(self.name, reason);
         }
         if let Some(reason) = self.needs.iter().find_map(|ability| abilities.missing(*ability)) {

@@ -1,6 +1,3 @@
-use std::panic::resume_unwind;
-use std::thread;
-
 /// Makes one named `#[test]` of each contract, for the stack that the expression makes.
 ///
 /// The expression is evaluated anew in each test. Put the macro into a module of its own for each stack.
@@ -29,6 +26,25 @@ macro_rules! contract_tests {
     };
 }
 
+/// The same for a blocking stack: one named `#[test]` of each contract.
+///
+/// ```
+/// # use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+/// # struct MyTransport;
+/// # impl payments_core::blocking::Transport for MyTransport {
+/// #     fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
+/// #         Err(TransportError::not_processed(TransportErrorKind::Connect))
+/// #     }
+/// # }
+/// payments_conformance::blocking_contract_tests!(payments_conformance::stack(|_setup| MyTransport));
+/// ```
+#[macro_export]
+macro_rules! blocking_contract_tests {
+    ($stack:expr) => {
+        $crate::contract_tests!($crate::blocking($stack));
+    };
+}
+
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __contract_tests {
@@ -41,17 +57,4 @@ macro_rules! __contract_tests {
             }
         )*
     };
-}
-
-/// Runs a contract on a thread that has the name of its test, as the test harness itself does unless it runs one test
-/// after the other: that is how a contract which needs a new process finds out which test to run there.
-#[doc(hidden)]
-pub fn run_as_test(place: &str, contract: impl FnOnce() + Send) {
-    let test = place.split_once("::").map_or(place, |(_crate, test)| test);
-    thread::scope(|scope| {
-        let run = thread::Builder::new().name(test.to_owned()).spawn_scoped(scope, contract);
-        if let Err(panic) = run.expect("a thread can be started").join() {
-            resume_unwind(panic);
-        }
-    });
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::Response;
 
 use crate::Journal;
-use crate::received::Received;
+use crate::journal::Received;
 use crate::script::Act;
 use crate::server::Greeting;
 use crate::switch::Switch;

@@ -1,7 +1,6 @@
 //! The server's end of HTTP/2, frame by frame, so that it can do what no server library would.
 
 mod frame;
-mod windows;
 
 use std::collections::{HashMap, VecDeque};
 use std::thread;
@@ -9,10 +8,10 @@ use std::thread;
 use http::Response;
 use loona_hpack::Decoder;
 
+use self::frame::Windows;
 pub(crate) use self::frame::{LARGEST, code, flag, frame, header_block, kind, literal, setting};
-use self::windows::Windows;
 use crate::conversation::Conversation;
-use crate::received::Received;
+use crate::journal::Received;
 use crate::script::Act;
 
 /// One connection that speaks HTTP/2, seen from the server.

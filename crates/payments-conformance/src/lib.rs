@@ -7,10 +7,9 @@
 //!
 //! # A test suite for your stack
 //!
-//! Implement [`Stack`], which makes a transport and waits for futures, and write one line:
+//! [`stack`] needs a function that makes your transport. [`contract_tests!`] makes a test of each contract:
 //!
 //! ```
-//! # use payments_conformance::{Setup, Stack};
 //! # use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 //! # struct MyTransport;
 //! # impl MyTransport { fn trusting(_: &str) -> Self { Self } }
@@ -19,18 +18,25 @@
 //! #         Err(TransportError::not_processed(TransportErrorKind::Connect))
 //! #     }
 //! # }
-//! struct MyStack;
+//! # struct Runtime;
+//! # impl Runtime {
+//! #     fn new() -> std::io::Result<Self> { Ok(Self) }
+//! #     fn block_on<F: Future>(&self, future: F) -> F::Output { payments_conformance::block_on(future) }
+//! # }
+//! // tests/conformance.rs
+//! use payments_conformance::stack;
+//! // use tokio::runtime::Runtime;
 //!
-//! impl Stack for MyStack {
-//!     type Transport = MyTransport;
-//!
-//!     fn transport(&self, setup: &Setup) -> MyTransport {
-//!         MyTransport::trusting(setup.authority_pem())
-//!     }
-//! }
-//!
-//! payments_conformance::contract_tests!(MyStack);
+//! payments_conformance::contract_tests!({
+//!     let runtime = Runtime::new().expect("the system gives threads and a poller");
+//!     stack(|setup| MyTransport::trusting(setup.authority_pem()))
+//!         .block_on(move |future| runtime.block_on(future))
+//! });
 //! ```
+//!
+//! A transport that needs no runtime goes without [`block_on`](FnStack::block_on). A
+//! [blocking one](payments_core::blocking::Transport) has [`blocking_contract_tests!`], and keeps the same contracts but
+//! those about dropped calls. Implement [`Stack`] or [`BlockingStack`] where a function is not enough.
 //!
 //! Each [contract](contracts) is a test with its name. One that is broken fails with the whole story: what the server
 //! did, what its journal holds, what the transport said, what it should have said, and what that means for the money.
@@ -43,7 +49,7 @@
 //!
 //! # What a stack cannot do
 //!
-//! It declares that in [`Stack::abilities`], with a reason:
+//! It declares that in [`FnStack::abilities`] or [`Stack::abilities`], with a reason:
 //!
 //! ```
 //! use payments_conformance::{Abilities, Ability};
@@ -51,7 +57,7 @@
 //! # fn declared() -> Abilities {
 //! Abilities::default()
 //!     .without(Ability::Https, "TLS is spoken by a proxy on the same machine")
-//!     .without(Ability::Cancel, "a blocking call cannot be interrupted")
+//!     .without(Ability::Cancel, "the thread of a call cannot be interrupted")
 //! # }
 //! # let _ = declared();
 //! ```
@@ -89,40 +95,34 @@
 
 mod abilities;
 mod authority;
-mod block_on;
+mod blocking;
 mod breach;
 mod charge;
+mod child;
 mod contract;
 mod contract_tests;
 pub mod contracts;
 mod conversation;
 mod http2;
-mod join_all;
 mod journal;
-mod proxy_child;
-mod random;
-mod received;
 mod report;
 mod script;
 mod secrets;
 mod seen;
 mod server;
-mod setup;
 mod situations;
 mod stack;
 mod switch;
 mod trial;
-mod verdict;
 
 #[doc(hidden)]
-pub use contract_tests::run_as_test as __run_as_test;
+pub use child::run_as_test as __run_as_test;
 
 pub use abilities::{Abilities, Ability};
-pub use block_on::block_on;
+pub use blocking::{BlockingStack, blocking};
 pub use charge::ID_HEADER;
 pub use journal::Journal;
-pub use report::{Report, check, check_only};
+pub use report::{Report, Verdict, check, check_only};
 pub use script::{Act, Script};
-pub use setup::Setup;
-pub use stack::Stack;
-pub use verdict::Verdict;
+pub use stack::{FnStack, Setup, Stack, stack};
+pub use switch::block_on;

@@ -1,17 +1,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
+
+use futures_timer::Delay;
 
 use crate::Stack;
 use crate::breach::Breach;
 use crate::charge::Charge;
 use crate::contract::Stage;
 use crate::conversation::Conversation;
-use crate::received::Received;
+use crate::journal::Received;
 use crate::script::Act;
 use crate::seen::Seen;
-use crate::switch::Switch;
 use crate::trial::Trial;
 
 /// Situations that many contracts share.
@@ -111,13 +111,7 @@ fn nth_then_echo(
 
 /// Nothing, for a while, in the stack's own runtime: whatever runs in its background has time to run.
 pub(crate) async fn pause(time: Duration) {
-    let over = Switch::default();
-    let alarm = over.clone();
-    thread::spawn(move || {
-        thread::sleep(time);
-        alarm.throw();
-    });
-    over.thrown().await;
+    Delay::new(time).await;
 }
 
 /// Bytes that a server got rid of.

@@ -1,76 +1,79 @@
 use std::future::Future;
-use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A switch that is thrown once, from any thread. Futures and threads can wait for it.
-#[derive(Clone, Default)]
-pub(crate) struct Switch(Arc<(Mutex<State>, Condvar)>);
+use futures_channel::oneshot;
+use futures_timer::Delay;
+use futures_util::future::{Either, Shared, select};
+use futures_util::stream::FuturesOrdered;
+use futures_util::{FutureExt, StreamExt};
 
-#[derive(Default)]
-struct State {
-    thrown: bool,
-    wakers: Vec<Waker>,
+/// A switch that is thrown once, from any thread. Futures and threads can wait for it.
+#[derive(Clone)]
+pub(crate) struct Switch {
+    /// Dropped when the switch is thrown.
+    sender: Arc<Mutex<Option<oneshot::Sender<()>>>>,
+    thrown: Shared<oneshot::Receiver<()>>,
+}
+
+impl Default for Switch {
+    fn default() -> Self {
+        let (sender, thrown) = oneshot::channel();
+        Self { sender: Arc::new(Mutex::new(Some(sender))), thrown: thrown.shared() }
+    }
 }
 
 impl Switch {
     pub(crate) fn throw(&self) {
-        let mut state = self.lock();
-        state.thrown = true;
-        let wakers = std::mem::take(&mut state.wakers);
-        drop(state);
-        self.0.1.notify_all();
-        wakers.into_iter().for_each(Waker::wake);
+        // Outside of the lock, because it wakes whoever waits.
+        let sender = self.sender().take();
+        drop(sender);
     }
 
     pub(crate) fn is_thrown(&self) -> bool {
-        self.lock().thrown
+        self.sender().is_none()
     }
 
     /// Blocks until the switch is thrown, or gives `false` after `patience`.
     pub(crate) fn wait(&self, patience: Duration) -> bool {
-        let waited = self.0.1.wait_timeout_while(self.lock(), patience, |state| !state.thrown);
-        waited.unwrap_or_else(PoisonError::into_inner).0.thrown
+        block_on(unless(self, Delay::new(patience))).is_none()
     }
 
     /// Ends when the switch is thrown.
-    pub(crate) fn thrown(&self) -> Thrown {
-        Thrown(self.clone())
+    pub(crate) async fn thrown(&self) {
+        let _ = self.thrown.clone().await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// See [`Switch::thrown`].
-pub(crate) struct Thrown(Switch);
-
-impl Future for Thrown {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.0.lock();
-        if state.thrown {
-            return Poll::Ready(());
-        }
-        if !state.wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
-            state.wakers.push(cx.waker().clone());
-        }
-        Poll::Pending
+    fn sender(&self) -> MutexGuard<'_, Option<oneshot::Sender<()>>> {
+        self.sender.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The future's output, or `None` if the switch is thrown first: then the future is dropped.
 pub(crate) async fn unless<T>(switch: &Switch, future: impl Future<Output = T> + Send) -> Option<T> {
-    let mut future = Box::pin(future);
-    let mut thrown = switch.thrown();
-    std::future::poll_fn(move |cx| {
-        if Pin::new(&mut thrown).poll(cx).is_ready() {
-            return Poll::Ready(None);
-        }
-        future.as_mut().poll(cx).map(Some)
-    })
-    .await
+    match select(pin!(switch.thrown()), pin!(future)).await {
+        Either::Left(_) => None,
+        Either::Right((output, _)) => Some(output),
+    }
+}
+
+/// Runs all futures at once within one, and gives their outputs in order.
+///
+/// Only those are polled that were woken, as a runtime would do with tasks.
+pub(crate) async fn join_all<T: Send>(
+    futures: impl IntoIterator<Item = impl Future<Output = T> + Send>,
+) -> Vec<T> {
+    FuturesOrdered::from_iter(futures).collect().await
+}
+
+/// Runs one future to its end on this thread, which sleeps meanwhile.
+///
+/// There is no runtime in it: a transport that waits for sockets or timers of a runtime needs that runtime's own.
+///
+/// ```
+/// assert_eq!(payments_conformance::block_on(async { 6 * 7 }), 42);
+/// ```
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    pollster::block_on(future)
 }

@@ -9,13 +9,12 @@ use payments_core::{Delivery, Transport};
 
 use crate::breach::{Breach, CALLED_UNSENT, HANGS, SENT_TWICE};
 use crate::charge::{AMPLE, Charge};
-use crate::join_all::join_all;
 use crate::journal::{counted, id_in};
 use crate::secrets;
 use crate::seen::Seen;
 use crate::server::Server;
 use crate::situations::NOT_LONG;
-use crate::switch::{Switch, unless};
+use crate::switch::{Switch, join_all, unless};
 use crate::{Journal, Stack};
 
 /// One transport against one server, and everything that was done with it.

@@ -21,7 +21,10 @@ macro_rules! flaws {
         $(
             #[test]
             fn $name() {
-                breaks_exactly(Flaw::$flaw, &[$(stringify!($contract)),*]);
+                let place = concat!(module_path!(), "::", stringify!($name));
+                payments_conformance::__run_as_test(place, || {
+                    breaks_exactly(Flaw::$flaw, &[$(stringify!($contract)),*]);
+                });
             }
         )*
     };

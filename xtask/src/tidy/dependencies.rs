@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("payments-core", &["payments-model"]),
     ("payments-hyper", &["payments-core", "payments-model"]),
     ("payments-reqwest", &["payments-core"]),
+    ("payments-ureq", &["payments-core", "payments-model"]),
     ("payments-fake", &["payments-core", "payments-model"]),
     ("payments-conformance", &["payments-core"]),
     ("payments-sandbox", &["payments-core", "payments-fake", "payments-model"]),

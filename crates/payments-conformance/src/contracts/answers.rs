@@ -10,7 +10,7 @@ use crate::breach::{Breach, SENT_TWICE};
 use crate::charge::{API_KEY, CARD_NUMBER};
 use crate::contract::Contract;
 use crate::conversation::Conversation;
-use crate::received::Received;
+use crate::journal::Received;
 use crate::script::{Act, answer};
 use crate::{Journal, Stack, Verdict};
 

@@ -5,7 +5,7 @@ use http::StatusCode;
 use crate::breach::Breach;
 use crate::contract::Contract;
 use crate::conversation::Conversation;
-use crate::received::Received;
+use crate::journal::Received;
 use crate::script::{Act, answer};
 use crate::seen::Seen;
 use crate::{Ability, Stack, Verdict};

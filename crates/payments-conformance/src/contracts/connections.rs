@@ -3,20 +3,19 @@
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
+use fastrand::Rng;
 use payments_core::Delivery;
 
 use crate::breach::Breach;
 use crate::charge::Charge;
 use crate::contract::Contract;
 use crate::conversation::Conversation;
-use crate::join_all::join_all;
 use crate::journal::counted;
-use crate::random::Random;
 use crate::seen::Seen;
 use crate::situations::{Counter, first_then_echo, pause};
-use crate::switch::Switch;
+use crate::switch::{Switch, join_all};
 use crate::trial::Trial;
 use crate::{Ability, Journal, Stack, Verdict};
 
@@ -358,15 +357,15 @@ pub fn five_thousand_payments_arrive_at_most_once(stack: &impl Stack) -> Verdict
 
 /// Answers for a while, then ends the connection: at once, after a moment, gently, hard, or only on its own side.
 fn end_at_random(connection: &mut Conversation, seed: u64) {
-    let mut random = Random::new(seed.wrapping_add(connection.index() as u64));
+    let mut random = Rng::with_seed(seed.wrapping_add(connection.index() as u64));
     while let Some(request) = connection.read_request() {
         connection.echo(&request);
-        let fate = random.below(48);
+        let fate = random.u8(..48);
         if fate >= 6 {
             continue;
         }
         if fate >= 2 {
-            thread::sleep(Duration::from_micros(random.below(400)));
+            thread::sleep(Duration::from_micros(random.u64(..400)));
         }
         match fate {
             0 | 2 => connection.close(),
@@ -384,10 +383,7 @@ fn end_at_random(connection: &mut Conversation, seed: u64) {
 /// The seed of this run.
 pub(super) fn seed() -> u64 {
     let given = env::var("PAYMENTS_CONFORMANCE_SEED").ok().and_then(|seed| seed.parse().ok());
-    given.unwrap_or_else(|| {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        u64::from(now.subsec_nanos()) ^ now.as_secs()
-    })
+    given.unwrap_or_else(|| fastrand::u64(..))
 }
 
 /// How the calls ended, each answer being its call's own.

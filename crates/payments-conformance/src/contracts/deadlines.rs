@@ -8,7 +8,7 @@ use payments_core::Deadlines;
 
 use crate::contract::Contract;
 use crate::conversation::Conversation;
-use crate::received::Received;
+use crate::journal::Received;
 use crate::script::{Act, answer};
 use crate::situations::{CONNECTED_BY_THEN, SHORT};
 use crate::{Stack, Verdict};

@@ -1,22 +1,19 @@
 //! Where the transport runs must not change where a payment goes, or end it with a panic.
 
-use std::env;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
-use std::thread;
 use std::time::Duration;
 
 use payments_core::Transport;
 
 use crate::breach::{Breach, PANICS};
-use crate::charge::Charge;
+use crate::child::Child;
 use crate::contract::Contract;
 use crate::conversation::Conversation;
 use crate::journal::counted;
-use crate::proxy_child::ProxyChild;
 use crate::server::{Greeting, Server};
 use crate::situations::NOT_LONG;
 use crate::switch::Switch;
@@ -25,19 +22,19 @@ use crate::{Journal, Stack, Verdict};
 /// The environment names a proxy for every scheme, in capitals and in small letters.
 ///
 /// The payment goes to the server, and nothing to the proxy. The environment belongs to the whole process, so the test
-/// runs itself again in a new one. `check` can do that only within a `#[test]`.
+/// runs itself again in a new one. Only a test made by [`contract_tests!`](crate::contract_tests) can do that: anywhere
+/// else the contract does not apply, because a program that is no test must not be started twice.
 pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
-    if let Some(child) = ProxyChild::of_this_process() {
-        return child.send(stack);
+    let name = "the_proxy_of_the_environment_is_ignored";
+    if let Some(child) = Child::of_this_process(name) {
+        return child.send(name, stack);
     }
-    let why = "a variable that somebody set for another program must not decide who sees key and card";
-    let contract = Contract::new(ProxyChild::CONTRACT, why);
-    // The test harness names a test's thread after the test; the main thread is nobody's test.
-    let Some(test) = thread::current().name().filter(|name| *name != "main").map(str::to_owned) else {
-        let reason = "it needs a process of its own, and there is one only within a test".to_owned();
-        return Verdict::not_applicable(ProxyChild::CONTRACT, reason);
+    let test = match Child::test(name) {
+        Ok(test) => test,
+        Err(verdict) => return verdict,
     };
-    contract.check(stack, |stage| {
+    let why = "a variable that somebody set for another program must not decide who sees key and card";
+    Contract::new(name, why).check(stack, |stage| {
         let at_proxy = Journal::default();
         let proxy = Server::start(Greeting::Plain, &at_proxy, |connection| {
             connection.read_at_least(1);
@@ -45,23 +42,19 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
             connection.close();
         });
         stage.served("is not the proxy that the environment names", Conversation::serve, |trial| {
-            let program = env::current_exe().map_err(|error| Breach::new(format!("no program: {error}")))?;
-            let mut child = Command::new(program);
-            // The test may be one that is ignored unless it is asked for.
-            child.args([&test, "--exact", "--nocapture", "--include-ignored"]);
-            let address = format!("http://{}", proxy.address);
-            ProxyChild::prepare(&mut child, trial.base_url(), &stage.authority.pem(), &address);
+            let mut child = Child::command(name, &test, trial.base_url(), &stage.authority.pem())?;
+            for name in ["http_proxy", "https_proxy", "all_proxy"] {
+                let address = format!("http://{}", proxy.address);
+                child.env(name, &address).env(name.to_ascii_uppercase(), address);
+            }
+            for name in ["no_proxy", "NO_PROXY", "REQUEST_METHOD"] {
+                child.env_remove(name);
+            }
             let output = child.output().map_err(|error| Breach::new(format!("no process: {error}")))?;
             if at_proxy.connections() > 0 {
                 return Err(Breach::new("the transport went to the proxy that the environment names"));
             }
             let said = String::from_utf8_lossy(&output.stdout);
-            if said.contains("running 0 tests") {
-                return Err(Breach::new(format!(
-                    "this could not be checked: the process of its own ran no test, because there is none called \
-                     `{test}`; call the kit on the test's own thread"
-                )));
-            }
             let requests = trial.journal().requests();
             if requests != 1 {
                 let found = format!(
@@ -118,40 +111,42 @@ pub fn no_runtime_is_no_panic(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// Two calls are made in one future, and the server answers the first when the second has arrived.
+/// Two calls are made in one future, and the server answers whichever arrives first when the other has arrived.
 ///
 /// Both are answered. Futures share threads: a `send` that blocks the thread which polls it stops every other call of
 /// that thread, their deadlines with them, and so does one that makes one call at a time. A stack that cannot
-/// [cancel](crate::Ability::Cancel) keeps this contract as well.
+/// [cancel](crate::Ability::Cancel) keeps this contract as well. The two calls of a
+/// [blocking stack](crate::BlockingStack) are made by two threads.
 pub fn a_call_does_not_block_its_thread(stack: &impl Stack) -> Verdict {
     let why = "a payment that waits behind another's silence can miss its deadline, and the clock that should end it \
                stands still";
     Contract::new("a_call_does_not_block_its_thread", why).check(stack, |stage| {
-        let arrived = Switch::default();
+        let (both_arrived, requests) = (Switch::default(), AtomicUsize::new(0));
         let script = move |connection: &mut Conversation| {
             while let Some(request) = connection.read_request() {
-                if request.has_id("charge-00001") {
-                    arrived.wait(NOT_LONG);
+                if requests.fetch_add(1, Ordering::SeqCst) == 0 {
+                    both_arrived.wait(NOT_LONG);
                 } else {
-                    arrived.throw();
+                    both_arrived.throw();
                 }
                 connection.echo(&request);
             }
         };
-        stage.served("answers the first call when the second has arrived", script, |trial| {
+        stage.served("answers the call that arrives first when the other has arrived", script, |trial| {
             let charges = [(); 2].map(|()| trial.charge().total(SHORTER));
-            let seen = trial.send_all(charges)?;
-            let [first, next] = seen.as_slice() else { return Err(Breach::new("two calls did not end twice")) };
-            if first.result.is_err() && next.must_be_its_own().is_ok() {
+            let mut seen = trial.send_all(charges)?;
+            seen.sort_by_key(|seen| seen.result.is_ok());
+            let [one, other] = seen.as_slice() else { return Err(Breach::new("two calls did not end twice")) };
+            if one.result.is_err() && other.must_be_its_own().is_ok() {
                 let wanted = format!(
                     "its own answer, which waits for {} to arrive: `send` must not block the thread that polls it, and \
                      not keep one call waiting for another",
-                    next.id
+                    other.id
                 );
-                return Err(first.breach(&wanted));
+                return Err(one.breach(&wanted));
             }
-            first.must_be_its_own()?;
-            next.must_be_its_own()?;
+            one.must_be_its_own()?;
+            other.must_be_its_own()?;
             Ok(())
         })
     })
@@ -159,15 +154,3 @@ pub fn a_call_does_not_block_its_thread(stack: &impl Stack) -> Verdict {
 
 /// Sooner than the server answers by itself, and time enough for two requests to arrive.
 const SHORTER: Duration = Duration::from_secs(3);
-
-/// One call in a process whose environment names a proxy.
-impl ProxyChild {
-    fn send(&self, stack: &impl Stack) -> Verdict {
-        let transport = stack.transport(self.setup());
-        let charge = Charge::new(self.base_url(), "charge-00001".to_owned());
-        match stack.block_on(transport.send(charge.into_transport_request())) {
-            Ok(_) => Verdict::kept(Self::CONTRACT, Vec::new()),
-            Err(error) => Verdict::broken(Self::CONTRACT, error.to_string(), Vec::new()),
-        }
-    }
-}

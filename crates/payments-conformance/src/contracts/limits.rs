@@ -9,7 +9,7 @@ use crate::breach::Breach;
 use crate::charge::Charge;
 use crate::contract::{Contract, Stage};
 use crate::conversation::Conversation;
-use crate::received::Received;
+use crate::journal::Received;
 use crate::seen::Seen;
 use crate::situations::{Counter, SHORT};
 use crate::trial::Trial;

@@ -3,8 +3,7 @@
 use crate::breach::Breach;
 use crate::contract::Contract;
 use crate::conversation::Conversation;
-use crate::journal::counted;
-use crate::received::Received;
+use crate::journal::{Received, counted};
 use crate::script::Act;
 use crate::seen::Seen;
 use crate::trial::Trial;

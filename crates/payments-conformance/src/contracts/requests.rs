@@ -5,7 +5,7 @@ use http::{HeaderValue, StatusCode};
 use crate::breach::Breach;
 use crate::charge::Charge;
 use crate::contract::Contract;
-use crate::received::Received;
+use crate::journal::Received;
 use crate::script::{Act, answer};
 use crate::{Stack, Verdict};
 

@@ -3,7 +3,7 @@
 use crate::charge::CARD_NUMBER;
 use crate::contract::Contract;
 use crate::conversation::Conversation;
-use crate::received::Received;
+use crate::journal::Received;
 use crate::situations::NOT_LONG;
 use crate::{Stack, Verdict};
 

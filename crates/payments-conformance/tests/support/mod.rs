@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use payments_conformance::{Abilities, Ability, Setup, Stack};
-use payments_core::{Transport, TransportError, TransportRequest, TransportResponse};
+use payments_core::{Transport, TransportError, TransportRequest, TransportResponse, blocking};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -18,7 +18,7 @@ use exchange::Exchange;
 pub(crate) use flaw::Flaw;
 use stream::Stream;
 
-/// HTTP/1.1 by a thread for each call.
+/// HTTP/1.1 by a thread for each call, or on the caller's own.
 pub(crate) struct Plain {
     shared: Arc<Shared>,
 }
@@ -45,6 +45,12 @@ impl Transport for Plain {
             return exchange.run(&Mutex::default());
         }
         Call::begin(exchange, self.shared.has(Flaw::GoesOnAfterTheDrop)).await
+    }
+}
+
+impl blocking::Transport for Plain {
+    fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        Exchange::new(Arc::clone(&self.shared), request).run(&Mutex::default())
     }
 }
 

@@ -1,14 +1,15 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use fastrand::Rng;
+
 use super::{contract, new_and_reused, unknown_and_once};
 use crate::breach::Breach;
 use crate::contracts::connections::{seed, tally};
 use crate::conversation::Conversation;
 use crate::http2::{Peer, Request, code};
-use crate::join_all::join_all;
-use crate::random::Random;
 use crate::seen::Seen;
+use crate::switch::join_all;
 use crate::trial::Trial;
 use crate::{Stack, Verdict};
 
@@ -119,8 +120,8 @@ fn pay<S: Stack>(trial: &Trial<'_, S>) -> Result<Vec<Seen>, Breach> {
 }
 
 fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
-    let mut random = Random::new(seed.wrapping_add(peer.index() as u64));
-    let mut left = 1 + random.below(200);
+    let mut random = Rng::with_seed(seed.wrapping_add(peer.index() as u64));
+    let mut left = 1 + random.u8(..200);
     let mut under_way: Vec<Request> = Vec::new();
     while left > 0 {
         // Answered only in a lull, so that many are under way when many were sent.
@@ -132,16 +133,15 @@ fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
         } else if under_way.is_empty() {
             return;
         } else {
-            let next = usize::try_from(random.below(under_way.len() as u64)).unwrap_or(0);
-            peer.echo(&under_way.swap_remove(next));
+            peer.echo(&under_way.swap_remove(random.usize(..under_way.len())));
         }
     }
     let highest = under_way.iter().map(|request| request.stream).max().unwrap_or(1);
-    let last = u32::try_from(random.below(u64::from(highest) + 1)).unwrap_or(0);
-    let fate = random.below(6);
+    let last = random.u32(..=highest);
+    let fate = random.u8(..6);
     // Some go without a word.
     if fate >= 2 {
-        peer.goaway(last, if random.below(4) == 0 { code::ENHANCE_YOUR_CALM } else { code::NO_ERROR });
+        peer.goaway(last, if random.u8(..4) == 0 { code::ENHANCE_YOUR_CALM } else { code::NO_ERROR });
     }
     match fate {
         0 | 2 => _ = peer.end(Conversation::close),

@@ -7,8 +7,7 @@ use super::{contract, new_and_reused, unknown_and_once};
 use crate::breach::Breach;
 use crate::conversation::Conversation;
 use crate::http2::{Event, Peer, Request, code};
-use crate::join_all::join_all;
-use crate::switch::Switch;
+use crate::switch::{Switch, join_all};
 use crate::{Ability, Stack, Verdict};
 
 /// The server reads the whole request and closes, cuts or resets the connection.

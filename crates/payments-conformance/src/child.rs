@@ -1,0 +1,93 @@
+use std::env;
+use std::panic::resume_unwind;
+use std::process::Command;
+use std::thread;
+
+use payments_core::Transport;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use crate::breach::Breach;
+use crate::charge::Charge;
+use crate::{Journal, Setup, Stack, Verdict};
+
+/// The process that a contract about the environment starts: the same test again, in another environment.
+pub(crate) struct Child {
+    base_url: String,
+    setup: Setup,
+}
+
+impl Child {
+    /// The contract that this process was started for. It checks no other.
+    pub(crate) fn contract() -> Option<String> {
+        env::var(CONTRACT).ok()
+    }
+
+    /// What this process was told, if it was started for this contract.
+    pub(crate) fn of_this_process(contract: &str) -> Option<Self> {
+        Self::contract().filter(|own| own == contract)?;
+        let (base_url, authority_pem) = (env::var(BASE_URL).ok()?, env::var(AUTHORITY).ok()?);
+        let der = CertificateDer::from_pem_slice(authority_pem.as_bytes());
+        let authority_der = der.expect("the parent's certificate").to_vec();
+        let setup =
+            Setup { authority_pem, authority_der, http2: false, script: None, journal: Journal::default() };
+        Some(Self { base_url, setup })
+    }
+
+    /// The name of the test that this thread runs; the verdict on the contract if no process can be started.
+    ///
+    /// A program that is no test would start itself with the arguments of a test harness, and do whatever it does then:
+    /// send payments, for example. So the test must have been made by [`contract_tests!`](crate::contract_tests).
+    pub(crate) fn test(contract: &'static str) -> Result<String, Verdict> {
+        let name = thread::current().name().and_then(|name| name.strip_prefix(OF_A_TEST)).map(str::to_owned);
+        name.ok_or_else(|| {
+            let reason =
+                "it needs a process of its own, which only a test made by `contract_tests!` can start";
+            Verdict::not_applicable(contract, reason.to_owned())
+        })
+    }
+
+    /// A process that runs this test alone, for this contract.
+    pub(crate) fn command(
+        contract: &str,
+        test: &str,
+        base_url: &str,
+        authority: &str,
+    ) -> Result<Command, Breach> {
+        let program = env::current_exe().map_err(|error| Breach::new(format!("no program: {error}")))?;
+        let mut child = Command::new(program);
+        // The test may be one that is ignored unless it is asked for.
+        child.args([test, "--exact", "--nocapture", "--include-ignored"]);
+        child.env(CONTRACT, contract).env(BASE_URL, base_url).env(AUTHORITY, authority);
+        Ok(child)
+    }
+
+    /// Makes one call to the parent's server.
+    pub(crate) fn send(&self, contract: &'static str, stack: &impl Stack) -> Verdict {
+        let transport = stack.transport(&self.setup);
+        let charge = Charge::new(&self.base_url, "charge-00001".to_owned());
+        match stack.block_on(transport.send(charge.into_transport_request())) {
+            Ok(_) => Verdict::kept(contract, Vec::new()),
+            Err(error) => Verdict::broken(contract, error.to_string(), Vec::new()),
+        }
+    }
+}
+
+/// Runs a contract as the test of this name, on a thread whose name says so.
+#[doc(hidden)]
+pub fn run_as_test(place: &str, contract: impl FnOnce() + Send) {
+    let test = place.split_once("::").map_or(place, |(_crate, test)| test);
+    thread::scope(|scope| {
+        let run = thread::Builder::new().name(format!("{OF_A_TEST}{test}")).spawn_scoped(scope, contract);
+        if let Err(panic) = run.expect("a thread can be started").join() {
+            resume_unwind(panic);
+        }
+    });
+}
+
+/// What the name of a test's thread begins with. A thread of a program has such a name only if the kit gave it one.
+const OF_A_TEST: &str = "payments-conformance test ";
+
+const CONTRACT: &str = "PAYMENTS_CONFORMANCE_CHILD";
+const BASE_URL: &str = "PAYMENTS_CONFORMANCE_CHILD_URL";
+const AUTHORITY: &str = "PAYMENTS_CONFORMANCE_CHILD_AUTHORITY";

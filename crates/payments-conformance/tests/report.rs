@@ -1,0 +1,42 @@
+//! What a stack made of a function does, and what a report says of a run outside of a test.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+#[allow(dead_code, reason = "few of the flaws are wanted here")]
+mod support;
+
+use std::panic::resume_unwind;
+use std::thread;
+
+use payments_conformance::{Abilities, Ability, Stack as _, block_on, check_only, stack};
+use support::{Flaw, PlainStack};
+
+#[test]
+fn a_stack_of_a_function_runs_its_futures_as_it_was_told() {
+    let in_clear = Abilities::default().without(Ability::Https, "one scheme is enough");
+    let make = || stack(|setup| PlainStack(Some(Flaw::NeedsItsThread)).transport(setup));
+    let without = make().abilities(in_clear.clone());
+    let with = make().abilities(in_clear).block_on(|future| {
+        thread::scope(|scope| {
+            let runtime = thread::Builder::new().name("runtime".to_owned());
+            let run = runtime.spawn_scoped(scope, || block_on(future)).unwrap().join();
+            run.unwrap_or_else(|panic| resume_unwind(panic));
+        });
+    });
+    let wanted = |contract: &str| contract == "a_payment_arrives_byte_for_byte";
+    assert!(!check_only(&without, wanted).is_clean());
+    let report = check_only(&with, wanted);
+    assert!(report.is_clean() && report.verdicts()[0].is_kept(), "{report}");
+}
+
+#[test]
+fn a_program_that_checks_a_stack_is_not_started_again() {
+    let contract = "the_proxy_of_the_environment_is_ignored";
+    // A test harness names the thread of a test after it, and any program can name a thread like that.
+    for name in ["main", "a worker", "a_program_that_checks_a_stack_is_not_started_again"] {
+        let check = move || check_only(&PlainStack(None), |name| name == contract);
+        let report = thread::Builder::new().name(name.to_owned()).spawn(check).unwrap().join().unwrap();
+        assert!(report.verdicts()[0].is_not_applicable(), "on the thread {name:?}: {report}");
+        assert!(report.to_string().contains("a test made by `contract_tests!`"), "{report}");
+    }
+}
