@@ -4,7 +4,7 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::uri::Scheme;
 use http::{HeaderMap, HeaderValue, Request, Response, Version};
@@ -212,17 +212,19 @@ async fn read(
     total_ends: Instant,
 ) -> Result<TransportResponse, TransportError> {
     let (head, mut body) = response.into_parts();
-    let mut read = BytesMut::new();
+    let mut read = Bytes::new();
     let (kind, source) = loop {
         match deadline::before(alarm.as_mut(), pin!(body.frame())).await {
             None => break (TransportErrorKind::Timeout, None),
             Some(Some(Err(error))) => break (TransportErrorKind::BodyTruncated, Some(error)),
             Some(Some(Ok(frame))) => {
                 // Trailers carry nothing that the interface knows.
-                let Ok(piece) = frame.into_data() else { continue };
+                let Ok(mut piece) = frame.into_data() else { continue };
                 let room = cap - read.len();
-                read.extend_from_slice(&piece[..piece.len().min(room)]);
-                if piece.len() > room {
+                let is_over_cap = piece.len() > room;
+                piece.truncate(room);
+                read = joined(read, piece);
+                if is_over_cap {
                     break (TransportErrorKind::BodyTooLarge, None);
                 }
                 // The alarm is asked only where there is something to wait for.
@@ -233,14 +235,24 @@ async fn read(
             Some(None) if head.version == Version::HTTP_2 && !is_whole(&body) => {
                 break (TransportErrorKind::BodyTruncated, None);
             }
-            Some(None) => return Ok(TransportResponse::new(Response::from_parts(head, read.freeze()))),
+            Some(None) => return Ok(TransportResponse::new(Response::from_parts(head, read))),
         }
     };
-    let error = TransportError::answered(kind, Response::from_parts(head, read.freeze()));
+    let error = TransportError::answered(kind, Response::from_parts(head, read));
     Err(match source {
         Some(source) => error.with_source(source),
         None => error,
     })
+}
+
+/// Nearly every body comes in one piece, which is not copied.
+fn joined(read: Bytes, piece: Bytes) -> Bytes {
+    if read.is_empty() {
+        return piece;
+    }
+    let mut joined = read.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&*shared));
+    joined.extend_from_slice(&piece);
+    joined.freeze()
 }
 
 /// Whether an HTTP/2 body at whose end hyper saw no error is whole: hyper takes a stream reset with `NO_ERROR` for the end.
