@@ -75,7 +75,7 @@ impl BuildError {
         matches!(self.kind, BuildErrorKind::ClientCertificate)
     }
 
-    /// What was asked for is not compiled in: enable the feature of this crate that the message names.
+    /// A provider or a set of roots is not compiled in: enable the feature of this crate that the message names.
     pub fn is_missing_feature(&self) -> bool {
         match self.kind {
             BuildErrorKind::NoProvider

@@ -126,7 +126,7 @@ impl AsyncWrite for Socket {
         Pin::new(&mut self.tcp).poll_write_vectored(cx, bufs)
     }
 
-    // Without vectored writes hyper copies the body, and with it the card number, into a buffer that nobody wipes.
+    // Without vectored writes hyper copies the body, and with it the card number, into a buffer of its own, which is not wiped.
     fn is_write_vectored(&self) -> bool {
         self.tcp.is_write_vectored()
     }

@@ -127,7 +127,7 @@ impl TlsSettings {
 
     /// The configuration for https, or why there is none.
     ///
-    /// A build without TLS makes a working transport for plain http to the own machine, so its absence is an error here
+    /// A build without TLS makes a working transport for plain http to this machine, so its absence is an error here
     /// only where something was asked of TLS.
     pub(crate) fn build(self) -> Result<Result<Arc<ClientConfig>, NoTls>, BuildError> {
         let nothing_asked = self.provider.is_none()

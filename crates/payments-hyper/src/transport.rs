@@ -203,7 +203,7 @@ const PING_INTERVAL: Duration = Duration::from_secs(3);
 #[cfg(feature = "http2")]
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Reads the body to its end, to the cap or to the deadline. Whatever ends it, what came before is kept: it may hold the
+/// Reads the body to its end, to the cap or to the deadline. The part that arrived is always kept: it may hold the
 /// transaction's id.
 async fn read(
     response: Response<Incoming>,
