@@ -20,13 +20,22 @@ pub enum Ability {
     /// contracts that need a real server do not apply.
     Sockets,
     /// It speaks HTTP/2 to a server that offers it, where [`Setup::wants_http2`](crate::Setup::wants_http2) says so; it
-    /// offers HTTP/1.1 beside it. The only ability that has to be switched on.
+    /// offers HTTP/1.1 beside it. Off unless [declared](Abilities::with).
     Http2,
+    /// Before it uses an idle connection it looks whether a close or a response has arrived on it, even if nothing of the
+    /// stack has run since. Off unless [declared](Abilities::with).
+    ///
+    /// A stack without it must still see what a background task has had time to see.
+    LooksBeforeReuse,
+    /// It notices within ten seconds that an HTTP/2 connection is dead although nobody closed it, by pings for example.
+    /// It needs [`Http2`](Self::Http2). Off unless [declared](Abilities::with).
+    Http2Pings,
 }
 
 /// What a stack can do, what it cannot and why, and which contracts it knowingly breaks.
 ///
-/// A new value has every [`Ability`] but [`Ability::Http2`].
+/// A new value has every [`Ability`] but those that are off unless declared: [`Ability::Http2`],
+/// [`Ability::LooksBeforeReuse`] and [`Ability::Http2Pings`].
 ///
 /// ```
 /// use payments_conformance::{Abilities, Ability};
@@ -42,10 +51,16 @@ pub struct Abilities {
 
 impl Default for Abilities {
     fn default() -> Self {
-        Self {
-            missing: vec![(Ability::Http2, "the stack does not offer HTTP/2".to_owned())],
-            deviations: Vec::new(),
-        }
+        let missing = [
+            (Ability::Http2, "the stack does not offer HTTP/2"),
+            (
+                Ability::LooksBeforeReuse,
+                "the stack does not say that it looks at a connection before it uses it again",
+            ),
+            (Ability::Http2Pings, "the stack does not say that it notices dead HTTP/2 connections"),
+        ];
+        let missing = missing.map(|(ability, reason)| (ability, reason.to_owned()));
+        Self { missing: missing.into(), deviations: Vec::new() }
     }
 }
 

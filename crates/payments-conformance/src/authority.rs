@@ -54,12 +54,15 @@ impl Authority {
         let key = key();
         let certificate = params.signed_by(&key, &self.0).expect("the parameters are complete");
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_protocol_versions(rustls::ALL_VERSIONS)
-            .expect("ring speaks every version of TLS that rustls does")
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key)
-            .expect("the key belongs to the certificate");
+        let mut config =
+            ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .with_protocol_versions(rustls::ALL_VERSIONS)
+                .expect("ring speaks every version of TLS that rustls does")
+                .with_no_client_auth()
+                .with_single_cert(vec![certificate.der().clone()], key)
+                .expect("the key belongs to the certificate");
+        // For the alerts that a script sends.
+        config.enable_secret_extraction = true;
         Arc::new(config)
     }
 }

@@ -25,9 +25,15 @@ pub(crate) struct Charge {
 impl Charge {
     /// A card payment.
     pub(crate) fn new(base_url: &str, id: String) -> Self {
+        let name = id.clone();
+        Self::of_customer(&name, base_url, id)
+    }
+
+    /// A card payment of the customer with this name.
+    pub(crate) fn of_customer(customer_name: &str, base_url: &str, id: String) -> Self {
         let card = Card { number: CARD_NUMBER, cvv: CVV, expiry: EXPIRY };
         let payer = Payer {
-            customer_name: &id,
+            customer_name,
             email: "payer@example.com",
             country_code: "+1",
             phone_number: "415-555-0100",
@@ -119,7 +125,7 @@ pub const ID_HEADER: &str = "x-conformance-id";
 
 /// Chosen not to occur by chance: whatever comes back is searched for them.
 pub(crate) const CARD_NUMBER: &str = "4716258370961436";
-pub(crate) const API_KEY: &str = "sk_conformance_canary_7f3a1c94e2";
+pub(crate) const API_KEY: &str = "sk_conformance_Canary_7f3A1c94E2";
 const CVV: &str = "837";
 const EXPIRY: &str = "1149";
 

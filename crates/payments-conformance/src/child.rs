@@ -29,8 +29,8 @@ impl Child {
         let (base_url, authority_pem) = (env::var(BASE_URL).ok()?, env::var(AUTHORITY).ok()?);
         let der = CertificateDer::from_pem_slice(authority_pem.as_bytes());
         let authority_der = der.expect("the parent's certificate").to_vec();
-        let setup =
-            Setup { authority_pem, authority_der, http2: false, script: None, journal: Journal::default() };
+        let http2 = env::var_os(HTTP2).is_some();
+        let setup = Setup { authority_pem, authority_der, http2, script: None, journal: Journal::default() };
         Some(Self { base_url, setup })
     }
 
@@ -52,14 +52,27 @@ impl Child {
         contract: &str,
         test: &str,
         base_url: &str,
-        authority: &str,
+        setup: &Setup,
     ) -> Result<Command, Breach> {
         let program = env::current_exe().map_err(|error| Breach::new(format!("no program: {error}")))?;
         let mut child = Command::new(program);
         // The test may be one that is ignored unless it is asked for.
         child.args([test, "--exact", "--nocapture", "--include-ignored"]);
-        child.env(CONTRACT, contract).env(BASE_URL, base_url).env(AUTHORITY, authority);
+        child.env(CONTRACT, contract).env(BASE_URL, base_url).env(AUTHORITY, setup.authority_pem());
+        if setup.wants_http2() {
+            child.env(HTTP2, "1");
+        }
         Ok(child)
+    }
+
+    /// Where the parent's server is.
+    pub(crate) fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// For transports to the parent's server.
+    pub(crate) fn setup(&self) -> &Setup {
+        &self.setup
     }
 
     /// Makes one call to the parent's server.
@@ -91,3 +104,4 @@ const OF_A_TEST: &str = "payments-conformance test ";
 const CONTRACT: &str = "PAYMENTS_CONFORMANCE_CHILD";
 const BASE_URL: &str = "PAYMENTS_CONFORMANCE_CHILD_URL";
 const AUTHORITY: &str = "PAYMENTS_CONFORMANCE_CHILD_AUTHORITY";
+const HTTP2: &str = "PAYMENTS_CONFORMANCE_CHILD_HTTP2";

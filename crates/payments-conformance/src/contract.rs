@@ -1,4 +1,4 @@
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -18,6 +18,7 @@ pub(crate) struct Contract {
     name: &'static str,
     why: &'static str,
     needs: Vec<Ability>,
+    about: Option<Ability>,
     alone: bool,
 }
 
@@ -27,17 +28,22 @@ static PROCESS: RwLock<()> = RwLock::new(());
 impl Contract {
     /// A contract that needs a real server.
     pub(crate) fn new(name: &'static str, why: &'static str) -> Self {
-        Self { name, why, needs: vec![Ability::Sockets], alone: false }
+        Self { needs: vec![Ability::Sockets], ..Self::as_data(name, why) }
     }
 
     /// A contract whose server can be played from a [`Script`] by a stack without sockets.
     pub(crate) fn as_data(name: &'static str, why: &'static str) -> Self {
-        Self { name, why, needs: Vec::new(), alone: false }
+        Self { name, why, needs: Vec::new(), about: None, alone: false }
     }
 
     pub(crate) fn needs(mut self, ability: Ability) -> Self {
         self.needs.push(ability);
         self
+    }
+
+    /// The same, of a contract that a stack without this ability breaks: the story says how to declare that.
+    pub(crate) fn about(self, ability: Ability) -> Self {
+        Self { about: Some(ability), ..self.needs(ability) }
     }
 
     /// Of the kit's contracts no other is checked in this process meanwhile.
@@ -109,11 +115,9 @@ impl Contract {
         }
     }
 
-    /// How a stack declares that it cannot do what the contract needs; `None` where that is nothing to be declared.
+    /// How a stack declares that it lacks what the contract is about.
     fn declaration(&self) -> Option<String> {
-        // A stack has sockets or has not, and it speaks HTTP/2 only if it says so.
-        let declared = |ability: &&Ability| !matches!(ability, Ability::Sockets | Ability::Http2);
-        let ability = self.needs.iter().find(declared)?;
+        let ability = self.about?;
         Some(format!(
             "if the stack cannot do this at all, declare it: \
              `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
@@ -286,6 +290,16 @@ impl<S: Stack> Stage<'_, S> {
         script: impl Fn(&mut Conversation) + Send + Sync + 'static,
     ) -> Server {
         Server::start(self.greeting(), journal, script)
+    }
+
+    /// A further server on a socket that listens already.
+    pub(crate) fn another_server_on(
+        &self,
+        listener: TcpListener,
+        journal: &Journal,
+        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+    ) -> Server {
+        Server::start_on(listener, self.greeting(), journal, script)
     }
 
     pub(crate) fn url(&self, server: SocketAddr) -> String {

@@ -6,13 +6,18 @@
 
 pub mod answers;
 pub mod broken_answers;
+pub mod broken_tls;
 pub mod connections;
 pub mod deadlines;
 pub mod environment;
+pub mod gateway_errors;
 pub mod http2;
+pub mod late_connections;
 pub mod limits;
+pub mod lookups;
 pub mod lost_answers;
 pub mod never_sent;
+pub mod other_routes;
 pub mod requests;
 pub mod secrecy;
 
@@ -40,6 +45,7 @@ macro_rules! __each_contract {
             answers::interim_answers_are_skipped,
             answers::an_answer_as_long_as_the_cap_is_whole,
             answers::an_answer_in_single_bytes_is_whole,
+            gateway_errors::a_gateway_error_page_is_a_response,
             broken_answers::a_truncated_body_is_answered_and_kept,
             broken_answers::a_chunked_body_without_its_end_is_answered,
             broken_answers::a_broken_chunk_is_answered_and_ends_the_connection,
@@ -47,6 +53,7 @@ macro_rules! __each_contract {
             broken_answers::a_body_cut_without_goodbye_is_not_whole,
             broken_answers::a_body_over_the_cap_is_cut_at_the_cap,
             broken_answers::an_ambiguous_length_is_refused,
+            broken_answers::a_body_broken_off_on_a_reused_connection_is_answered,
             lost_answers::fin_after_the_request_is_unknown,
             lost_answers::reset_after_the_request_is_unknown,
             lost_answers::fin_within_the_head_is_unknown,
@@ -55,6 +62,16 @@ macro_rules! __each_contract {
             lost_answers::reset_during_the_request_is_unknown,
             lost_answers::an_early_answer_is_an_answer_or_unknown,
             lost_answers::a_connection_closed_at_once_is_an_error,
+            lookups::a_lookup_follows_no_redirect,
+            lookups::a_lost_lookup_is_not_repeated,
+            lookups::a_lookup_is_not_repeated_for_its_status,
+            other_routes::an_alternative_service_is_not_used,
+            other_routes::the_next_address_is_not_tried_after_the_request,
+            broken_tls::an_alert_after_the_request_is_unknown,
+            broken_tls::a_bad_record_after_the_request_is_unknown,
+            broken_tls::a_line_cut_within_the_head_is_unknown,
+            broken_tls::a_tls_failure_within_the_body_is_no_response,
+            broken_tls::early_data_is_never_sent,
             never_sent::refused_is_not_processed,
             never_sent::an_unknown_host_is_not_processed,
             never_sent::an_untrusted_certificate_is_not_processed,
@@ -63,6 +80,8 @@ macro_rules! __each_contract {
             never_sent::a_server_without_tls_is_sent_nothing,
             never_sent::a_broken_handshake_is_not_processed,
             never_sent::a_stalled_handshake_ends_with_the_connect_deadline,
+            late_connections::a_handshake_after_the_deadline_sends_nothing,
+            late_connections::a_call_dropped_while_connecting_sends_nothing,
             deadlines::silence_ends_with_the_total_deadline,
             deadlines::a_dripping_body_ends_with_the_total_deadline,
             deadlines::a_dripping_head_ends_with_the_total_deadline,
@@ -70,6 +89,8 @@ macro_rules! __each_contract {
             deadlines::a_slow_answer_within_the_deadline_is_an_answer,
             deadlines::a_deadline_of_zero_ends_the_call,
             deadlines::the_longest_deadline_is_no_overflow,
+            deadlines::silence_is_waited_out_to_the_deadline,
+            deadlines::calls_beyond_the_connections_end_with_their_deadlines,
             limits::an_endless_body_is_read_to_the_cap,
             limits::an_endless_head_is_given_up,
             limits::a_hundred_thousand_headers_are_an_answer_or_an_error,
@@ -77,6 +98,7 @@ macro_rules! __each_contract {
             limits::an_absurd_length_reserves_no_memory,
             connections::a_connection_is_used_again,
             connections::a_connection_seen_to_be_closed_is_replaced,
+            connections::what_has_arrived_on_an_idle_connection_is_seen,
             connections::a_close_that_crosses_a_request_is_told_honestly,
             connections::an_answer_nobody_asked_for_is_nobodys,
             connections::a_connection_announced_to_close_is_not_used,
@@ -89,6 +111,7 @@ macro_rules! __each_contract {
             environment::no_runtime_is_no_panic,
             environment::a_call_does_not_block_its_thread,
             secrecy::what_comes_back_shows_no_secret,
+            secrecy::what_is_logged_shows_no_secret,
             http2::refused_stream_is_not_processed,
             http2::refused_stream_after_the_head_is_answered,
             http2::any_other_reset_of_the_stream_is_unknown,
@@ -96,10 +119,12 @@ macro_rules! __each_contract {
             http2::a_goaway_that_spares_a_request_lets_it_be_answered,
             http2::goaways_at_random_moments_repeat_and_hide_no_payment,
             http2::the_end_of_the_connection_is_unknown_over_http2,
+            http2::a_tls_failure_after_the_request_is_unknown_over_http2,
             http2::all_streams_of_a_lost_connection_are_unknown,
             http2::silence_on_a_stream_ends_with_the_total_deadline,
             http2::a_cancelled_stream_is_reset_and_harms_no_other,
             http2::a_connection_that_the_server_closed_is_replaced_over_http2,
+            http2::a_connection_that_the_network_dropped_is_not_used_again,
             http2::informational_heads_are_passed_over_in_http2,
             http2::rare_frames_are_understood,
             http2::a_body_arrives_whole_through_small_windows,
@@ -111,6 +136,7 @@ macro_rules! __each_contract {
             http2::a_body_that_breaks_off_is_answered_over_http2,
             http2::an_early_answer_is_taken_over_http2,
             http2::http1_is_spoken_to_a_server_that_knows_no_other,
+            http2::another_http_version_is_not_tried_after_a_failure,
             http2::a_flood_of_frames_ends_with_the_deadline,
             http2::an_endless_head_is_bounded_over_http2,
             http2::an_endless_body_is_bounded_over_http2,

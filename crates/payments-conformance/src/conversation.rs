@@ -1,3 +1,5 @@
+mod tls;
+
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
@@ -122,6 +124,18 @@ impl Conversation {
             self.journal.note(self.index, "the client closed it");
         }
         self.unread.len()
+    }
+
+    /// Reads what the client sends, without a look at it, until the client closes or resets the connection.
+    pub(crate) fn swallow(&mut self) {
+        self.journal.note(self.index, "from now on nothing came through");
+        let mut buffer = [0; 4096];
+        while let Some(mut tcp) = self.tcp.as_deref() {
+            match tcp.read(&mut buffer) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+        }
     }
 
     /// `false` once the client no longer reads.

@@ -67,8 +67,8 @@
 //! green test run says nothing of either: keep its output with `--nocapture`, or read the [`Report`], where each has a
 //! line of its own.
 //!
-//! HTTP/2 is the one thing that is not asked for unless the stack says that it has it, by
-//! [`with(Ability::Http2)`](Abilities::with). Then [`Setup::wants_http2`] says of each transport whether it is to offer
+//! Three abilities are off unless the stack declares them with [`with`](Abilities::with). Two are about connections that
+//! have served before: [`Ability::LooksBeforeReuse`] and [`Ability::Http2Pings`]. The third is [`Ability::Http2`]. With it [`Setup::wants_http2`] says of each transport whether it is to offer
 //! HTTP/2 in the TLS handshake, beside HTTP/1.1; the contracts of [`contracts::http2`] apply, and those whose server is
 //! [data](Script) are checked over it too. It is spoken within TLS alone, so such a stack needs [`Ability::Https`].
 //!
@@ -105,6 +105,7 @@ pub mod contracts;
 mod conversation;
 mod http2;
 mod journal;
+mod logs;
 mod report;
 mod script;
 mod secrets;

@@ -22,10 +22,16 @@ pub(crate) fn must_hold_no_secret(result: &Result<TransportResponse, TransportEr
 
 /// The same for one text.
 pub(crate) fn must_be_absent(place: &str, text: &str) -> Result<(), Breach> {
+    must_not_hold(place, text, &[("card number", CARD_NUMBER), ("API key", API_KEY)])
+}
+
+/// Holds none of these, each with its name, in capitals or small letters, plain or encoded.
+pub(crate) fn must_not_hold(place: &str, text: &str, secrets: &[(&str, &str)]) -> Result<(), Breach> {
+    let text = text.to_lowercase();
     let dense: String = text.split_whitespace().collect();
-    for (name, secret) in [("card number", CARD_NUMBER), ("API key", API_KEY)] {
-        let shown = text.contains(secret) || encodings(secret).iter().any(|code| dense.contains(code));
-        if shown {
+    for (name, secret) in secrets {
+        let plain = text.contains(&secret.to_lowercase());
+        if plain || encodings(secret).iter().any(|code| dense.contains(&code.to_lowercase())) {
             let found = format!("{place} shows the {name}; it should show nothing of it");
             return Err(Breach::owed(found, SHOWS_A_SECRET));
         }
@@ -33,9 +39,12 @@ pub(crate) fn must_be_absent(place: &str, text: &str) -> Result<(), Breach> {
     Ok(())
 }
 
-/// The secret as the `Debug` of its bytes shows it, without blanks, and as hexadecimal digits.
-fn encodings(secret: &str) -> [String; 2] {
+/// The secret as `Debug` shows bytes, as a list of numbers, as byte strings and escaped texts, and as hexadecimal digits;
+/// all without blanks.
+fn encodings(secret: &str) -> [String; 4] {
     let numbers: Vec<String> = secret.bytes().map(|byte| byte.to_string()).collect();
     let digits = secret.bytes().map(|byte| format!("{byte:02x}"));
-    [numbers.join(","), digits.collect()]
+    let dense: String = secret.split_whitespace().collect();
+    let (bytes, text) = (dense.as_bytes().escape_ascii().to_string(), dense.escape_default().to_string());
+    [numbers.join(","), digits.collect(), bytes, text]
 }

@@ -44,6 +44,16 @@ impl Server {
         script: impl Fn(&mut Conversation) + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
+        Self::start_on(listener, greeting, journal, script)
+    }
+
+    /// The same on a socket that listens already.
+    pub(crate) fn start_on(
+        listener: TcpListener,
+        greeting: Greeting,
+        journal: &Journal,
+        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+    ) -> Self {
         let address = listener.local_addr().expect("a bound socket has an address");
         let ending = Arc::new(Ending::default());
         let server = Self { address, ending: Arc::clone(&ending) };

@@ -165,7 +165,7 @@ impl<'a, S: Stack> Trial<'a, S> {
     }
 
     /// The call that ended last.
-    fn last_id(&self) -> Option<String> {
+    pub(crate) fn last_id(&self) -> Option<String> {
         self.calls().iter().rev().find(|call| call.told.is_some()).map(|call| call.id.clone())
     }
 

@@ -16,7 +16,8 @@ use payments_core::{TransportError, TransportRequest, TransportResponse};
 use support::{Flaw, Plain, PlainStack};
 
 fn honest() -> FnStack<Plain> {
-    stack(|setup| PlainStack(None).transport(setup))
+    let abilities = Abilities::default().with(Ability::LooksBeforeReuse);
+    stack(|setup| PlainStack(None).transport(setup)).abilities(abilities)
 }
 
 mod honest {

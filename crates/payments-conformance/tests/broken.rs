@@ -39,12 +39,16 @@ flaws! {
         an_early_answer_is_an_answer_or_unknown,
         a_close_that_crosses_a_request_is_told_honestly,
         five_thousand_payments_arrive_at_most_once,
+        a_lost_lookup_is_not_repeated,
+        an_alternative_service_is_not_used,
+        the_next_address_is_not_tried_after_the_request,
     ],
     sends_again_when_reused: SendsAgainWhenReused breaks [
         fin_after_the_request_is_unknown,
         reset_after_the_request_is_unknown,
         a_close_that_crosses_a_request_is_told_honestly,
         five_thousand_payments_arrive_at_most_once,
+        a_lost_lookup_is_not_repeated,
     ],
     calls_lost_unsent: CallsLostUnsent breaks [
         fin_after_the_request_is_unknown,
@@ -54,6 +58,9 @@ flaws! {
         an_early_answer_is_an_answer_or_unknown,
         a_close_that_crosses_a_request_is_told_honestly,
         five_thousand_payments_arrive_at_most_once,
+        a_lost_lookup_is_not_repeated,
+        an_alternative_service_is_not_used,
+        the_next_address_is_not_tried_after_the_request,
     ],
     calls_garbage_unsent: CallsGarbageUnsent breaks [
         garbage_is_unknown,
@@ -62,10 +69,12 @@ flaws! {
         a_hundred_thousand_headers_are_an_answer_or_an_error,
         an_endless_head_is_given_up,
         what_comes_back_shows_no_secret,
+        a_lost_lookup_is_not_repeated,
     ],
     follows_redirects: FollowsRedirects breaks [
         redirects_are_not_followed,
         what_comes_back_shows_no_secret,
+        a_lookup_follows_no_redirect,
     ],
     ignores_the_deadline: IgnoresTheDeadline breaks [
         silence_ends_with_the_total_deadline,
@@ -106,9 +115,11 @@ flaws! {
     ],
     does_not_look: DoesNotLook breaks [
         a_connection_seen_to_be_closed_is_replaced,
+        what_has_arrived_on_an_idle_connection_is_seen,
         an_answer_nobody_asked_for_is_nobodys,
     ],
     takes_what_is_there: TakesWhatIsThere breaks [
+        what_has_arrived_on_an_idle_connection_is_seen,
         an_answer_nobody_asked_for_is_nobodys,
     ],
     shares_connections: SharesConnections breaks [
@@ -127,12 +138,16 @@ flaws! {
     ],
     turns_statuses_into_errors: TurnsStatusesIntoErrors breaks [
         every_status_from_200_to_599_is_an_answer,
+        a_gateway_error_page_is_a_response,
+        a_lookup_is_not_repeated_for_its_status,
     ],
     honours_the_proxy: HonoursTheProxy breaks [
         the_proxy_of_the_environment_is_ignored,
     ],
     takes_half_for_whole: TakesHalfForWhole breaks [
         a_truncated_body_is_answered_and_kept,
+        a_body_broken_off_on_a_reused_connection_is_answered,
+        a_lost_lookup_is_not_repeated,
     ],
     forgets_the_status: ForgetsTheStatus breaks [
         a_truncated_body_is_answered_and_kept,
@@ -143,6 +158,8 @@ flaws! {
         a_dripping_body_ends_with_the_total_deadline,
         an_endless_body_is_read_to_the_cap,
         an_absurd_length_reserves_no_memory,
+        a_body_broken_off_on_a_reused_connection_is_answered,
+        a_lost_lookup_is_not_repeated,
     ],
     ignores_the_cap: IgnoresTheCap breaks [
         a_body_over_the_cap_is_cut_at_the_cap,
@@ -164,6 +181,8 @@ flaws! {
         a_broken_chunk_is_answered_and_ends_the_connection,
         a_body_over_the_cap_is_cut_at_the_cap,
         an_endless_body_is_read_to_the_cap,
+        a_body_broken_off_on_a_reused_connection_is_answered,
+        a_gateway_error_page_is_a_response,
     ],
     waits_for_no_body: WaitsForNoBody breaks [
         an_answer_without_a_body_ends_at_its_head,
@@ -230,6 +249,9 @@ flaws! {
         a_close_that_crosses_a_request_is_told_honestly,
         five_thousand_payments_arrive_at_most_once,
         a_connection_closed_at_once_is_an_error,
+        a_lost_lookup_is_not_repeated,
+        an_alternative_service_is_not_used,
+        the_next_address_is_not_tried_after_the_request,
     ],
     mixes_up_answers: MixesUpAnswers breaks [
         a_connection_is_used_again,
@@ -268,9 +290,76 @@ flaws! {
         a_server_without_tls_is_sent_nothing,
         a_broken_handshake_is_not_processed,
     ],
+    finishes_the_handshake_later: FinishesTheHandshakeLater breaks [
+        a_handshake_after_the_deadline_sends_nothing,
+    ],
+    connects_on_after_the_drop: ConnectsOnAfterTheDrop breaks [
+        a_call_dropped_while_connecting_sends_nothing,
+    ],
+    takes_a_page_for_nobody: TakesAPageForNobody breaks [
+        a_gateway_error_page_is_a_response,
+    ],
+    asks_the_gateway_again: AsksTheGatewayAgain breaks [
+        a_gateway_error_page_is_a_response,
+    ],
+    calls_alerts_unsent: CallsAlertsUnsent breaks [
+        an_alert_after_the_request_is_unknown,
+        a_tls_failure_within_the_body_is_no_response,
+    ],
+    sends_again_after_a_bad_record: SendsAgainAfterABadRecord breaks [
+        a_bad_record_after_the_request_is_unknown,
+    ],
+    calls_cuts_unsent: CallsCutsUnsent breaks [
+        a_bad_record_after_the_request_is_unknown,
+        a_line_cut_within_the_head_is_unknown,
+    ],
+    takes_an_alert_for_the_end: TakesAnAlertForTheEnd breaks [
+        a_tls_failure_within_the_body_is_no_response,
+    ],
+    uses_early_data: UsesEarlyData breaks [
+        early_data_is_never_sent,
+    ],
+    follows_redirects_of_lookups: FollowsRedirectsOfLookups breaks [
+        a_lookup_follows_no_redirect,
+    ],
+    repeats_lookups: RepeatsLookups breaks [
+        a_lost_lookup_is_not_repeated,
+    ],
+    repeats_lookups_by_status: RepeatsLookupsByStatus breaks [
+        a_lookup_is_not_repeated_for_its_status,
+    ],
+    uses_alternative_services: UsesAlternativeServices breaks [
+        an_alternative_service_is_not_used,
+    ],
+    tries_the_next_address: TriesTheNextAddress breaks [
+        the_next_address_is_not_tried_after_the_request,
+    ],
+    sends_again_when_a_body_breaks: SendsAgainWhenABodyBreaks breaks [
+        a_body_broken_off_on_a_reused_connection_is_answered,
+        a_lost_lookup_is_not_repeated,
+    ],
+    gives_up_after_thirty_seconds: GivesUpAfterThirtySeconds breaks [
+        silence_is_waited_out_to_the_deadline,
+    ],
+    waits_for_a_connection: WaitsForAConnection breaks [
+        calls_beyond_the_connections_end_with_their_deadlines,
+    ],
+    logs_the_head: LogsTheHead breaks [
+        what_is_logged_shows_no_secret,
+    ],
+    traces_the_body: TracesTheBody breaks [
+        what_is_logged_shows_no_secret,
+    ],
+    prints_on_stderr: PrintsOnStderr breaks [
+        what_is_logged_shows_no_secret,
+    ],
+    logs_the_tls_keys: LogsTheTlsKeys breaks [
+        what_is_logged_shows_no_secret,
+    ],
     takes_garbage_for_an_answer: TakesGarbageForAnAnswer breaks [
         garbage_is_unknown,
         an_endless_head_is_given_up,
+        a_lost_lookup_is_not_repeated,
     ],
 }
 
@@ -294,6 +383,10 @@ const SLOW: &[&str] = &[
     "the_proxy_of_the_environment_is_ignored",
     "a_close_that_crosses_a_request_is_told_honestly",
     "what_comes_back_shows_no_secret",
+    "what_is_logged_shows_no_secret",
+    "calls_beyond_the_connections_end_with_their_deadlines",
+    "a_handshake_after_the_deadline_sends_nothing",
+    "a_tls_failure_within_the_body_is_no_response",
 ];
 
 fn breaks_exactly(flaw: Flaw, expected: &[&str]) {

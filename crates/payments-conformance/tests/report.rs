@@ -40,3 +40,20 @@ fn a_program_that_checks_a_stack_is_not_started_again() {
         assert!(report.to_string().contains("a test made by `contract_tests!`"), "{report}");
     }
 }
+
+#[test]
+fn only_a_contract_about_an_ability_says_how_to_declare_that_it_is_missing() {
+    for (flaw, contract, ability) in [
+        (Flaw::GoesOnAfterTheDrop, "a_dropped_call_closes_its_connection", Some("Ability::Cancel")),
+        (Flaw::NeverReuses, "a_connection_is_used_again", Some("Ability::Reuse")),
+        (Flaw::HandshakeWithoutDeadline, "a_stalled_handshake_ends_with_the_connect_deadline", None),
+        (Flaw::TrustsAnybody, "an_untrusted_certificate_is_not_processed", None),
+    ] {
+        let report = check_only(&PlainStack(Some(flaw)), |name| name == contract);
+        let story = report.verdicts()[0].story().unwrap();
+        match ability {
+            Some(ability) => assert!(story.contains(&format!("without({ability}, ")), "{story}"),
+            None => assert!(!story.contains("Ability::"), "{story}"),
+        }
+    }
+}

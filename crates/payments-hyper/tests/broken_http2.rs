@@ -81,6 +81,8 @@ enum Flaw {
     SpeaksHttp1Alone,
     /// "Every server speaks HTTP/2 by now."
     WantsHttp2Alone,
+    /// "What fails over HTTP/2 works over HTTP/1.1."
+    FallsBackToHttp1,
     /// "With the request in the error the log explains itself."
     PrintsThePayment,
 }
@@ -136,6 +138,14 @@ impl Flawed {
             Ok(answer) => return self.answer(answer),
             Err(error) => error,
         };
+        if self.flaw == Flaw::FallsBackToHttp1 && error.delivery() == Delivery::Unknown {
+            let http1 =
+                HyperTransport::builder().only_root_certificates_pem(&self.authority).build().unwrap();
+            return match http1.send(attempt()).await {
+                Err(second) if not_processed(&second) => Err(error),
+                result => result,
+            };
+        }
         match self.flaw {
             Flaw::SendsARefusedRequestAgain if not_processed(&error) && is_reset(&error) => {}
             Flaw::SendsAgainAfterGoaway if is_goaway(&error) && !answered(&error) => {}
@@ -288,7 +298,10 @@ impl Stack for FlawedStack {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::default().without(Ability::PlainHttp, "this is about HTTP/2").with(Ability::Http2)
+        let abilities =
+            Abilities::default().without(Ability::PlainHttp, "this is about HTTP/2").with(Ability::Http2);
+        // It breaks what this contract says of the lost call; of the rest the others need not wait for the end.
+        if self.flaw == Flaw::CallsTimeoutsUnsent { abilities.with(Ability::Http2Pings) } else { abilities }
     }
 
     fn now(&self) -> Instant {
@@ -313,6 +326,7 @@ macro_rules! flaws {
 flaws! {
     takes_any_reset_for_a_refusal: TakesAnyResetForARefusal breaks [
         any_other_reset_of_the_stream_is_unknown,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     believes_goaway: BelievesGoaway breaks [
         goaway_is_no_proof,
@@ -339,16 +353,19 @@ flaws! {
     calls_the_lost_unsent: CallsTheLostUnsent breaks [
         the_end_of_the_connection_is_unknown_over_http2,
         all_streams_of_a_lost_connection_are_unknown,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     sends_again_when_the_connection_ends: SendsAgainWhenTheConnectionEnds breaks [
         the_end_of_the_connection_is_unknown_over_http2,
         all_streams_of_a_lost_connection_are_unknown,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     calls_garbage_unsent: CallsGarbageUnsent breaks [
         forbidden_frames_are_unknown,
         an_endless_head_is_bounded_over_http2,
     ],
     calls_timeouts_unsent: CallsTimeoutsUnsent breaks [
+        a_connection_that_the_network_dropped_is_not_used_again,
         silence_on_a_stream_ends_with_the_total_deadline,
         no_window_for_the_body_is_unknown,
         a_flood_of_frames_ends_with_the_deadline,
@@ -383,6 +400,7 @@ flaws! {
         a_body_that_breaks_off_is_answered_over_http2,
         a_flood_of_frames_ends_with_the_deadline,
         an_endless_body_is_bounded_over_http2,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     calls_every_error_answered: CallsEveryErrorAnswered breaks [
         refused_stream_is_not_processed,
@@ -395,6 +413,7 @@ flaws! {
         a_server_that_allows_no_stream_is_given_up,
         a_server_that_sends_no_settings_is_given_up,
         forbidden_frames_are_unknown,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     goes_on_after_the_drop: GoesOnAfterTheDrop breaks [
         a_cancelled_stream_is_reset_and_harms_no_other,
@@ -482,15 +501,20 @@ flaws! {
         no_window_for_the_body_is_unknown,
         a_flood_of_frames_ends_with_the_deadline,
         a_cancelled_stream_is_reset_and_harms_no_other,
+        another_http_version_is_not_tried_after_a_failure,
     ],
     wants_http2_alone: WantsHttp2Alone breaks [
         http1_is_spoken_to_a_server_that_knows_no_other,
+    ],
+    falls_back_to_http1: FallsBackToHttp1 breaks [
+        another_http_version_is_not_tried_after_a_failure,
     ],
     prints_the_payment: PrintsThePayment breaks [
         refused_stream_is_not_processed,
         refused_stream_after_the_head_is_answered,
         any_other_reset_of_the_stream_is_unknown,
         a_body_that_breaks_off_is_answered_over_http2,
+        another_http_version_is_not_tried_after_a_failure,
     ],
 }
 

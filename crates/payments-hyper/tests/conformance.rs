@@ -20,17 +20,21 @@ impl HyperStack {
     fn plain() -> Self {
         Self {
             runtime: Runtime::new().unwrap(),
-            abilities: Abilities::default().without(Ability::Https, "checked with each TLS provider"),
+            abilities: looking().without(Ability::Https, "checked with each TLS provider"),
             make: |_| HyperTransport::builder().build().unwrap(),
         }
     }
 
     #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
     fn secure(make: fn(&Setup) -> HyperTransport) -> Self {
-        let abilities = Abilities::default().without(Ability::PlainHttp, "checked without TLS");
+        let abilities = looking().without(Ability::PlainHttp, "checked without TLS");
         let abilities = if cfg!(feature = "http2") { abilities.with(Ability::Http2) } else { abilities };
         Self { abilities, make, ..Self::plain() }
     }
+}
+
+fn looking() -> Abilities {
+    Abilities::default().with(Ability::LooksBeforeReuse)
 }
 
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]

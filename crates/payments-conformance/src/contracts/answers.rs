@@ -303,7 +303,7 @@ fn body_of(status: StatusCode) -> &'static str {
     if [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&status) { "" } else { "{\"a\":1}" }
 }
 
-fn redirect(status: StatusCode, location: &str) -> Act {
+pub(super) fn redirect(status: StatusCode, location: &str) -> Act {
     let mut answer = answer(status, "");
     answer.headers_mut().insert(LOCATION, HeaderValue::from_str(location).expect("an address"));
     Act::Answer(answer)

@@ -217,6 +217,47 @@ pub fn an_ambiguous_length_is_refused(stack: &impl Stack) -> Verdict {
     })
 }
 
+/// The server has answered on the connection before. Of the next response it sends the head and a part of the body, then
+/// closes or cuts the line.
+///
+/// The call fails as `Answered` and keeps what came. The request arrives once, and the next call uses another connection.
+pub fn a_body_broken_off_on_a_reused_connection_is_answered(stack: &impl Stack) -> Verdict {
+    let name = "a_body_broken_off_on_a_reused_connection_is_answered";
+    let why = "many clients repeat whatever fails on a reused connection, because it may have been closed before the \
+               request came. This request was answered: sent again, it is charged again";
+    Contract::new(name, why).needs(Ability::Reuse).check(stack, |stage| {
+        let length = WHOLE.len();
+        let chunk = format!("{:x}\r\n{HALF}\r\n", HALF.len());
+        for (framing, part) in [
+            (format!("Content-Length: {length}"), HALF.to_owned()),
+            (format!("Content-Length: {length}"), String::new()),
+            ("Transfer-Encoding: chunked".to_owned(), chunk),
+        ] {
+            for end in [Conversation::close, Conversation::cut] {
+                let response = format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n{part}");
+                let kept = if part.is_empty() { "" } else { HALF };
+                let fate = move |connection: &mut Conversation, _: &Received| {
+                    connection.write(&response);
+                    end(connection);
+                };
+                let what =
+                    format!("announces a body by {framing:?}, sends {} bytes of it and ends", kept.len());
+                stage.second_meets(
+                    &what,
+                    fate,
+                    |charge| charge,
+                    |trial, seen| {
+                        trial.must_have_arrived_once(&seen.id)?;
+                        must_keep(seen, StatusCode::OK, kept)?;
+                        trial.follow_up(seen)
+                    },
+                )?;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// The error holds the status and what came of the body.
 fn must_keep(seen: &Seen, status: StatusCode, sent: &str) -> Result<(), Breach> {
     let kept = seen.must_be_cut_off(status)?.body();

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use crate::contract::Contract;
 use crate::conversation::Conversation;
 use crate::journal::counted;
 use crate::seen::Seen;
-use crate::situations::{Counter, first_then_echo, pause};
+use crate::situations::{Counter, NOT_LONG, first_then_echo, pause};
 use crate::switch::{Switch, join_all};
 use crate::trial::Trial;
 use crate::{Ability, Journal, Stack, Verdict};
@@ -25,7 +26,7 @@ use crate::{Ability, Journal, Stack, Verdict};
 /// has. Without this the contracts about pooled connections prove nothing.
 pub fn a_connection_is_used_again(stack: &impl Stack) -> Verdict {
     let why = "a new TLS handshake for each payment is slow, and each is one more that can fail";
-    Contract::new("a_connection_is_used_again", why).needs(Ability::Reuse).check(stack, |stage| {
+    Contract::new("a_connection_is_used_again", why).about(Ability::Reuse).check(stack, |stage| {
         stage.served("answers every request", Conversation::serve, |trial| {
             let started = Instant::now();
             for _ in 0..10 {
@@ -79,6 +80,54 @@ pub fn a_connection_seen_to_be_closed_is_replaced(stack: &impl Stack) -> Verdict
         Ok(())
     })
 }
+
+/// The server answers each request and then closes or resets the connection, or sends a second answer. When that has
+/// arrived, the next call is made at once. Nothing of the stack has run in between.
+///
+/// Every call gets its own answer, and its request arrives once. For stacks with [`Ability::LooksBeforeReuse`]: a transport
+/// that leaves idle connections to a background task cannot know yet.
+pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &impl Stack) -> Verdict {
+    let name = "what_has_arrived_on_an_idle_connection_is_seen";
+    let why = "a payment that is written into a connection which was closed already has an unknown outcome for nothing, and \
+               a second answer in front of it would be taken for its own";
+    Contract::new(name, why).about(Ability::LooksBeforeReuse).check(stack, |stage| {
+        let second = |connection: &mut Conversation| {
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nsomebody else's");
+        };
+        let ends: [(&str, End); 3] = [
+            ("closes the idle connection", Conversation::close),
+            ("resets the idle connection", Conversation::reset),
+            ("sends a second answer on the idle connection", second),
+        ];
+        for (what, end) in ends {
+            let (answer, answered) = mpsc::channel::<()>();
+            let (ended, has_ended) = mpsc::channel();
+            let answered = Mutex::new(answered);
+            let script = move |connection: &mut Conversation| {
+                while let Some(request) = connection.read_request() {
+                    connection.echo(&request);
+                    // The client has its answer, so that it sees this on an idle connection.
+                    _ = answered.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(NOT_LONG);
+                    end(connection);
+                    _ = ended.send(());
+                }
+            };
+            stage.served(&format!("answers each request, then {what}"), script, |trial| {
+                for _ in 0..5 {
+                    trial.round_trip()?;
+                    trial.must_have_arrived_once(&trial.last_id().unwrap_or_default())?;
+                    _ = answer.send(());
+                    // On this thread, so that the stack's runtime does not run meanwhile.
+                    _ = has_ended.recv_timeout(NOT_LONG);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+type End = fn(&mut Conversation);
 
 /// The server answers, and closes the connection while the next call is on its way.
 ///
@@ -211,7 +260,7 @@ pub fn two_servers_never_share_a_connection(stack: &impl Stack) -> Verdict {
 /// The server sees the connection close, and nothing more is sent, there or elsewhere. The next call is unharmed.
 pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
     let contract = Contract::new("a_dropped_call_closes_its_connection", DROPPED);
-    contract.needs(Ability::Cancel).check(stack, |stage| {
+    contract.about(Ability::Cancel).check(stack, |stage| {
         let (arrived, closed, rest) = (Switch::default(), Switch::default(), Counter::default());
         let signals = (arrived.clone(), closed.clone(), rest.clone());
         let script = first_then_echo(move |connection, _| {
@@ -236,7 +285,7 @@ pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
 /// The rest of it is never sent: the server sees the connection close before it has the whole request.
 pub fn a_call_dropped_while_it_sends_stops_sending(stack: &impl Stack) -> Verdict {
     let contract = Contract::new("a_call_dropped_while_it_sends_stops_sending", DROPPED);
-    contract.needs(Ability::Cancel).check(stack, |stage| {
+    contract.about(Ability::Cancel).check(stack, |stage| {
         const LARGE: usize = 32 * 1024 * 1024;
         let (begun, dropped, closed, read) =
             (Switch::default(), Switch::default(), Switch::default(), Counter::default());
@@ -404,7 +453,11 @@ pub(super) fn tally(calls: &[Seen]) -> Result<String, Breach> {
 }
 
 /// Makes a call that is dropped when the server throws the switch.
-fn drop_when<S: Stack>(trial: &Trial<'_, S>, switch: &Switch, charge: Charge) -> Result<(), Breach> {
+pub(super) fn drop_when<S: Stack>(
+    trial: &Trial<'_, S>,
+    switch: &Switch,
+    charge: Charge,
+) -> Result<(), Breach> {
     match trial.block_on(trial.call_unless(switch, charge))?? {
         None => Ok(()),
         Some(seen) => Err(seen.breach("nothing yet: it was never answered")),

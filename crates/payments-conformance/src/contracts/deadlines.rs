@@ -4,14 +4,14 @@ use std::thread;
 use std::time::Duration;
 
 use http::StatusCode;
-use payments_core::Deadlines;
+use payments_core::{Deadlines, Delivery};
 
 use crate::contract::Contract;
 use crate::conversation::Conversation;
 use crate::journal::Received;
 use crate::script::{Act, answer};
 use crate::situations::{CONNECTED_BY_THEN, SHORT};
-use crate::{Stack, Verdict};
+use crate::{Ability, Stack, Verdict};
 
 /// The server reads the whole request and says nothing.
 ///
@@ -171,6 +171,82 @@ pub fn the_longest_deadline_is_no_overflow(stack: &impl Stack) -> Verdict {
         })
     })
 }
+
+/// The server reads the whole request and is silent for 100 seconds, or sends a byte of the body every 45 seconds. The
+/// call's total deadline is 100 seconds.
+///
+/// The call ends with its deadline and not before: no other timeout of the stack, such as the 30 seconds that are common,
+/// ends it. It is checked in virtual time, so only on a stack without [`Ability::Sockets`], which plays the server and
+/// its clock.
+pub fn silence_is_waited_out_to_the_deadline(stack: &impl Stack) -> Verdict {
+    let name = "silence_is_waited_out_to_the_deadline";
+    let why = "an acquirer may take a minute. A client that gives up before its caller told it to leaves a payment of \
+               unknown outcome, and the receipt that comes a moment later is lost";
+    if stack.abilities().missing(Ability::Sockets).is_none() {
+        let reason = "with real sockets it would take minutes of real time".to_owned();
+        return Verdict::not_applicable(name, reason);
+    }
+    Contract::as_data(name, why).check(stack, |stage| {
+        let total = Duration::from_secs(100);
+        let every = Duration::from_secs(45);
+        let drip = Act::Drip { answer: answer(StatusCode::OK, "four"), bytes: 1, every };
+        for (what, act) in [("nothing", Act::Silence), ("a byte every 45 s", drip)] {
+            let is_silent = matches!(act, Act::Silence);
+            let what = format!("answers a first request, reads the next and sends {what}");
+            stage.scripted(&what, [Act::Echo, act], |trial| {
+                trial.round_trip()?;
+                let seen = trial.send(trial.charge().total(total))?;
+                if is_silent {
+                    seen.must_be_unknown()?;
+                } else {
+                    seen.must_be_cut_off(StatusCode::OK)?;
+                }
+                seen.must_be_a_timeout()?;
+                seen.must_end_with_the_deadline()?;
+                trial.must_have_arrived_once(&seen.id)
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// The server reads every request and says nothing. Many calls are made at once, more than many transports have
+/// connections for.
+///
+/// Each call ends with its own total deadline, whether it got a connection or waited for one. One that reached the server
+/// is `Unknown`.
+pub fn calls_beyond_the_connections_end_with_their_deadlines(stack: &impl Stack) -> Verdict {
+    let name = "calls_beyond_the_connections_end_with_their_deadlines";
+    let why = "when the service hangs, every payment of the process waits. A call that waits for a free connection \
+               without a deadline ends minutes later, when its customer has paid elsewhere";
+    Contract::as_data(name, why).check(stack, |stage| {
+        stage.scripted("reads every request and says nothing", [Act::Silence], |trial| {
+            let calls = trial.send_all((0..CALLS).map(|number| {
+                // Not all the same, so that no call can end with another's deadline.
+                trial.charge().total(SATURATED + Duration::from_millis(number % 4 * 250))
+            }))?;
+            let mut latest = Duration::ZERO;
+            let mut unsent = 0;
+            for seen in &calls {
+                let error = seen.must_fail()?;
+                unsent += usize::from(error.delivery() == Delivery::NotProcessed);
+                seen.must_end_by_the_deadline()?;
+                latest = latest.max(seen.took.saturating_sub(seen.total));
+                trial.must_have_arrived_at_most_once(&seen.id)?;
+            }
+            stage.figure(format!(
+                "{latest:.1?} after the deadline at most, {unsent} of {CALLS} not processed"
+            ));
+            Ok(())
+        })
+    })
+}
+
+/// More than the pools of most clients hold for one host.
+const CALLS: u64 = 128;
+
+/// A call that waits for another's end before its own time begins is late by as much.
+const SATURATED: Duration = Duration::from_secs(3);
 
 /// A deadline is the caller's only protection against a payment that never ends.
 const NEVER_ENDS: &str = "a payment that never ends is a payment whose outcome nobody learns, and whoever waits for it \

@@ -42,7 +42,8 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
             connection.close();
         });
         stage.served("is not the proxy that the environment names", Conversation::serve, |trial| {
-            let mut child = Child::command(name, &test, trial.base_url(), &stage.authority.pem())?;
+            let setup = stage.setup(trial.journal().clone(), None);
+            let mut child = Child::command(name, &test, trial.base_url(), &setup)?;
             for name in ["http_proxy", "https_proxy", "all_proxy"] {
                 let address = format!("http://{}", proxy.address);
                 child.env(name, &address).env(name.to_ascii_uppercase(), address);

@@ -8,12 +8,14 @@ mod frames;
 mod goaways;
 mod refusals;
 mod streams;
+mod versions;
 
 pub use self::floods::*;
 pub use self::frames::*;
 pub use self::goaways::*;
 pub use self::refusals::*;
 pub use self::streams::*;
+pub use self::versions::*;
 
 use crate::breach::Breach;
 use crate::charge::Charge;

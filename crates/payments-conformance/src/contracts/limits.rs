@@ -1,6 +1,8 @@
 //! A server that never stops talking takes neither the machine's memory nor its time.
 
+use std::cell::Cell;
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -99,32 +101,30 @@ pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &impl Stack) 
     })
 }
 
-/// The server sends interim answers without end, as fast as they are read.
+/// The server sends interim answers without end, faster than they are read, three times over.
 ///
 /// The call fails as `Unknown`, at the latest with its deadline, which must not starve while there is always something to
 /// read.
 pub fn endless_interim_answers_end_with_the_deadline(stack: &impl Stack) -> Verdict {
     Contract::new("endless_interim_answers_end_with_the_deadline", MEMORY).alone().check(stack, |stage| {
         let before = new_peak_of_memory();
-        let fate = |connection: &mut Conversation, _: &Received| {
-            let many = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1000);
-            while connection.write(&many) {}
-        };
-        let what = "sends interim answers without end";
-        stage.second_meets(
-            what,
-            fate,
-            |charge| charge.total(SHORT),
-            |_, seen| {
+        // A deadline that starves is met by chance if the reader ever has to wait. So the pieces are large and cheap to
+        // send, their contents are many to read, and one such chance does not decide.
+        let many: Arc<str> = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(40_000).into();
+        let latest = Cell::new(Duration::ZERO);
+        for _ in 0..3 {
+            let many = Arc::clone(&many);
+            let fate = move |connection: &mut Conversation, _: &Received| while connection.write(&*many) {};
+            let (what, prepare) = ("sends interim answers without end", |charge: Charge| charge.total(SHORT));
+            stage.second_meets(what, fate, prepare, |_, seen| {
                 seen.must_be_unknown()?;
-                if seen.took > seen.total {
-                    seen.must_end_with_the_deadline()?;
-                }
-                let late = seen.took.saturating_sub(seen.total);
-                stage.figure(format!("{late:.1?} after the deadline (goal 50 ms)"));
-                memory_grew_little(stage, before)
-            },
-        )
+                seen.must_end_by_the_deadline()?;
+                latest.set(latest.get().max(seen.took.saturating_sub(seen.total)));
+                Ok(())
+            })?;
+        }
+        stage.figure(format!("{:.1?} after the deadline (goal 50 ms)", latest.get()));
+        memory_grew_little(stage, before)
     })
 }
 

@@ -1,7 +1,7 @@
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, LOCATION, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri};
 use payments_core::{
-    Deadlines, TransportError, TransportErrorKind as Kind, TransportRequest, TransportResponse,
+    Deadlines, Delivery, TransportError, TransportErrorKind as Kind, TransportRequest, TransportResponse,
 };
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
@@ -26,6 +26,10 @@ pub(crate) struct Exchange {
     deadlines: Deadlines,
     cap: usize,
     started: Instant,
+    /// How often the request was sent, or is being sent.
+    tries: usize,
+    /// Whether the connection of a body that broke off had been used before.
+    was_reused: bool,
 }
 
 struct Failure {
@@ -59,15 +63,45 @@ impl Exchange {
         if shared.has(Flaw::ClockOverflows) {
             i32::try_from(deadlines.total().as_millis()).expect("a deadline of this century");
         }
-        Self { shared, request: request.into_http(), deadlines, cap, started: Instant::now() }
+        Self {
+            shared,
+            request: request.into_http(),
+            deadlines,
+            cap,
+            started: Instant::now(),
+            tries: 0,
+            was_reused: false,
+        }
     }
 
     pub(crate) fn run(mut self, state: &Mutex<State>) -> Result<TransportResponse, TransportError> {
-        let mut tries = 0;
+        let (limit, freed) = &self.shared.in_use;
+        if self.has(Flaw::WaitsForAConnection) {
+            *freed.wait_while(limit.lock().unwrap(), |in_use| *in_use >= 64).unwrap() += 1;
+            // The deadline is for what the server does.
+            self.started = Instant::now();
+        }
+        let result = self.run_at_once(state);
+        if self.has(Flaw::WaitsForAConnection) {
+            *self.shared.in_use.0.lock().unwrap() -= 1;
+            self.shared.in_use.1.notify_one();
+        }
+        if result.is_err() && self.has(Flaw::PrintsOnStderr) {
+            drop(writeln!(io::stderr(), "could not send {:?}", &self.request.body()[..]));
+        }
+        result
+    }
+
+    fn run_at_once(&mut self, state: &Mutex<State>) -> Result<TransportResponse, TransportError> {
         loop {
-            tries += 1;
+            self.tries += 1;
+            let tries = self.tries;
             match self.attempt(state) {
-                Ok(answer) if self.has(Flaw::FollowsRedirects) && answer.status().is_redirection() => {
+                Ok(answer) if tries == 1 && self.repeats(&answer) => {}
+                Ok(answer) if self.has(Flaw::TakesAPageForNobody) && is_page_of_a_gateway(&answer) => {
+                    return Err(TransportError::not_processed(Kind::Connect));
+                }
+                Ok(answer) if self.follows_redirects() && answer.status().is_redirection() => {
                     let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
                     let Some(location) = location.filter(|location| location.starts_with("http")) else {
                         return Ok(answer.into());
@@ -83,7 +117,14 @@ impl Exchange {
                 Err(Failure { lost: Some(reused), .. })
                     if tries == 1
                         && (self.has(Flaw::SendsAgainWhenClosed)
+                            || self.has(Flaw::TriesTheNextAddress) && self.has_another_address()
+                            || self.has(Flaw::RepeatsLookups)
+                                && self.request.method() == http::Method::GET
                             || reused && self.has(Flaw::SendsAgainWhenReused)) => {}
+                Err(Failure { error, .. }) if tries == 1 && self.sends_again_after(&error) => {}
+                Err(Failure { error, .. }) if self.takes_for_unsent(&error) => {
+                    return Err(TransportError::not_processed(Kind::Tls));
+                }
                 Err(Failure { lost: Some(_), .. }) if self.has(Flaw::NeverGivesUp) && tries < 20 => {}
                 Err(Failure { lost: Some(_), error }) if self.has(Flaw::CallsLostUnsent) => {
                     return Err(TransportError::not_processed(error.kind()));
@@ -114,7 +155,7 @@ impl Exchange {
             Some(stream) => stream,
             None => self.connect()?,
         };
-        if !state.lock().unwrap().uses(stream.wire.socket()) {
+        if !state.lock().unwrap().uses(stream.wire.socket()) && !self.has(Flaw::ConnectsOnAfterTheDrop) {
             return cancelled();
         }
         if self.time_left().is_none() {
@@ -151,6 +192,11 @@ impl Exchange {
         let keep = is_clean && self.may_keep(&head, &framing);
         let mut answer = Response::new(Bytes::from(body));
         (*answer.status_mut(), *answer.headers_mut()) = (head.status, head.headers);
+        if self.has(Flaw::UsesAlternativeServices) {
+            let named = answer.headers().get("alt-svc").and_then(|value| value.to_str().ok());
+            let port = named.and_then(|services| services.split("http/1.1=\":").nth(1)?.split('"').next());
+            *self.shared.alternative.lock().unwrap() = port.and_then(|port| port.parse().ok());
+        }
         match read {
             Ok(()) if keep => self.keep(&server, stream),
             Ok(()) => {}
@@ -164,6 +210,7 @@ impl Exchange {
                     _ if is_timeout(&error) => Kind::Timeout,
                     _ => Kind::BodyTruncated,
                 };
+                self.was_reused = reused;
                 return Err(TransportError::answered(kind, answer).with_source(error).into());
             }
         }
@@ -172,6 +219,43 @@ impl Exchange {
 
     fn has(&self, flaw: Flaw) -> bool {
         self.shared.has(flaw)
+    }
+
+    /// RFC 6761 gives this name both addresses, whatever the machine's resolver says.
+    fn has_another_address(&self) -> bool {
+        self.request.uri().host() == Some("localhost")
+    }
+
+    fn follows_redirects(&self) -> bool {
+        let is_lookup = self.request.method() == http::Method::GET;
+        self.has(Flaw::FollowsRedirects) || is_lookup && self.has(Flaw::FollowsRedirectsOfLookups)
+    }
+
+    /// Whether an answer is one that the flaw asks for again.
+    fn repeats(&self, answer: &Response<Bytes>) -> bool {
+        let status = answer.status().as_u16();
+        let is_lookup = self.request.method() == http::Method::GET;
+        let closes = answer.headers().get(CONNECTION).is_some_and(|value| value == "close");
+        let is_temporary = [408, 425, 429, 502, 503, 504].contains(&status);
+        self.has(Flaw::RepeatsLookupsByStatus) && is_lookup && is_temporary
+            || self.has(Flaw::AsksTheGatewayAgain) && closes && is_temporary
+    }
+
+    fn sends_again_after(&self, error: &TransportError) -> bool {
+        let is_answered = matches!(error.delivery(), Delivery::Answered(_));
+        let is_bad_record = matches!(tls_error(error), Some(tls) if !is_alert(tls));
+        self.has(Flaw::SendsAgainAfterABadRecord) && is_bad_record && !is_answered
+            || self.has(Flaw::SendsAgainWhenABodyBreaks)
+                && is_answered
+                && self.was_reused
+                && error.kind() == Kind::BodyTruncated
+    }
+
+    fn takes_for_unsent(&self, error: &TransportError) -> bool {
+        let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+        let is_cut = source.is_some_and(|source| source.kind() == ErrorKind::UnexpectedEof);
+        self.has(Flaw::CallsAlertsUnsent) && tls_error(error).is_some_and(is_alert)
+            || self.has(Flaw::CallsCutsUnsent) && is_cut && error.delivery() == Delivery::Unknown
     }
 
     /// Until the total deadline; `None` if it has ended.
@@ -231,11 +315,14 @@ impl Exchange {
     fn connect(&self) -> Result<Stream, TransportError> {
         let uri = self.request.uri();
         let secure = uri.scheme_str() == Some("https");
-        let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
+        let alternative = *self.shared.alternative.lock().unwrap();
+        let port = alternative.or_else(|| uri.port_u16()).unwrap_or(if secure { 443 } else { 80 });
         let ends = self.started + self.deadlines.connect();
         let tcp = self.tcp(uri.host().unwrap(), port, ends)?;
         let wire = if secure { self.tls(uri.host().unwrap(), port, tcp, ends)? } else { Wire::Plain(tcp) };
-        Ok(Stream { wire, unread: Vec::new(), reused: false, forgets_time: false, last: String::new() })
+        let was_sent = matches!(&wire, Wire::Tls(tls) if tls.conn.is_early_data_accepted());
+        let last = String::new();
+        Ok(Stream { wire, unread: Vec::new(), reused: false, was_sent, forgets_time: false, last })
     }
 
     fn tcp(&self, host: &str, port: u16, ends: Instant) -> Result<TcpStream, TransportError> {
@@ -254,6 +341,11 @@ impl Exchange {
             not_processed(Kind::Resolve, error)
         })?;
         let mut last = io::Error::other("no address");
+        let addresses: Vec<_> = if self.tries == 2 && self.has(Flaw::TriesTheNextAddress) {
+            vec![(Ipv6Addr::LOCALHOST, port).into(), (Ipv4Addr::LOCALHOST, port).into()]
+        } else {
+            addresses.collect()
+        };
         for address in addresses {
             let left = ends.saturating_duration_since(Instant::now());
             let left =
@@ -278,6 +370,10 @@ impl Exchange {
     fn tls(&self, host: &str, port: u16, mut tcp: TcpStream, ends: Instant) -> Result<Wire, TransportError> {
         let name = ServerName::try_from(host.to_owned()).unwrap();
         let mut client = ClientConnection::new(Arc::clone(&self.shared.tls), name).unwrap();
+        if let Some(mut early) = client.early_data() {
+            let (head, body) = self.serialized();
+            early.write_all(&head).and_then(|()| early.write_all(&body)).unwrap();
+        }
         let mut left = ends.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         if self.has(Flaw::HandshakeWithoutDeadline) {
             left = Duration::from_secs(4);
@@ -287,6 +383,16 @@ impl Exchange {
         while client.is_handshaking() {
             if let Err(error) = client.complete_io(&mut tcp) {
                 let kind = if is_timeout(&error) { Kind::Timeout } else { Kind::Tls };
+                if self.has(Flaw::FinishesTheHandshakeLater) && is_timeout(&error) {
+                    let (head, body) = self.serialized();
+                    std::thread::spawn(move || {
+                        tcp.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+                        let mut stream = StreamOwned::new(client, tcp);
+                        drop(stream.write_all(&head).and_then(|()| stream.write_all(&body)));
+                        drop(stream.flush());
+                    });
+                    return Err(TransportError::not_processed(kind));
+                }
                 if self.has(Flaw::FallsBackToPlain) && !is_timeout(&error) {
                     return Ok(Wire::Plain(self.tcp(host, port, ends)?));
                 }
@@ -300,7 +406,16 @@ impl Exchange {
     }
 
     fn write(&self, stream: &mut Stream) -> io::Result<()> {
+        if std::mem::take(&mut stream.was_sent) {
+            return Ok(());
+        }
         let (head, body) = self.serialized();
+        if self.has(Flaw::LogsTheHead) {
+            log::debug!("sending {}", String::from_utf8_lossy(&head));
+        }
+        if self.has(Flaw::TracesTheBody) {
+            tracing::debug!(body = ?String::from_utf8_lossy(&body), "sending");
+        }
         stream.last = String::from_utf8_lossy(&head).into_owned();
         for mut part in [head.as_slice(), &body] {
             while !part.is_empty() {
@@ -364,6 +479,7 @@ impl Exchange {
         let mut buffer = [0; 16 * 1024];
         let length = match stream.wire.read(&mut buffer) {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof && self.has(Flaw::TakesACutForTheEnd) => 0,
+            Err(error) if self.has(Flaw::TakesAnAlertForTheEnd) && tls_of(&error).is_some_and(is_alert) => 0,
             read => read?,
         };
         stream.unread.extend(&buffer[..length]);
@@ -558,6 +674,23 @@ fn parse(bytes: &[u8]) -> io::Result<Option<(Head, usize)>> {
         map.append(name, HeaderValue::from_bytes(header.value).map_err(|error| invalid(&error))?);
     }
     Ok(Some((Head { status, headers: map, http_1_1: response.version == Some(1) }, length)))
+}
+
+fn is_page_of_a_gateway(answer: &Response<Bytes>) -> bool {
+    answer.status().is_server_error()
+        && answer.headers().get("content-type").is_some_and(|value| value == "text/html")
+}
+
+fn tls_error(error: &TransportError) -> Option<&rustls::Error> {
+    tls_of(error.source()?.downcast_ref::<io::Error>()?)
+}
+
+fn tls_of(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}
+
+fn is_alert(error: &rustls::Error) -> bool {
+    matches!(error, rustls::Error::AlertReceived(_))
 }
 
 fn number(value: &HeaderValue) -> Option<usize> {

@@ -106,6 +106,48 @@ pub(crate) enum Flaw {
     FallsBackToPlain,
     /// Garbage is an answer of status 200.
     TakesGarbageForAnAnswer,
+    /// A handshake that took too long goes on in the background, and the request after it.
+    FinishesTheHandshakeLater,
+    /// A drop is seen by a call that waits for its answer, and not by one that connects.
+    ConnectsOnAfterTheDrop,
+    /// An error page in HTML is "nobody there".
+    TakesAPageForNobody,
+    /// A gateway that closes with a temporary status is asked again.
+    AsksTheGatewayAgain,
+    /// A TLS alert is a failed handshake, whenever it comes.
+    CallsAlertsUnsent,
+    /// A record that cannot be decrypted is a broken connection, and the next will work.
+    SendsAgainAfterABadRecord,
+    /// A line that is cut before the answer was dead before the request.
+    CallsCutsUnsent,
+    /// An alert is the end of the body.
+    TakesAnAlertForTheEnd,
+    /// Saves a round trip.
+    UsesEarlyData,
+    /// A GET may go anywhere.
+    FollowsRedirectsOfLookups,
+    /// A GET may be repeated.
+    RepeatsLookups,
+    /// The status says that a GET may be repeated.
+    RepeatsLookupsByStatus,
+    /// Goes where `Alt-Svc` says.
+    UsesAlternativeServices,
+    /// The request was lost at one address, and there is another.
+    TriesTheNextAddress,
+    /// Whatever fails on a reused connection is sent again.
+    SendsAgainWhenABodyBreaks,
+    /// No server needs more than thirty seconds.
+    GivesUpAfterThirtySeconds,
+    /// Has 64 connections, and a call waits for one as long as it takes.
+    WaitsForAConnection,
+    /// Logs the head of each request with `log`.
+    LogsTheHead,
+    /// Records the body of each request with `tracing`.
+    TracesTheBody,
+    /// Prints the body of a request that failed, as bytes.
+    PrintsOnStderr,
+    /// Honours `SSLKEYLOGFILE`.
+    LogsTheTlsKeys,
 }
 
 impl Flaw {
@@ -117,6 +159,14 @@ impl Flaw {
                 | Self::HandshakeWithoutDeadline
                 | Self::TakesACutForTheEnd
                 | Self::FallsBackToPlain
+                | Self::FinishesTheHandshakeLater
+                | Self::ConnectsOnAfterTheDrop
+                | Self::CallsAlertsUnsent
+                | Self::SendsAgainAfterABadRecord
+                | Self::CallsCutsUnsent
+                | Self::TakesAnAlertForTheEnd
+                | Self::UsesEarlyData
+                | Self::LogsTheTlsKeys
         )
     }
 }

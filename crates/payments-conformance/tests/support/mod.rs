@@ -3,10 +3,12 @@
 mod call;
 mod exchange;
 mod flaw;
+mod played;
 mod stream;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Instant;
 
 use payments_conformance::{Abilities, Ability, Setup, Stack};
 use payments_core::{Transport, TransportError, TransportRequest, TransportResponse, blocking};
@@ -16,6 +18,7 @@ use rustls::{ClientConfig, RootCertStore};
 use call::Call;
 use exchange::Exchange;
 pub(crate) use flaw::Flaw;
+use played::Played;
 use stream::Stream;
 
 /// HTTP/1.1 by a thread for each call, or on the caller's own.
@@ -30,6 +33,12 @@ struct Shared {
     idle: Mutex<Vec<(String, Stream)>>,
     /// The most calls that were under way at once.
     most_calls: AtomicUsize,
+    /// How many connections are in use, for the flaw that has few.
+    in_use: (Mutex<usize>, Condvar),
+    /// The port that the last `Alt-Svc` named.
+    alternative: Mutex<Option<u16>>,
+    /// Instead of a network, for the flaw that is one of time.
+    played: Option<Played>,
 }
 
 impl Transport for Plain {
@@ -37,6 +46,9 @@ impl Transport for Plain {
         if self.shared.has(Flaw::NeedsItsThread) {
             let name = std::thread::current().name().map(str::to_owned);
             assert!(name.as_deref() == Some("runtime"), "there is no runtime here");
+        }
+        if let Some(played) = &self.shared.played {
+            return played.send(request);
         }
         let exchange = Exchange::new(Arc::clone(&self.shared), request);
         // Each call has one reference, and the transport another.
@@ -79,11 +91,19 @@ impl Stack for PlainStack {
         } else {
             tls.with_root_certificates(roots).with_no_client_auth()
         };
+        let mut tls = tls;
+        tls.enable_early_data = self.0 == Some(Flaw::UsesEarlyData);
+        if self.0 == Some(Flaw::LogsTheTlsKeys) {
+            tls.key_log = Arc::new(rustls::KeyLogFile::new());
+        }
         let shared = Shared {
             flaw: self.0,
             tls: Arc::new(tls),
             idle: Mutex::default(),
             most_calls: AtomicUsize::default(),
+            in_use: <(Mutex<usize>, Condvar)>::default(),
+            alternative: Mutex::default(),
+            played: setup.script().map(|script| Played::new(script, setup.journal())),
         };
         Plain { shared: Arc::new(shared) }
     }
@@ -104,16 +124,20 @@ impl Stack for PlainStack {
     }
 
     fn abilities(&self) -> Abilities {
+        let all = Abilities::default().with(Ability::LooksBeforeReuse);
         match self.0 {
-            None => Abilities::default(),
-            Some(flaw) if flaw.is_of_tls() => {
-                Abilities::default().without(Ability::PlainHttp, "this flaw is one of TLS")
-            }
-            Some(Flaw::BlocksTheThread) => Abilities::default()
-                .without(Ability::Https, "this flaw is not one of TLS")
+            None => all,
+            Some(flaw) if flaw.is_of_tls() => all.without(Ability::PlainHttp, "this flaw is one of TLS"),
+            Some(Flaw::BlocksTheThread) => all
+                .without(Ability::Https, "this flaw has nothing to do with TLS")
                 .without(Ability::Cancel, "a blocking call cannot be interrupted"),
-            Some(_) => Abilities::default().without(Ability::Https, "this flaw is not one of TLS"),
+            Some(Flaw::GivesUpAfterThirtySeconds) => all.without(Ability::Sockets, "time is played"),
+            Some(_) => all.without(Ability::Https, "this flaw has nothing to do with TLS"),
         }
+    }
+
+    fn now(&self) -> Instant {
+        played::now()
     }
 
     fn debug(&self, transport: &Plain) -> Option<String> {

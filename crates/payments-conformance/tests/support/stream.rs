@@ -10,6 +10,8 @@ pub(crate) struct Stream {
     pub(crate) wire: Wire,
     pub(crate) unread: Vec<u8>,
     pub(crate) reused: bool,
+    /// The request went out with the handshake.
+    pub(crate) was_sent: bool,
     /// What one flaw does after an interim answer.
     pub(crate) forgets_time: bool,
     /// What the last request looked like.

@@ -1,13 +1,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{contract, new_and_reused, unknown_and_once};
 use crate::breach::Breach;
 use crate::conversation::Conversation;
 use crate::http2::{Event, Peer, Request, code};
-use crate::switch::{Switch, join_all};
+use crate::situations::pause;
+use crate::switch::{Switch, join_all, unless};
 use crate::{Ability, Stack, Verdict};
 
 /// The server reads the whole request and closes, cuts or resets the connection.
@@ -17,6 +18,21 @@ pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &impl Stack) -> Ve
     contract("the_end_of_the_connection_is_unknown_over_http2", MAY_BE_BOOKED).check(stack, |stage| {
         for (how, end) in ENDS {
             let fate = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(end);
+            let what = format!("reads the whole request, then {how}");
+            new_and_reused(stage, &what, fate, |charge| charge, unknown_and_once)?;
+        }
+        Ok(())
+    })
+}
+
+/// The server reads the whole request, and then TLS fails: by a fatal alert, by a record with a wrong checksum, or by one
+/// that breaks off.
+///
+/// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
+pub fn a_tls_failure_after_the_request_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
+    contract("a_tls_failure_after_the_request_is_unknown_over_http2", MAY_BE_BOOKED).check(stack, |stage| {
+        for (how, fail) in TLS_FAILURES {
+            let fate = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(fail);
             let what = format!("reads the whole request, then {how}");
             new_and_reused(stage, &what, fate, |charge| charge, unknown_and_once)?;
         }
@@ -91,7 +107,7 @@ pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> V
 /// The server sees that stream reset, with `CANCEL`, and no more of it; all others are answered.
 pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Verdict {
     let why = "a payment page that is closed must not take other people's payments with it";
-    let contract = contract("a_cancelled_stream_is_reset_and_harms_no_other", why).needs(Ability::Cancel);
+    let contract = contract("a_cancelled_stream_is_reset_and_harms_no_other", why).about(Ability::Cancel);
     contract.check(stack, |stage| {
         let all_arrived = Switch::default();
         let reset_with = Arc::new(AtomicU32::new(NOT_RESET));
@@ -172,6 +188,48 @@ pub fn a_connection_that_the_server_closed_is_replaced_over_http2(stack: &impl S
     })
 }
 
+/// The server answers the first call. Then a network on the way drops the connection without a word: nothing that is sent
+/// is answered, not even a ping, and nobody closes it.
+///
+/// The call that is made then is `Unknown`, at the latest with its deadline. Ten seconds later, or when the transport has
+/// closed the connection, the next call is answered on a new one. For stacks with [`Ability::Http2Pings`].
+pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &impl Stack) -> Verdict {
+    let why = "a NAT or a firewall that forgets a connection tells nobody. Without pings every payment goes into it, each \
+               of unknown outcome, until the kernel gives up after a quarter of an hour";
+    let contract = contract("a_connection_that_the_network_dropped_is_not_used_again", why);
+    contract.about(Ability::Http2Pings).check(stack, |stage| {
+        let closed = Switch::default();
+        let is_closed = closed.clone();
+        let script = move |peer: &mut Peer<'_>| {
+            if peer.index() > 0 {
+                return peer.serve();
+            }
+            peer.serve_one();
+            peer.connection().swallow();
+            closed.throw();
+        };
+        let what = "answers the first request on its first connection, which then leads nowhere";
+        stage.served_http2(what, &[], script, |trial| {
+            trial.round_trip()?;
+            let lost = trial.send(trial.charge().total(LOST))?;
+            lost.must_be_unknown()?;
+            lost.must_end_by_the_deadline()?;
+            let idle_since = Instant::now();
+            trial.block_on(unless(&is_closed, pause(NOTICED_BY)))?;
+            let seen = trial.send(trial.charge().total(LONG))?;
+            if seen.must_be_its_own().is_err() {
+                let wanted = format!(
+                    "its own answer, over a new connection: the one of {} had led nowhere for {NOTICED_BY:.0?}",
+                    lost.id
+                );
+                return Err(seen.breach(&wanted));
+            }
+            stage.figure(format!("noticed {:.1?} after the lost call", idle_since.elapsed()));
+            Ok(())
+        })
+    })
+}
+
 type End = fn(&mut Conversation);
 
 /// Every way in which a server ends a connection.
@@ -181,10 +239,34 @@ const ENDS: [(&str, End); 3] = [
     ("resets the connection", Conversation::reset),
 ];
 
+/// Ways in which TLS fails on a connection that stands.
+const TLS_FAILURES: [(&str, End); 4] = [
+    ("sends the TLS alert internal_error and closes", |connection| {
+        connection.alert(80);
+        connection.close();
+    }),
+    ("sends the TLS alert handshake_failure and closes", |connection| {
+        connection.alert(40);
+        connection.close();
+    }),
+    ("sends a record with a wrong checksum", |connection| {
+        connection.write_past_tls(b"\x17\x03\x03\x00\x20................................");
+        connection.cut();
+    }),
+    ("sends a part of a record", |connection| {
+        connection.write_past_tls(b"\x17\x03\x03\x01\x00..........");
+        connection.cut();
+    }),
+];
+
 const MANY: usize = 16;
 const NOT_RESET: u32 = u32::MAX;
 
 const SHORT: Duration = Duration::from_millis(300);
+/// Long enough to write a request.
+const LOST: Duration = Duration::from_secs(1);
+/// More than a few seconds, and less than callers wait for a payment.
+const NOTICED_BY: Duration = Duration::from_secs(10);
 const LONG: Duration = Duration::from_secs(5);
 
 const MAY_BE_BOOKED: &str = "the server may have booked the payment before the connection ended. \"Not processed\" \

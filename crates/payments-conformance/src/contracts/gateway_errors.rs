@@ -1,0 +1,91 @@
+//! Refusals as load balancers and reverse proxies send them.
+
+use http::{HeaderValue, StatusCode};
+
+use crate::contract::Contract;
+use crate::conversation::Conversation;
+use crate::journal::Received;
+use crate::{Stack, Verdict};
+
+/// The server responds with 502, 503 or 504, an HTML page and `Connection: close`, as reverse proxies and
+/// load balancers do, and closes.
+///
+/// Each is a response with its status and its page, on a new connection and on one that has served before. The request
+/// arrives once, and the next call uses another connection.
+pub fn a_gateway_error_page_is_a_response(stack: &impl Stack) -> Verdict {
+    let why = "the gateway may have passed the payment on before it lost the service. A client that takes the page for \
+               \"nobody there\", or sends again because the status is temporary, makes a second charge";
+    Contract::new("a_gateway_error_page_is_a_response", why).check(stack, |stage| {
+        for (gateway, status, head, framing) in PAGES {
+            let code = status.as_u16();
+            let page = format!(
+                "<html>\r\n<head><title>{code}</title></head>\r\n<body>{gateway}</body>\r\n</html>\r\n"
+            );
+            let framing = framing.replace("LENGTH", &page.len().to_string());
+            let body = if framing.contains("chunked") {
+                format!("{:x}\r\n{page}\r\n0\r\n\r\n", page.len())
+            } else {
+                page.clone()
+            };
+            let response =
+                format!("{head}Content-Type: text/html\r\nConnection: close\r\n{framing}\r\n{body}");
+            let fate = move |connection: &mut Conversation, _: &Received| {
+                connection.write(&response);
+                connection.close();
+            };
+            for reused in [false, true] {
+                let (fate, page) = (fate.clone(), page.as_bytes());
+                let judge = |trial: &crate::trial::Trial<'_, _>, seen: &crate::seen::Seen| {
+                    let response = seen.must_be_answered(status)?;
+                    let html = HeaderValue::from_static("text/html");
+                    if response.body() != page || response.headers().get("content-type") != Some(&html) {
+                        return Err(seen.breach("the page as it was sent, with its Content-Type"));
+                    }
+                    trial.must_have_arrived_once(&seen.id)?;
+                    trial.follow_up(seen)
+                };
+                let what = format!("responds like {gateway} with {code} and a page, and closes");
+                if reused {
+                    stage.second_meets(&what, fate, |charge| charge, judge)?;
+                } else {
+                    stage.first_meets(&what, fate, |charge| charge, judge)?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Who sends the page, its status, the beginning of its head, and how its body is framed.
+const PAGES: [(&str, StatusCode, &str, &str); 5] = [
+    (
+        "nginx",
+        StatusCode::BAD_GATEWAY,
+        "HTTP/1.1 502 Bad Gateway\r\nServer: nginx/1.24.0\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\n",
+        "Content-Length: LENGTH\r\n",
+    ),
+    (
+        "a cloud's load balancer",
+        StatusCode::SERVICE_UNAVAILABLE,
+        "HTTP/1.1 503 Service Temporarily Unavailable\r\nServer: elb\r\nRetry-After: 0\r\n",
+        "Content-Length: LENGTH\r\n",
+    ),
+    (
+        "HAProxy",
+        StatusCode::SERVICE_UNAVAILABLE,
+        "HTTP/1.0 503 Service Unavailable\r\nCache-Control: no-cache\r\n",
+        "",
+    ),
+    (
+        "a cloud's load balancer",
+        StatusCode::GATEWAY_TIMEOUT,
+        "HTTP/1.1 504 Gateway Timeout\r\nServer: elb\r\n",
+        "Content-Length: LENGTH\r\n",
+    ),
+    (
+        "a content network",
+        StatusCode::BAD_GATEWAY,
+        "HTTP/1.1 502 Bad Gateway\r\nVia: 1.1 edge\r\nX-Cache: Error\r\n",
+        "Transfer-Encoding: chunked\r\n",
+    ),
+];

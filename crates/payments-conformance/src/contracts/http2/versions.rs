@@ -1,0 +1,58 @@
+use super::{contract, unknown_and_once};
+use crate::conversation::Conversation;
+use crate::http2::{Peer, Request, code};
+use crate::server::Greeting;
+use crate::{Stack, Verdict};
+
+/// The server offers HTTP/2 and HTTP/1.1. Over HTTP/2 it reads the request and fails it: with `HTTP_1_1_REQUIRED`, with
+/// `INADEQUATE_SECURITY`, or by closing. Over HTTP/1.1 it would respond.
+///
+/// The call is `Unknown`, and the request arrives once, over HTTP/2. `HTTP_1_1_REQUIRED` asks the client to try the other
+/// version, but it does not say that nothing was done.
+pub fn another_http_version_is_not_tried_after_a_failure(stack: &impl Stack) -> Verdict {
+    let why = "a request that fails in one version and is sent again in the other is charged by both";
+    contract("another_http_version_is_not_tried_after_a_failure", why).check(stack, |stage| {
+        for (how, fail) in FAILURES {
+            let script = move |connection: &mut Conversation| {
+                if !connection.speaks_http2() {
+                    connection.note("HTTP/1.1 was chosen");
+                    return connection.serve();
+                }
+                if let Some(mut peer) = Peer::greet(connection, &[]) {
+                    while let Some(request) = peer.next_request() {
+                        fail(&mut peer, &request);
+                    }
+                }
+            };
+            let greeting = Greeting::Tls(stage.authority.server_speaking(&["h2", "http/1.1"]));
+            let what = format!("reads the whole request over HTTP/2 and {how}; over HTTP/1.1 it responds");
+            stage.served_with(greeting, &what, script, |trial| {
+                let seen = trial.send(trial.charge())?;
+                unknown_and_once(trial, &seen)
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// How a request fails.
+type Failure = fn(&mut Peer<'_>, &Request);
+
+const FAILURES: [(&str, Failure); 4] = [
+    ("resets its stream with HTTP_1_1_REQUIRED", |peer, request| {
+        peer.reset(request.stream, code::HTTP_1_1_REQUIRED);
+    }),
+    ("ends the connection with HTTP_1_1_REQUIRED", |peer, request| {
+        peer.goaway(request.stream, code::HTTP_1_1_REQUIRED);
+        peer.end(Conversation::close);
+    }),
+    ("ends the connection with INADEQUATE_SECURITY", |peer, request| {
+        peer.goaway(request.stream, INADEQUATE_SECURITY);
+        peer.end(Conversation::close);
+    }),
+    ("closes the connection", |peer, _| {
+        peer.end(Conversation::close);
+    }),
+];
+
+const INADEQUATE_SECURITY: u32 = 0xc;

@@ -1,0 +1,111 @@
+//! There is a second way to the same server: a request that may have arrived takes none.
+
+use std::net::{Ipv6Addr, TcpListener, ToSocketAddrs, UdpSocket};
+use std::sync::Arc;
+
+use http::{StatusCode, Uri};
+
+use crate::breach::Breach;
+use crate::contract::Contract;
+use crate::conversation::Conversation;
+use crate::journal::counted;
+use crate::{Journal, Stack, Verdict};
+
+/// The server names an alternative service in `Alt-Svc`, which responds, and closes. Later it responds 421, and loses a
+/// response.
+///
+/// Every request goes to the server that the address names. The alternative sees no connection and no packet.
+pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
+    let why = "a header of one response decides where every later payment goes, key and card with it, and a payment that \
+               was lost on one way is charged again over the other";
+    Contract::new("an_alternative_service_is_not_used", why).check(stack, |stage| {
+        let elsewhere = Journal::default();
+        let other = stage.another_server(&elsewhere, Conversation::serve);
+        // HTTP/3 would come there. If the port is taken, nothing is seen of it.
+        let datagrams = UdpSocket::bind(other.address).and_then(|udp| udp.set_nonblocking(true).map(|()| udp));
+        let port = other.address.port();
+        let services = ["h3", "h2", "http/1.1", "http%2F1.1"].map(|protocol| format!("{protocol}=\":{port}\"; ma=3600"));
+        let services = services.join(", ");
+        let script = move |connection: &mut Conversation| {
+            let Some(request) = connection.read_request() else { return };
+            if request.has_id("charge-00005") {
+                return connection.close();
+            }
+            let status = if request.has_id("charge-00004") { "421 Misdirected Request" } else { "200 OK" };
+            connection.write(format!(
+                "HTTP/1.1 {status}\r\nAlt-Svc: {services}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}"
+            ));
+            connection.close();
+        };
+        let what = "names an alternative service in each response, later responds 421, and then nothing";
+        stage.served(what, script, |trial| {
+            let mut calls = Vec::new();
+            for charge in [trial.charge(), trial.charge(), trial.look_up(), trial.charge(), trial.charge()] {
+                calls.push(trial.send(charge)?);
+                if elsewhere.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
+                    let found = "the transport went to the alternative service; it should go nowhere but to the server \
+                                 that the address names";
+                    return Err(Breach::new(found).beside("other server", elsewhere.to_string()));
+                }
+            }
+            let (ok, misdirected) = (StatusCode::OK, StatusCode::MISDIRECTED_REQUEST);
+            for (seen, status) in calls.iter().zip([ok, ok, ok, misdirected]) {
+                seen.must_be_answered(status)?;
+            }
+            calls[4].must_be_unknown()?;
+            calls.iter().try_for_each(|seen| trial.must_have_arrived_once(&seen.id))
+        })
+    })
+}
+
+/// The server's name has two addresses, and a server at each. The first that the transport chooses reads the request and
+/// closes or resets the connection.
+///
+/// The call is `Unknown`, and the request arrives once, at one address. Another address is for connections that could
+/// not be made, not for requests that may have been read.
+///
+/// The name is `localhost`. Where it has one address, or the machine has no IPv6, there is no second way to be taken.
+pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Verdict {
+    let why = "both addresses lead to the same service: the payment that was lost at the first is charged again at the \
+               second";
+    Contract::new("the_next_address_is_not_tried_after_the_request", why).check(stack, |stage| {
+        for end in [Conversation::close, Conversation::reset] {
+            let script = Arc::new(move |connection: &mut Conversation| {
+                if connection.read_request().is_some() {
+                    end(connection);
+                }
+            });
+            let same = Arc::clone(&script);
+            let what = "listens at two addresses, reads the whole request and ends the connection";
+            stage.served(
+                what,
+                move |connection| script(connection),
+                |trial| {
+                    let port = port_of(trial.base_url());
+                    let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, port)) else {
+                        stage.figure("not checked: this machine has one loopback address");
+                        return Ok(());
+                    };
+                    let second = stage
+                        .another_server_on(listener, trial.journal(), move |connection| same(connection));
+                    let charge =
+                        trial.charge_at(&format!("{}://localhost:{port}/api/v1/public", stage.scheme));
+                    let seen = trial.send(charge)?;
+                    second.settle();
+                    seen.must_be_unknown()?;
+                    trial.must_have_arrived_once(&seen.id)?;
+                    let addresses = ("localhost", port).to_socket_addrs().map_or(0, Iterator::count);
+                    let connections = counted(trial.journal().connections(), "connection");
+                    stage.figure(format!("{connections}; addresses of localhost by the system: {addresses}"));
+                    Ok(())
+                },
+            )?;
+        }
+        Ok(())
+    })
+}
+
+fn port_of(url: &str) -> u16 {
+    let uri: Uri = url.parse().expect("the kit's addresses are valid");
+    uri.port_u16().expect("the kit's servers have ports of their own")
+}
