@@ -169,7 +169,10 @@ impl fmt::Display for Table {
         }
         let Some((name, count)) = self.worst() else { return write!(f, "no response was measured") };
         let (hyper_util, reqwest) = self.ratios(count);
-        write!(f, "worst, {name}: {hyper_util:.3} x hyper-util + derive (goal: at most {GOAL_HYPER_UTIL:.2}), ")?;
+        write!(
+            f,
+            "worst, {name}: {hyper_util:.3} x hyper-util + derive (goal: at most {GOAL_HYPER_UTIL:.2}), "
+        )?;
         write!(f, "{reqwest:.3} x reqwest (goal: at most {GOAL_REQWEST:.2})")
     }
 }
