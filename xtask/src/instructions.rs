@@ -206,7 +206,7 @@ mod tests {
         assert!(!table.meets_goals());
         let text = table.to_string();
         let expected = "worst, second: 1.251 x hyper-util + derive (goal: at most 1.25), \
-                        0.626 x reqwest (goal: at most 0.80)";
+                        0.625 x reqwest (goal: at most 0.80)";
         assert_eq!(text.lines().last(), Some(expected));
         assert!(
             text.contains("first                                40000                   0.800       0.400\n")

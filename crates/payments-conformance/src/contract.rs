@@ -64,10 +64,7 @@ impl Contract {
         }
         if let Some(reason) = self.needs.iter().find_map(|ability| abilities.missing(*ability)) {
             let verdict = Verdict::not_applicable(self.name, reason.to_owned());
-            return match abilities.deviation_of(self.name) {
-                None => verdict,
-                Some(deviation) => verdict.excused(deviation),
-            };
+            return verdict.excused(abilities.deviation_of(self.name));
         }
         let schemes = schemes(&abilities, &self.needs);
         if schemes.is_empty() {
@@ -98,21 +95,18 @@ impl Contract {
         }
         let figures = figures.into_inner().unwrap_or_else(PoisonError::into_inner);
         let deviation = abilities.deviation_of(self.name);
-        match (broken, deviation) {
-            (None, None) => Verdict::kept(self.name, figures),
-            (None, Some(reason)) => Verdict::kept(self.name, figures).excused(reason),
+        let verdict = match (broken, deviation) {
+            (None, _) => Verdict::kept(self.name, figures),
             (Some(breach), Some(reason)) if breach.is_owed() => {
                 let story = format!(
                     "{breach}\n  deviation:      the one that is declared (\"{reason}\") covers what this contract \
                      demands; this is owed in every situation"
                 );
-                Verdict::broken(self.name, story, figures)
+                return Verdict::broken(self.name, story, figures);
             }
-            (Some(breach), None) => Verdict::broken(self.name, breach.to_string(), figures),
-            (Some(breach), Some(reason)) => {
-                Verdict::broken(self.name, breach.to_string(), figures).excused(reason)
-            }
-        }
+            (Some(breach), _) => Verdict::broken(self.name, breach.to_string(), figures),
+        };
+        verdict.excused(deviation)
     }
 
     /// How a stack declares that it lacks what the contract is about.

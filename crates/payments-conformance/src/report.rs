@@ -51,7 +51,7 @@ pub fn check_only(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Report {
 
 /// The verdicts on every contract, in the order of the documentation. `Display` is one line for each.
 #[derive(Clone, Debug)]
-#[must_use = "a report that nobody reads proves nothing"]
+#[must_use = "an unread report proves nothing"]
 pub struct Report {
     verdicts: Vec<Verdict>,
 }
@@ -93,7 +93,7 @@ impl fmt::Display for Report {
 
 /// What came of checking one contract on one stack.
 #[derive(Clone, Debug)]
-#[must_use = "a verdict that nobody reads proves nothing"]
+#[must_use = "an unread verdict proves nothing"]
 pub struct Verdict {
     contract: &'static str,
     finding: Finding,
@@ -121,8 +121,9 @@ impl Verdict {
         Self { contract, finding: Finding::NotApplicable { reason }, figures: Vec::new() }
     }
 
-    /// The verdict on a stack that has declared, with this reason, that it breaks the contract.
-    pub(crate) fn excused(self, reason: &str) -> Self {
+    /// The verdict on a stack that may have declared, with this reason, that it breaks the contract.
+    pub(crate) fn excused(self, declared: Option<&str>) -> Self {
+        let Some(reason) = declared else { return self };
         let finding = match self.finding {
             Finding::Broken { story } => Finding::Deviates { reason: reason.to_owned(), story },
             Finding::Kept => Finding::Broken {
@@ -182,7 +183,7 @@ impl Verdict {
         &self.figures
     }
 
-    /// Prints the verdict for whoever asked to see a test's output, unless it is told in the panic.
+    /// Prints the verdict to the output of the test, unless the panic shows it.
     ///
     /// # Panics
     ///

@@ -201,6 +201,9 @@ flaws! {
     reads_interim_forever: ReadsInterimForever breaks [
         endless_interim_answers_end_with_the_deadline,
     ],
+    starves_the_clock: StarvesTheClock breaks [
+        endless_interim_answers_end_with_the_deadline,
+    ],
     reads_any_head: ReadsAnyHead breaks [
         an_endless_head_is_given_up,
     ],

@@ -21,7 +21,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use payments_conformance::{Abilities, Ability, Setup, Stack, block_on};
+use payments_conformance::{Abilities, Ability, FnStack, block_on, stack};
 use payments_core::{
     Deadlines, Delivery, OperationName, Transport as _, TransportErrorKind, TransportRequest,
 };
@@ -31,27 +31,14 @@ use line::Line;
 // As a program names it that has copied the files.
 pub use transport::StdTransport;
 
-struct StdStack;
-
-impl Stack for StdStack {
-    type Transport = StdTransport;
-
-    fn transport(&self, _setup: &Setup) -> StdTransport {
-        StdTransport
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-            .without(Ability::Https, "TLS is spoken by a proxy on the same machine")
-            .without(Ability::Reuse, "each call has a connection of its own")
-    }
-
-    fn debug(&self, transport: &StdTransport) -> Option<String> {
-        Some(format!("{transport:?}"))
-    }
+fn std_stack() -> FnStack<StdTransport> {
+    let abilities = Abilities::default()
+        .without(Ability::Https, "TLS is spoken by a proxy on the same machine")
+        .without(Ability::Reuse, "each call has a connection of its own");
+    stack(|_setup| StdTransport).abilities(abilities).searching_debug()
 }
 
-payments_conformance::contract_tests!(StdStack);
+payments_conformance::contract_tests!(std_stack());
 
 /// A payment with so much time, to the server at this address.
 fn payment(server: SocketAddr, total: Duration) -> TransportRequest {

@@ -132,16 +132,15 @@ impl HyperTransportBuilder {
         self
     }
 
-    /// How many idle connections are kept at most, over all servers.
+    /// How many idle connections are kept at most, for each server and each runtime.
     ///
-    /// One that has been idle for too long is closed when the next request begins or ends, not before: a client that
-    /// falls silent keeps the sockets of its last burst open until then, or until the transport is dropped.
+    /// One that has been idle for too long is closed while its runtime runs.
     pub fn max_idle_connections(mut self, count: usize) -> Self {
         self.limits.max_idle = count;
         self
     }
 
-    /// How many requests may be under way at once, each with a connection of its own; unlimited by default.
+    /// How many requests may be in flight at once, each with a connection of its own; unlimited by default.
     ///
     /// A request beyond waits for its turn, and its connect deadline runs meanwhile: if that ends, the request was not
     /// processed. At least one is always allowed.

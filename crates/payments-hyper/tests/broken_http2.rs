@@ -63,6 +63,8 @@ enum Flaw {
     ConnectsForEachCall,
     /// "One connection is all that there will be."
     SendsOnceOnly,
+    /// Not a mistake: every second call finds that its connection has ended, before anything is written.
+    NoticesLate,
     /// "One call at a time, and whoever comes meanwhile is told so."
     TurnsAwayWhoComesMeanwhile,
     /// "Answers come in the order of the calls."
@@ -104,6 +106,7 @@ impl Transport for Flawed {
             (self.calls.fetch_add(1, Ordering::SeqCst), self.under_way.fetch_add(1, Ordering::SeqCst));
         let result = match self.flaw {
             Flaw::SendsOnceOnly if earlier > 0 => Err(lie()),
+            Flaw::NoticesLate if earlier % 2 == 1 => Err(lie()),
             Flaw::TurnsAwayWhoComesMeanwhile if meanwhile > 0 => Err(lie()),
             _ => self.send_flawed(request).await,
         };
@@ -540,6 +543,15 @@ fn breaks_exactly(flaw: Flaw, expected: &[&str]) {
     let report = check_only(&stack, wanted);
     let broken: BTreeSet<_> = report.broken().map(Verdict::contract).collect();
     assert_eq!(broken, expected.iter().copied().collect(), "\n{report}");
+}
+
+#[test]
+fn who_notices_a_goaway_when_the_connection_is_to_be_used_is_honest() {
+    let contract = "a_goaway_that_spares_a_request_lets_it_be_answered";
+    let stack =
+        FlawedStack { runtime: Runtime::new().unwrap(), flaw: Flaw::NoticesLate, overslept: Arc::default() };
+    let report = check_only(&stack, |name| name == contract);
+    assert!(report.is_clean(), "{report}");
 }
 
 #[test]

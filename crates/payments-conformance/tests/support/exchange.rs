@@ -470,6 +470,16 @@ impl Exchange {
 
     /// What comes next, added to what is unread; 0 at the end.
     fn fill(&self, stream: &mut Stream) -> io::Result<usize> {
+        if self.has(Flaw::StarvesTheClock) {
+            let mut buffer = [0; 16 * 1024];
+            stream.wire.socket().set_nonblocking(true)?;
+            let read = stream.wire.read(&mut buffer);
+            stream.wire.socket().set_nonblocking(false)?;
+            if let Ok(length) = read {
+                stream.unread.extend(&buffer[..length]);
+                return Ok(length);
+            }
+        }
         let forgetful = stream.forgets_time.then_some(Duration::from_secs(20));
         let mut left = self.time_left().or(forgetful).ok_or(ErrorKind::TimedOut)?;
         if self.has(Flaw::ConnectDeadlineForReads) {
@@ -501,7 +511,7 @@ impl Exchange {
                         return Ok(head);
                     }
                     stream.forgets_time = self.has(Flaw::ReadsInterimForever);
-                    if !stream.forgets_time {
+                    if !stream.forgets_time && !self.has(Flaw::StarvesTheClock) {
                         self.time_left().ok_or(ErrorKind::TimedOut)?;
                     }
                 }

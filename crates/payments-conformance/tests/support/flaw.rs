@@ -67,6 +67,8 @@ pub(crate) enum Flaw {
     TakesInterimForFinal,
     /// Reads interim answers without a look at the clock.
     ReadsInterimForever,
+    /// Looks at the clock only when there is nothing to read.
+    StarvesTheClock,
     /// A head of any size is read.
     ReadsAnyHead,
     /// Reserves the memory that an answer announces.
