@@ -12,13 +12,15 @@ use payments_core::{
 };
 use payments_fake::{FakeGateway, ManualClock, ScriptedTransport, block_on};
 use payments_hyper::HyperTransportBuilder;
+use payments_ureq::UreqTransportBuilder;
 
 const CHAPTER: &str = include_str!("../crates/payments-core/docs/defaults.md");
 
 /// Where the settings are.
-const BUILDERS: [&str; 2] = [
+const BUILDERS: [&str; 3] = [
     include_str!("../crates/payments-core/src/client/builder.rs"),
     include_str!("../crates/payments-hyper/src/builder.rs"),
+    include_str!("../crates/payments-ureq/src/builder.rs"),
 ];
 
 /// The second cell of the row that begins with `first`.
@@ -42,6 +44,14 @@ fn d23_d65_the_figures_of_the_chapter_are_the_codes() {
     let most = HyperTransportBuilder::DEFAULT_MAX_IDLE_CONNECTIONS.to_string();
     assert_eq!(default_of("`max_idle_connections`"), most);
     assert!(CHAPTER.contains(&format!("**{most} of them are kept,**")));
+    assert_eq!(
+        UreqTransportBuilder::DEFAULT_POOL_IDLE_TIMEOUT,
+        HyperTransportBuilder::DEFAULT_POOL_IDLE_TIMEOUT
+    );
+    assert_eq!(
+        UreqTransportBuilder::DEFAULT_MAX_IDLE_CONNECTIONS,
+        HyperTransportBuilder::DEFAULT_MAX_IDLE_CONNECTIONS
+    );
 }
 
 #[test]
@@ -136,7 +146,7 @@ fn limits_that_no_setting_changes_are_the_codes() {
         "const MAX_BODY_BYTES: usize = 64 * 1024;",
     );
     assert_eq!(default_of("body of a request"), "64 KiB at most");
-    has(include_str!("../crates/payments-hyper/src/connection.rs"), "const LARGEST_HEAD: usize = 64 * 1024;");
+    has(include_str!("../crates/payments-hyper/src/transport.rs"), "const LARGEST_HEAD: usize = 64 * 1024;");
     assert_eq!(default_of("head of an answer"), "100 headers and 64 KiB at most");
     has(
         include_str!("../crates/payments-core/src/client/mod.rs"),

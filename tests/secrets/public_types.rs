@@ -25,7 +25,9 @@ use payments_fake::{
     ScriptedTransport, UnlistedCards, VoidAnswer, block_on, test_values,
 };
 use payments_hyper::{HyperTransport, TlsProvider, TokioTimer, TrustedRoots};
+use payments_reqwest::ReqwestTransport;
 use payments_sandbox::{BlockingSandbox, DataFile, Sandbox, SandboxBuilder, Shown};
+use payments_ureq::UreqTransport;
 
 use super::page::{Page, tell};
 use super::requests::{ach_builder, ach_payment, card, card_builder, card_payment, endpoint, key};
@@ -73,6 +75,8 @@ fn told(canaries: &Canaries) -> Page {
     answers(&page, canaries);
     core(&page, canaries);
     hyper(&page);
+    reqwest(&page, canaries);
+    ureq(&page);
     fake(&page, canaries);
     page
 }
@@ -320,6 +324,20 @@ fn hyper(page: &Page) {
     tell!(page, TokioTimer::new());
 }
 
+fn reqwest(page: &Page, canaries: &Canaries) {
+    let builder = ReqwestTransport::builder();
+    tell!(page, builder);
+    tell!(page, builder.build().unwrap());
+    tell!(page, payments_reqwest::TokioTimer::new());
+    tell!(page, ReqwestTransport::builder().root_certificates_pem(canaries.key()).build().unwrap_err());
+}
+
+fn ureq(page: &Page) {
+    let builder = UreqTransport::builder();
+    tell!(page, builder);
+    tell!(page, builder.build().unwrap());
+}
+
 fn fake(page: &Page, canaries: &Canaries) {
     let builder = || FakeGateway::builder().api_key(canaries.key()).seed(7).ignore_unfired_faults();
     tell!(page, builder());
@@ -436,6 +454,7 @@ fn told_of_servers(canaries: &Canaries) -> Page {
         HyperTransport::builder().client_certificate_pem(&certificate, &broken).build().unwrap_err()
     );
     tell!(&page, HyperTransport::builder().root_certificates_pem(&broken).build().unwrap_err());
+    tell!(&page, UreqTransport::builder().root_certificates_pem(&broken).build().unwrap_err());
     tell!(&page, Sandbox::builder().tls_pem(&certificate, &broken).start_blocking().unwrap_err());
     let text = page.text();
     for line in private.lines().filter(|line| !line.starts_with("-----")) {

@@ -60,6 +60,7 @@ secret_types! {
     Responder of payments_fake;
     FakeTransport of payments_fake;
     HyperTransportBuilder of payments_hyper;
+    ReqwestTransport of payments_reqwest;
     SandboxBuilder of payments_sandbox;
     Sandbox of payments_sandbox;
     BlockingSandbox of payments_sandbox;

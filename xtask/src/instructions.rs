@@ -42,7 +42,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         table.payments.push((name, count.with_context(|| format!("on the response {name:?}"))?));
     }
     println!("{table}");
-    ensure!(table.meets_goal(), "process_card takes more instructions than the goal allows");
+    ensure!(table.meets_goals(), "process_card takes more instructions than the goal allows");
     Ok(())
 }
 
@@ -133,10 +133,10 @@ struct Table {
 }
 
 /// Of hyper-util with serde's derive.
-const GOAL: f64 = 1.00;
+const GOAL_HYPER_UTIL: f64 = 1.25;
 
-/// Of reqwest. Printed, and not enforced yet.
-const LATER_GOAL: f64 = 0.80;
+/// Of reqwest.
+const GOAL_REQWEST: f64 = 0.80;
 
 impl Table {
     fn worst(&self) -> Option<(&'static str, u32)> {
@@ -144,8 +144,11 @@ impl Table {
     }
 
     /// False without any response: a check that was not made fails.
-    fn meets_goal(&self) -> bool {
-        self.worst().is_some_and(|(_, count)| self.ratios(count).0 <= GOAL)
+    fn meets_goals(&self) -> bool {
+        self.worst().is_some_and(|(_, count)| {
+            let (hyper_util, reqwest) = self.ratios(count);
+            hyper_util <= GOAL_HYPER_UTIL && reqwest <= GOAL_REQWEST
+        })
     }
 
     /// To hyper-util with serde's derive, and to reqwest.
@@ -166,8 +169,11 @@ impl fmt::Display for Table {
         }
         let Some((name, count)) = self.worst() else { return write!(f, "no response was measured") };
         let (hyper_util, reqwest) = self.ratios(count);
-        write!(f, "worst, {name}: {hyper_util:.3} x hyper-util + derive (goal: at most {GOAL:.2}), ")?;
-        write!(f, "{reqwest:.3} x reqwest (later goal: at most {LATER_GOAL:.2})")
+        write!(
+            f,
+            "worst, {name}: {hyper_util:.3} x hyper-util + derive (goal: at most {GOAL_HYPER_UTIL:.2}), "
+        )?;
+        write!(f, "{reqwest:.3} x reqwest (goal: at most {GOAL_REQWEST:.2})")
     }
 }
 
@@ -196,11 +202,11 @@ mod tests {
 
     #[test]
     fn the_worst_response_decides_and_is_quoted_last() {
-        let table = table(&[("first", 40_000), ("second", 50_050), ("third", 30_000)]);
-        assert!(!table.meets_goal());
+        let table = table(&[("first", 40_000), ("second", 62_550), ("third", 30_000)]);
+        assert!(!table.meets_goals());
         let text = table.to_string();
-        let expected = "worst, second: 1.001 x hyper-util + derive (goal: at most 1.00), \
-                        0.500 x reqwest (later goal: at most 0.80)";
+        let expected = "worst, second: 1.251 x hyper-util + derive (goal: at most 1.25), \
+                        0.625 x reqwest (goal: at most 0.80)";
         assert_eq!(text.lines().last(), Some(expected));
         assert!(
             text.contains("first                                40000                   0.800       0.400\n")
@@ -209,12 +215,17 @@ mod tests {
 
     #[test]
     fn a_goal_that_is_just_met_passes() {
-        assert!(table(&[("first", 40_000), ("second", 50_000)]).meets_goal());
-        assert!(!table(&[("first", 40_000), ("second", 50_001)]).meets_goal());
+        let peers = |hyper_util, reqwest| {
+            let payments = vec![("first", 40_000), ("second", 80_000)];
+            Table { payments, hyper_util, reqwest }
+        };
+        assert!(peers(64_000, 100_000).meets_goals());
+        assert!(!peers(63_999, 100_000).meets_goals());
+        assert!(!peers(64_000, 99_999).meets_goals());
     }
 
     #[test]
     fn a_table_without_responses_fails() {
-        assert!(!table(&[]).meets_goal());
+        assert!(!table(&[]).meets_goals());
     }
 }

@@ -80,7 +80,7 @@ impl Abilities {
 
     /// Declares that the stack breaks the contract of this name, and why that is borne.
     ///
-    /// The contract is checked all the same. If it is broken, the report says so with the reason and the test passes; if
+    /// The contract is still checked. If it is broken, the report says so with the reason and the test passes; if
     /// it is kept, or does not apply, the test fails, so that no excuse outlives its cause. Whoever declares a deviation
     /// takes the risk to the money that the contract's documentation names: say so in the stack's own documentation.
     ///

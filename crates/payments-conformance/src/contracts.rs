@@ -1,4 +1,4 @@
-//! The contracts, each a function of the stack that is put to the test.
+//! The contracts, each a function of the stack that is tested.
 //!
 //! Every one of them also holds what is owed in every situation: no request reaches a server twice, none of which the
 //! server read a byte is called [`NotProcessed`](payments_core::Delivery::NotProcessed), every call ends, nothing

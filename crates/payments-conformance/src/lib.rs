@@ -43,7 +43,7 @@
 //! `--nocapture` (or `--success-output immediate` with nextest) shows the figures of those that are kept. [`check`]
 //! gives the same as one value, a [`Report`].
 //!
-//! One mistake breaks many contracts. A test harness sorts them by name; mend them in the order of [`contracts`], where
+//! One mistake breaks many contracts. A test harness sorts them by name; fix them in the order of [`contracts`], where
 //! those about requests and answers come before those that build on them. A story names the contract that was being
 //! checked, but the first line of it may be about what is owed in every situation.
 //!
@@ -90,7 +90,7 @@
 //! # What it does not do
 //!
 //! It proves no absence of errors: it is the list of those that are known to move money. It does not judge speed; where
-//! a contract measures time, the goal stands beside the figure, and only a multiple of it fails. It needs no network
+//! a contract measures time, the figure is shown with its goal, and only a multiple of it fails. It needs no network
 //! but the loopback interface, and no name server that answers.
 
 mod abilities;

@@ -51,7 +51,7 @@ pub fn check_only(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Report {
 
 /// The verdicts on every contract, in the order of the documentation. `Display` is one line for each.
 #[derive(Clone, Debug)]
-#[must_use = "a report that nobody reads proves nothing"]
+#[must_use = "an unread report proves nothing"]
 pub struct Report {
     verdicts: Vec<Verdict>,
 }
@@ -93,7 +93,7 @@ impl fmt::Display for Report {
 
 /// What came of checking one contract on one stack.
 #[derive(Clone, Debug)]
-#[must_use = "a verdict that nobody reads proves nothing"]
+#[must_use = "an unread verdict proves nothing"]
 pub struct Verdict {
     contract: &'static str,
     finding: Finding,
@@ -183,7 +183,7 @@ impl Verdict {
         &self.figures
     }
 
-    /// Prints the verdict for whoever asked to see a test's output, unless it is told in the panic.
+    /// Prints the verdict to the output of the test, unless the panic shows it.
     ///
     /// # Panics
     ///

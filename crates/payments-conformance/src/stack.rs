@@ -49,7 +49,7 @@ pub trait Stack: Send + Sync + 'static {
     }
 }
 
-/// What a new transport must be told before it can be put to the test.
+/// What a new transport must be told before it can be tested.
 pub struct Setup {
     pub(crate) authority_pem: String,
     pub(crate) authority_der: Vec<u8>,

@@ -26,7 +26,7 @@ impl Default for Switch {
 
 impl Switch {
     pub(crate) fn throw(&self) {
-        // Outside of the lock, because it wakes whoever waits.
+        // Outside of the lock, because it wakes those who wait.
         let sender = self.sender().take();
         drop(sender);
     }
@@ -69,7 +69,7 @@ pub(crate) async fn join_all<T: Send>(
 
 /// Runs one future to its end on this thread, which sleeps meanwhile.
 ///
-/// There is no runtime in it: a transport that waits for sockets or timers of a runtime needs that runtime's own.
+/// It has no runtime: a transport that waits for sockets or timers of a runtime needs that runtime's own.
 ///
 /// ```
 /// assert_eq!(payments_conformance::block_on(async { 6 * 7 }), 42);

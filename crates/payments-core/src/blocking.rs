@@ -26,14 +26,14 @@
 //! # In an async program
 //!
 //! A call blocks its thread, and with it every other task of that thread. Make it in `spawn_blocking`, or use the
-//! [asynchronous client](crate::Client). Called on a runtime's thread all the same, it works and does not panic.
+//! [asynchronous client](crate::Client). On a runtime's own thread it also works and does not panic.
 
 use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::thread;
+use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use payments_model::{
@@ -82,7 +82,7 @@ pub trait Timer: Send + Sync + 'static {
     /// The current instant.
     fn now(&self) -> Instant;
 
-    /// The current time of day, which observers are told. The system's, unless a clock for tests has its own.
+    /// The current time of day, for the events of an observer. The system's, unless a clock for tests has its own.
     fn system_time(&self) -> SystemTime {
         SystemTime::now()
     }
@@ -185,7 +185,7 @@ impl Client {
         Self(self.0.with_lookup_retries(retries))
     }
 
-    /// Whether the API key stands in this text, as [`Client::is_api_key_in`](crate::Client::is_api_key_in) says.
+    /// Whether this text holds the API key, as [`Client::is_api_key_in`](crate::Client::is_api_key_in) says.
     pub fn is_api_key_in(&self, text: &str) -> bool {
         self.0.is_api_key_in(text)
     }
@@ -287,7 +287,7 @@ impl Timer for SystemTimer {
     }
 
     fn sleep(&self, duration: Duration) {
-        thread::sleep(duration);
+        sleep(duration);
     }
 }
 

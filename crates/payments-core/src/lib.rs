@@ -47,10 +47,11 @@
 //!
 //! # No I/O, no runtime
 //!
-//! This crate opens no socket and spawns no task. The HTTP stack comes from outside, in one of two ways:
+//! This crate opens no socket and spawns no task. The HTTP stack comes from outside, in one of three ways:
 //!
 //! - **[`Transport`]**, one asynchronous function, under a [`Client`] with its deadlines, its retries of lookups and its
-//!   [`Observer`]. `payments-hyper` is the one that this project ships.
+//!   [`Observer`]. `payments-hyper` and `payments-reqwest` are ready to use.
+//! - **[`blocking::Transport`]**, the same for programs without a runtime, under a [`blocking::Client`]. `payments-ureq` has one.
 //! - **[`Operation`]**, for everything else. Each operation is a plain value that builds an `http::Request<Bytes>` and reads an
 //!   `http::Response<Bytes>`. What happens between the two is yours.
 //!

@@ -1,28 +1,58 @@
 use std::error::Error as StdError;
-use std::fmt;
+
+use thiserror::Error;
 
 /// Why no [`HyperTransport`](crate::HyperTransport) could be built. Nothing was sent.
 ///
 /// Its text says what to change, and holds nothing of a private key.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{kind}")]
 pub struct BuildError {
     kind: BuildErrorKind,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Error)]
 #[allow(dead_code, reason = "which of them can happen depends on the features")]
 pub(crate) enum BuildErrorKind {
+    #[error("a root certificate could not be read")]
     RootCertificate,
+    #[error("the client certificate or its private key could not be read, or they do not belong together")]
     ClientCertificate,
+    #[error(
+        "TLS was configured, but none is compiled in: enable the feature `ring` or `aws-lc-rs` of payments-hyper"
+    )]
     NoProvider,
+    #[error("the TLS provider ring is not compiled in: enable the feature `ring` of payments-hyper")]
     RingMissing,
+    #[error(
+        "the TLS provider aws-lc-rs is not compiled in: enable the feature `aws-lc-rs` of payments-hyper"
+    )]
     AwsLcRsMissing,
+    #[error("Mozilla's roots are not compiled in: enable the feature `webpki-roots` of payments-hyper")]
     MozillaRootsMissing,
+    #[error(
+        "the verifier of the operating system is not compiled in: enable the feature `platform-verifier` of \
+         payments-hyper"
+    )]
     PlatformRootsMissing,
+    #[error(
+        "no server could be trusted: enable the feature `webpki-roots` or `platform-verifier` of payments-hyper, \
+         or give root certificates"
+    )]
     NoRoots,
+    #[error(
+        "the operating system offers no root certificates: install its CA bundle, or use the compiled-in roots of \
+         the feature `webpki-roots` of payments-hyper"
+    )]
     PlatformRoots,
+    #[error("the TLS provider supports neither TLS 1.2 nor TLS 1.3")]
     Protocol,
+    #[error(
+        "the proxy cannot be used: give http://host:port, or http://user:password@host:port with both \
+         percent-encoded"
+    )]
+    Proxy,
 }
 
 impl BuildError {
@@ -45,7 +75,7 @@ impl BuildError {
         matches!(self.kind, BuildErrorKind::ClientCertificate)
     }
 
-    /// What was asked for is not compiled in: enable the feature of this crate that the message names.
+    /// A provider or a set of roots is not compiled in: enable the feature of this crate that the message names.
     pub fn is_missing_feature(&self) -> bool {
         match self.kind {
             BuildErrorKind::NoProvider
@@ -57,56 +87,19 @@ impl BuildError {
             BuildErrorKind::RootCertificate
             | BuildErrorKind::ClientCertificate
             | BuildErrorKind::PlatformRoots
-            | BuildErrorKind::Protocol => false,
+            | BuildErrorKind::Protocol
+            | BuildErrorKind::Proxy => false,
         }
+    }
+
+    /// The proxy's address cannot be read, or is not an `http://` address. The text holds none of it.
+    pub fn is_proxy(&self) -> bool {
+        matches!(self.kind, BuildErrorKind::Proxy)
     }
 
     /// The operating system offers no root certificates, as in many container images: install its CA bundle, or use
     /// the compiled-in ones of the feature `webpki-roots`.
     pub fn is_platform_roots(&self) -> bool {
         matches!(self.kind, BuildErrorKind::PlatformRoots)
-    }
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
-            BuildErrorKind::RootCertificate => "a root certificate could not be read",
-            BuildErrorKind::ClientCertificate => {
-                "the client certificate or its private key could not be read, or they do not belong together"
-            }
-            BuildErrorKind::NoProvider => {
-                "TLS was configured, but none is compiled in: enable the feature `ring` or `aws-lc-rs` of \
-                 payments-hyper"
-            }
-            BuildErrorKind::RingMissing => {
-                "the TLS provider ring is not compiled in: enable the feature `ring` of payments-hyper"
-            }
-            BuildErrorKind::AwsLcRsMissing => {
-                "the TLS provider aws-lc-rs is not compiled in: enable the feature `aws-lc-rs` of payments-hyper"
-            }
-            BuildErrorKind::MozillaRootsMissing => {
-                "Mozilla's roots are not compiled in: enable the feature `webpki-roots` of payments-hyper"
-            }
-            BuildErrorKind::PlatformRootsMissing => {
-                "the verifier of the operating system is not compiled in: enable the feature `platform-verifier` of \
-                 payments-hyper"
-            }
-            BuildErrorKind::NoRoots => {
-                "no server could be trusted: enable the feature `webpki-roots` or `platform-verifier` of \
-                 payments-hyper, or give root certificates"
-            }
-            BuildErrorKind::PlatformRoots => {
-                "the operating system offers no root certificates: install its CA bundle, or use the compiled-in \
-                 roots of the feature `webpki-roots` of payments-hyper"
-            }
-            BuildErrorKind::Protocol => "the TLS provider supports neither TLS 1.2 nor TLS 1.3",
-        })
-    }
-}
-
-impl StdError for BuildError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
     }
 }

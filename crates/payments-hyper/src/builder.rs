@@ -1,12 +1,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::build_error::BuildError;
+use crate::build_error::{BuildError, BuildErrorKind};
 use crate::connector::Connector;
-use crate::tls::TlsSettings;
-use crate::tls_provider::TlsProvider;
+use crate::proxy::Proxy;
+use crate::tls::{TlsProvider, TlsSettings, TrustedRoots};
 use crate::transport::{HyperTransport, Limits};
-use crate::trusted_roots::TrustedRoots;
 
 /// Settings of a [`HyperTransport`]. Every one has a default that is safe to keep.
 ///
@@ -15,6 +14,7 @@ use crate::trusted_roots::TrustedRoots;
 #[must_use = "a builder does nothing until it is built"]
 pub struct HyperTransportBuilder {
     tls: TlsSettings,
+    proxy: Option<Proxy>,
     limits: Limits,
     /// The first setting that could not be read, kept until `build` can return it.
     failure: Option<BuildError>,
@@ -24,6 +24,7 @@ impl HyperTransportBuilder {
     pub(crate) fn with_defaults() -> Self {
         Self {
             tls: TlsSettings::default(),
+            proxy: None,
             limits: Limits {
                 idle_timeout: Self::DEFAULT_POOL_IDLE_TIMEOUT,
                 max_idle: Self::DEFAULT_MAX_IDLE_CONNECTIONS,
@@ -90,6 +91,24 @@ impl HyperTransportBuilder {
         self
     }
 
+    /// Connects through this egress proxy: `http://host:port`, or `http://user:password@host:port` with both percent-encoded.
+    ///
+    /// Every connection is tunnelled by `CONNECT`. TLS is spoken with the service itself, so the proxy sees neither card data nor
+    /// API key, and its own error pages are never taken for a response of the service. If the proxy refuses, does not respond
+    /// or cannot be reached, the call is [`NotProcessed`](payments_core::Outcome::NotProcessed).
+    ///
+    /// Without this no proxy is used: none is read from the environment. A plain `http` address of the service cannot be
+    /// used through a proxy on another machine; such a call is a configuration error, and nothing is sent.
+    pub fn proxy(mut self, address: impl AsRef<str>) -> Self {
+        match Proxy::parse(address.as_ref()) {
+            Ok(proxy) => self.proxy = Some(proxy),
+            Err(reason) => {
+                self.keep_first_failure(Err(BuildError::of(BuildErrorKind::Proxy).with_source(reason)));
+            }
+        }
+        self
+    }
+
     /// Offers HTTP/2 to https servers; without this every connection is HTTP/1.1.
     ///
     /// Calls to a server that accepts it share one connection. Calls that begin while there is none may open one each,
@@ -113,16 +132,15 @@ impl HyperTransportBuilder {
         self
     }
 
-    /// How many idle connections are kept at most, over all servers.
+    /// How many idle connections are kept at most, for each server and each runtime.
     ///
-    /// One that has been idle for too long is closed when the next request begins or ends, not before: a client that
-    /// falls silent keeps the sockets of its last burst open until then, or until the transport is dropped.
+    /// One that has been idle for too long is closed while its runtime runs.
     pub fn max_idle_connections(mut self, count: usize) -> Self {
         self.limits.max_idle = count;
         self
     }
 
-    /// How many requests may be under way at once, each with a connection of its own; unlimited by default.
+    /// How many requests may be in flight at once, each with a connection of its own; unlimited by default.
     ///
     /// A request beyond waits for its turn, and its connect deadline runs meanwhile: if that ends, the request was not
     /// processed. At least one is always allowed.
@@ -138,11 +156,11 @@ impl HyperTransportBuilder {
     /// [`BuildError`] where a certificate or key could not be read, or where something is asked for that is not
     /// compiled in.
     pub fn build(self) -> Result<HyperTransport, BuildError> {
-        let Self { tls, limits, failure } = self;
+        let Self { tls, proxy, limits, failure } = self;
         if let Some(failure) = failure {
             return Err(failure);
         }
-        let connector = Connector::new(tls.build()?);
+        let connector = Connector::new(tls.build()?, proxy);
         Ok(HyperTransport::from_parts(connector, limits))
     }
 
@@ -155,7 +173,7 @@ impl HyperTransportBuilder {
 
 impl fmt::Debug for HyperTransportBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tls: _, limits, failure } = self;
+        let Self { tls: _, proxy: _, limits, failure } = self;
         f.debug_struct("HyperTransportBuilder")
             .field("limits", limits)
             .field("failure", failure)

@@ -1,123 +1,238 @@
 use std::error::Error as StdError;
+use std::fmt;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::task::{Context, Poll};
 
-use http::uri::PathAndQuery;
+use http::Uri;
+use http::uri::{Authority, Scheme};
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::{GaiAddrs, GaiResolver, Name};
+use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::rt::TokioIo;
-use payments_core::{TransportError, TransportErrorKind};
+use payments_core::TransportErrorKind;
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
+use thiserror::Error;
 use tokio::time::error::Elapsed;
-use tokio_rustls::TlsConnector;
+use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
 
-use crate::connection::Connection;
-use crate::link::Link;
-#[cfg(feature = "http2")]
-use crate::multiplexed::Multiplexed;
-use crate::origin::Origin;
-use crate::resolver::{Resolver, Unresolved};
-use crate::stream::{Reins, Socket, Stream};
+use crate::proxy::Proxy;
+use crate::socket::Socket;
 use crate::tls::NoTls;
 
-/// Opens connections, stage by stage: name, TCP, TLS, HTTP.
-///
-/// No request exists here, so whatever goes wrong, none was processed.
-pub(crate) struct Connector {
-    tcp: HttpConnector<Resolver>,
-    tls: Result<TlsConnector, NoTls>,
+tokio::task_local! {
+    /// When the connection that the current call waits for must stand.
+    ///
+    /// hyper-util gives a connector the address and nothing else of a request, but it asks for a connection within the
+    /// future of the request that needs one.
+    static CONNECT_BY: Instant;
 }
 
+/// Sends with a deadline for the connection, if one has to be made: name resolution, TCP, proxy and TLS together.
+pub(crate) async fn connecting_by<F: Future>(deadline: Instant, send: F) -> F::Output {
+    CONNECT_BY.scope(deadline, send).await
+}
+
+/// Opens connections. No request is sent here, so after a failure none was processed.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    tcp: HttpConnector<Resolver>,
+    proxy: Option<Proxy>,
+    tls: Result<Arc<ClientConfig>, NoTls>,
+}
+
+/// Why there is no connection: the error that it wraps, with its kind.
+#[derive(Debug)]
+pub(crate) struct NotConnected {
+    pub(crate) kind: TransportErrorKind,
+    error: BoxError,
+}
+
+/// hyper-util does not export its name.
+type TunnelError = <Tunnel<Tcp> as Service<Uri>>::Error;
+type BoxError = Box<dyn StdError + Send + Sync>;
+type BoxFuture<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
+
 impl Connector {
-    pub(crate) fn new(tls: Result<Arc<ClientConfig>, NoTls>) -> Self {
-        let mut tcp = HttpConnector::new_with_resolver(Resolver::new());
+    pub(crate) fn new(tls: Result<Arc<ClientConfig>, NoTls>, proxy: Option<Proxy>) -> Self {
+        let mut tcp = HttpConnector::new_with_resolver(Resolver(GaiResolver::new()));
         tcp.enforce_http(false);
         // Head and body may be two writes, and the second must not wait for the server to acknowledge the first.
         tcp.set_nodelay(true);
-        Self { tcp, tls: tls.map(TlsConnector::from) }
+        Self { tcp, proxy, tls }
     }
 
-    /// A connection to `origin`. `time_left` is shared among the addresses of the name, so that one that does not
-    /// answer leaves time for the next; the caller enforces it as a whole.
-    pub(crate) async fn connect(&self, origin: &Origin, time_left: Duration) -> Result<Link, TransportError> {
-        let tls = match (&self.tls, origin.is_secure()) {
-            (_, false) => None,
-            (Ok(tls), true) => {
-                let name = ServerName::try_from(origin.server_name().to_owned()).map_err(|error| {
-                    TransportError::not_processed(TransportErrorKind::Tls).with_source(error)
-                })?;
-                Some((tls, name))
-            }
-            (Err(reason), true) => {
-                return Err(TransportError::not_processed(TransportErrorKind::Tls).with_source(*reason));
-            }
-        };
-
-        let reins = Reins::new();
-        let socket = Socket::new(self.tcp(origin, time_left).await?, reins.clone());
-        let stream = match tls {
-            None => Stream::Plain(socket),
-            Some((tls, name)) => {
-                let tls = tls.connect(name, socket).await.map_err(|error| {
-                    TransportError::not_processed(TransportErrorKind::Tls).with_source(error)
-                })?;
-                Stream::Tls(Box::new(tls))
-            }
-        };
-
-        let link = match &stream {
-            #[cfg(feature = "http2")]
-            Stream::Tls(tls) if tls.get_ref().1.alpn_protocol() == Some(b"h2") => {
-                Multiplexed::start(stream).await.map(Link::Multiplexed)
-            }
-            _ => {
-                Connection::start(stream, reins).await.map(|connection| Link::Exclusive(Box::new(connection)))
-            }
-        };
-        link.map_err(|error| TransportError::not_processed(TransportErrorKind::Connect).with_source(error))
+    /// Whether a request in clear would cross a network on its way to the proxy.
+    pub(crate) fn has_remote_proxy(&self) -> bool {
+        self.proxy.as_ref().is_some_and(|proxy| !proxy.is_loopback())
     }
 
-    async fn tcp(&self, origin: &Origin, time_left: Duration) -> Result<TcpStream, TransportError> {
-        let mut tcp = self.tcp.clone();
-        tcp.set_connect_timeout(Some(time_left));
-        let connected = tcp.call(origin.uri(PathAndQuery::from_static("/"))).await;
-        connected
-            .map(TokioIo::into_inner)
-            .map_err(|error| TransportError::not_processed(kind(&error)).with_source(error))
+    async fn connect(self, uri: Uri, by: Instant) -> Result<MaybeHttpsStream<TokioIo<Socket>>, BoxError> {
+        let mut tcp = self.tcp;
+        // The time is shared among the addresses of the name, so that one that does not respond leaves some for the next.
+        tcp.set_connect_timeout(Some(by.saturating_duration_since(Instant::now())));
+        let tcp = Tcp(tcp);
+        match self.proxy {
+            None => secure(tcp, self.tls, uri).await,
+            Some(proxy) => {
+                let mut tunnel = Tunnel::new(proxy.uri, tcp);
+                if let Some(credentials) = proxy.credentials {
+                    tunnel = tunnel.with_auth(credentials);
+                }
+                secure(tunnel, self.tls, with_port(uri)?).await
+            }
+        }
     }
 }
 
-fn kind(error: &(dyn StdError + 'static)) -> TransportErrorKind {
-    let mut error = Some(error);
-    while let Some(this) = error {
-        if this.is::<Unresolved>() {
-            return TransportErrorKind::Resolve;
-        }
-        // The last address's share of the time ends with the whole, and of the two timers either may be the first.
-        let inner = this.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if inner.is_some_and(<dyn StdError + Send + Sync>::is::<Elapsed>) {
-            return TransportErrorKind::Timeout;
-        }
-        error = this.source();
+impl Service<Uri> for Connector {
+    type Response = MaybeHttpsStream<TokioIo<Socket>>;
+    type Error = NotConnected;
+    type Future = BoxFuture<Self::Response, NotConnected>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), NotConnected>> {
+        Poll::Ready(Ok(()))
     }
-    TransportErrorKind::Connect
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let by = CONNECT_BY.get();
+        let connecting = self.clone().connect(uri, by);
+        // hyper-util may finish the connection in the background for a later call: the deadline is taken along.
+        Box::pin(async move {
+            let connected = timeout_at(by, connecting).await.unwrap_or_else(|late| Err(late.into()));
+            connected.map_err(NotConnected::from)
+        })
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::net::TcpListener;
+/// The connection of `connector`, with TLS in it for https.
+async fn secure<C>(
+    connector: C,
+    tls: Result<Arc<ClientConfig>, NoTls>,
+    uri: Uri,
+) -> Result<MaybeHttpsStream<TokioIo<Socket>>, BoxError>
+where
+    C: Service<Uri, Response = TokioIo<Socket>, Error: Into<BoxError>, Future: Send + 'static>,
+{
+    match tls {
+        Ok(tls) => ready_and_call(HttpsConnector::from((connector, tls)), uri).await,
+        Err(no_tls) if uri.scheme() == Some(&Scheme::HTTPS) => Err(no_tls.into()),
+        Err(_) => ready_and_call(connector, uri).await.map(MaybeHttpsStream::Http).map_err(Into::into),
+    }
+}
 
-    use super::*;
+async fn ready_and_call<S: Service<Uri>>(mut service: S, uri: Uri) -> Result<S::Response, S::Error> {
+    poll_fn(|cx| service.poll_ready(cx)).await?;
+    service.call(uri).await
+}
 
-    #[tokio::test]
-    async fn a_small_write_does_not_wait_for_an_acknowledgement() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let uri = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
-        let connector = Connector::new(Err(NoTls::NoProvider));
-        let tcp = connector.tcp(&Origin::of(&uri).unwrap(), Duration::from_secs(20)).await.unwrap();
-        assert!(tcp.nodelay().unwrap());
+/// The same address with its port written out: a tunnel takes an absent one for 443, whatever the scheme.
+fn with_port(uri: Uri) -> Result<Uri, BoxError> {
+    let mut parts = uri.into_parts();
+    if let (Some(scheme), Some(authority)) = (&parts.scheme, &parts.authority)
+        && authority.port().is_none()
+    {
+        let port = if *scheme == Scheme::HTTPS { 443 } else { 80 };
+        parts.authority = Some(Authority::try_from(format!("{}:{port}", authority.host()))?);
+    }
+    Ok(Uri::from_parts(parts)?)
+}
+
+/// Name resolution and TCP.
+#[derive(Clone)]
+struct Tcp(HttpConnector<Resolver>);
+
+impl Service<Uri> for Tcp {
+    type Response = TokioIo<Socket>;
+    type Error = NotConnected;
+    type Future = BoxFuture<Self::Response, NotConnected>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), NotConnected>> {
+        self.0.poll_ready(cx).map_err(|error| NotConnected::tcp(error.into()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let connecting = self.0.call(uri);
+        Box::pin(async move {
+            let tcp = connecting.await.map_err(|error| NotConnected::tcp(error.into()))?;
+            Ok(TokioIo::new(Socket::new(tcp.into_inner())))
+        })
+    }
+}
+
+impl NotConnected {
+    fn tcp(source: BoxError) -> Self {
+        let mut kind = TransportErrorKind::Connect;
+        let mut cause: Option<&(dyn StdError + 'static)> = Some(&*source);
+        while let Some(this) = cause {
+            if this.is::<Unresolved>() {
+                kind = TransportErrorKind::Resolve;
+            }
+            // The last address's share of the time ends with the whole, and either timer may be the first.
+            let inner = this.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+            if inner.is_some_and(<dyn StdError + Send + Sync>::is::<Elapsed>) {
+                kind = TransportErrorKind::Timeout;
+            }
+            cause = this.source();
+        }
+        Self { kind, error: source }
+    }
+}
+
+/// What failed above TCP. A failure of TCP itself keeps its kind, also below a tunnel.
+impl From<BoxError> for NotConnected {
+    fn from(error: BoxError) -> Self {
+        let error = match error.downcast::<Self>() {
+            Ok(already) => return *already,
+            Err(error) => error,
+        };
+        let below = error.source().and_then(|source| source.downcast_ref::<Self>()).map(|below| below.kind);
+        let kind = if error.is::<Elapsed>() {
+            TransportErrorKind::Timeout
+        } else if error.is::<TunnelError>() {
+            below.unwrap_or(TransportErrorKind::Connect)
+        } else {
+            TransportErrorKind::Tls
+        };
+        Self { kind, error }
+    }
+}
+
+impl fmt::Display for NotConnected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl StdError for NotConnected {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.error.source()
+    }
+}
+
+/// The operating system's resolver, its failures marked so that they are not taken for a refused connection.
+#[derive(Clone)]
+struct Resolver(GaiResolver);
+
+#[derive(Debug, Error)]
+#[error("the host name did not resolve")]
+struct Unresolved(#[source] io::Error);
+
+impl Service<Name> for Resolver {
+    type Response = GaiAddrs;
+    type Error = Unresolved;
+    type Future = BoxFuture<GaiAddrs, Unresolved>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Unresolved>> {
+        self.0.poll_ready(cx).map_err(Unresolved)
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let addresses = self.0.call(name);
+        Box::pin(async move { addresses.await.map_err(Unresolved) })
     }
 }

@@ -1,17 +1,16 @@
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use payments_core::{TransportError, TransportErrorKind};
 use tokio::runtime::Handle;
 use tokio::task::coop::{Unconstrained, unconstrained};
 use tokio::time::{Instant, Sleep};
 
-/// A timer that cannot be starved by a peer who never stops sending: it does not take part in tokio's budget for
-/// cooperative tasks, which such a peer uses up in each poll.
+/// A timer that ends also in a task that has used up tokio's budget for cooperative tasks.
 pub(crate) type Alarm = Unconstrained<Sleep>;
 
 /// A timer for the current runtime, or the error of a call that has none: tokio panics there.
@@ -22,35 +21,33 @@ pub(crate) fn alarm(at: Instant) -> Result<Alarm, TransportError> {
 
 /// The instant `duration` after `start`; one far away where the clock cannot count that far.
 pub(crate) fn after(start: Instant, duration: Duration) -> Instant {
-    const FAR_AWAY: Duration = Duration::from_hours(30 * 365 * 24);
     start.checked_add(duration).unwrap_or_else(|| start + FAR_AWAY)
 }
 
-/// What `work` gave, or `None` if the alarm rang first. Work that ends in the same moment counts as in time.
-pub(crate) fn before<F: Future>(
-    mut alarm: Pin<&mut Alarm>,
-    mut work: Pin<&mut F>,
-) -> impl Future<Output = Option<F::Output>> {
-    poll_fn(move |cx| match work.as_mut().poll(cx) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => alarm.as_mut().poll(cx).map(|()| None),
-    })
+pub(crate) const FAR_AWAY: Duration = Duration::from_hours(30 * 365 * 24);
+
+/// The output of `work`, or `None` if the alarm ended first. Work that ends in the same moment counts as in time.
+pub(crate) async fn before<F: Future>(alarm: Pin<&mut Alarm>, work: Pin<&mut F>) -> Option<F::Output> {
+    match select(work, alarm).await {
+        Either::Left((output, _)) => Some(output),
+        Either::Right(_) => None,
+    }
 }
 
 /// Polls `call` where tokio panics if its runtime or the runtime's network driver is missing. Here it is an error.
 ///
 /// Whether there is a runtime can be asked first. tokio offers no such question for the driver, so the panic is caught.
-/// `is_taken` says whether the call has a connection, on which the request may have been sent.
+/// `has_connection` says whether the request may have been sent.
 pub(crate) fn poll_call<T>(
     call: Pin<&mut impl Future<Output = Result<T, TransportError>>>,
-    is_taken: &AtomicBool,
+    has_connection: impl Fn() -> bool,
     cx: &mut Context<'_>,
 ) -> Poll<Result<T, TransportError>> {
-    if !is_taken.load(Ordering::Relaxed) && Handle::try_current().is_err() {
+    if Handle::try_current().is_err() && !has_connection() {
         return Poll::Ready(Err(missing("a tokio runtime is missing: make the call within one")));
     }
     catch_unwind(AssertUnwindSafe(|| call.poll(cx))).unwrap_or_else(|_panic| {
-        Poll::Ready(Err(if is_taken.load(Ordering::Relaxed) {
+        Poll::Ready(Err(if has_connection() {
             TransportError::unknown(TransportErrorKind::Other).with_source("the transport panicked")
         } else {
             missing(

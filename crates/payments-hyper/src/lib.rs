@@ -1,4 +1,4 @@
-//! The HTTP stack of the payments SDK: [`HyperTransport`], over hyper, rustls and tokio.
+//! The default HTTP stack of the payments SDK: [`HyperTransport`], over hyper-util's client and hyper-rustls.
 //!
 //! It implements [`Transport`](payments_core::Transport) of `payments-core`: one attempt, at most one transmission, and
 //! with every failure the evidence of how far the request got. [`client`] makes a ready client over it.
@@ -25,34 +25,34 @@
 //!
 //! # What it does not do
 //!
-//! - It sends nothing twice: no retries, and redirects are answers like any other.
+//! - It sends nothing twice: no retries of what may have been sent, and redirects are responses like any other.
 //! - It takes no proxy from the environment, and writes no TLS keys to a log.
-//! - It guesses nothing of an address: a port that cannot be read is refused and does not become the scheme's own.
+//! - It guesses nothing in an address: a port that cannot be read is refused and does not become the scheme's own.
 //! - It has no setting that turns the verification of certificates off.
-//! - It does not judge: which servers may be spoken to in clear, what a status means and what a body says is for
+//! - It does not decide which servers may be sent to over plain http, what a status means or what a body says. That is for
 //!   `payments-core`.
-//! - It cannot tell a server's late second answer to one call from its first to the next, over HTTP/1.1 and for any
+//! - It cannot tell a server's late second response to one call from its first to the next, over HTTP/1.1 and for any
 //!   client: see [Connections](#connections).
 //!
 //! # What proves that nothing was sent
 //!
-//! A failed call says [`NotProcessed`](payments_core::Delivery::NotProcessed), which allows the caller to charge again,
-//! in these cases and no others. None of them is told from the text of an error.
+//! A failed call is [`NotProcessed`](payments_core::Delivery::NotProcessed), which allows the caller to charge again,
+//! in these cases and no others. None of them depends on the text of an error.
 //!
 //! | the call ended | proof |
 //! |---|---|
-//! | before it had a connection: bad URI or port, no runtime, name, TCP, TLS, connect deadline, no free connection | the request was not yet handed to any connection |
-//! | on a connection that had died | hyper gave the request back, which it does only if it has written none of it |
-//! | because its total deadline had ended when a connection stood | the request was not handed over |
+//! | before it had a connection: bad URI or port, no runtime, name, TCP, proxy, TLS, connect deadline, no free connection | hyper-util reports a failed connect, or an error without a connection |
+//! | on a connection that had died | hyper returned the request, which it does only if it has written none of it |
+//! | at its total deadline, while no connection had been assigned to it | the request was not given to any connection |
 //! | over HTTP/2, because the server reset its stream with `REFUSED_STREAM` | the server says so in the form that RFC 9113 reserves for it |
 //!
-//! After the hand-over every failure is [`Unknown`](payments_core::Delivery::Unknown): a server that has read the whole
+//! Every other failure before a status is [`Unknown`](payments_core::Delivery::Unknown): a server that has read the whole
 //! request and then closes looks just like one that never read it. Once a final status was read it is
-//! [`Answered`](payments_core::Delivery::Answered), with the part of the body that came. An answer whose length can be
-//! read in two ways (`Content-Length` twice, or beside `Transfer-Encoding`) is not believed at all: unknown.
+//! [`Answered`](payments_core::Delivery::Answered), with the part of the body that arrived. A response whose length can be
+//! read in two ways (`Content-Length` twice, or beside `Transfer-Encoding`) is unknown.
 //!
-//! A request that hyper gave back from a pooled connection is put on another connection, in the same call. That is no
-//! second transmission, because there was no first. If a new connection gives it back too, the call ends there.
+//! A request that hyper returned from a pooled connection is sent on another connection, in the same call. That is no
+//! second transmission, because there was no first. If a new connection returns it too, the call ends there.
 //!
 //! # Runtime
 //!
@@ -64,35 +64,41 @@
 //! - Outside of a runtime nothing panics. This holds with `panic = "abort"` as well.
 //! - In a runtime without a driver tokio panics, and it offers no way to ask first. The panic is caught, but its message
 //!   reaches the panic hook, which prints it by default. With `panic = "abort"` it ends the process.
-//! - A panic after a connection was taken is caught too. The request may have been sent, so the outcome is
+//! - A panic after a connection was assigned is caught too. The request may have been sent, so the outcome is
 //!   [`Unknown`](payments_core::Outcome::Unknown) and it is no configuration error.
 //!
 //! # Connections
 //!
-//! Each carries one exchange at a time and is used again only if the whole answer was read and nothing went wrong. No
-//! background task exists: the calling task drives its connection, so that dropping a call closes the connection at
-//! once. The server may have read the request all the same.
+//! The pool is that of hyper-util's client. An HTTP/1.1 connection carries one exchange at a time and is used again only if
+//! the whole response was read and nothing went wrong. Dropping a call ends its connection: from then on nothing more is
+//! written to it. The server may have read the request all the same.
 //!
 //! Before a pooled connection is written to, the operating system is asked whether the server has closed it. What
 //! remains is a close that is still on its way; connections that were idle for 20 seconds are not used again, because
 //! servers commonly close after 60 and more.
 //!
-//! The same look finds an answer that nobody asked for: what has arrived before a request is written (over TLS, one whole
-//! record of it) is never taken for its answer. HTTP/1.1 numbers neither requests nor answers, so that a second answer which comes later, when the next
-//! request is under way, is taken for that one's. Against a server or proxy that might do so, give each call a
-//! connection of its own: [`pool_idle_timeout`](HyperTransportBuilder::pool_idle_timeout) of zero.
+//! The same look finds a response to no request: what has arrived before a request is written (over TLS, one whole
+//! record of it) is never taken for its response. HTTP/1.1 numbers neither requests nor responses, so a second response that
+//! arrives later, when the next request is in flight, is taken for that one's. Against a server or proxy that might do so, give
+//! each call a connection of its own: [`pool_idle_timeout`](HyperTransportBuilder::pool_idle_timeout) of zero.
 //!
-//! A connection belongs to the tokio runtime that opened it. One transport may be used from several; each has
-//! connections of its own.
+//! A connection belongs to the tokio runtime that opened it, whose task drives it. One transport may be used from several;
+//! each has connections of its own, and those of the eight runtimes used last are kept.
 //!
-//! HTTP/2, where the builder allows it, differs: the calls to one server share a connection, a task of the runtime
-//! drives it, dropping a call resets its stream, and a connection is not looked at before it is used.
+//! HTTP/2, where the builder allows it, differs: the calls to one server share a connection, and dropping a call resets its
+//! stream. A ping is sent every 3 seconds. If none is acknowledged for 5 seconds, as when a network dropped the connection
+//! without a word, the calls on it end as unknown and the next call opens another.
+//!
+//! # Proxy
+//!
+//! [`proxy`](HyperTransportBuilder::proxy) sets an egress proxy. Connections are tunnelled through it by `CONNECT`, and TLS is
+//! spoken with the service itself.
 //!
 //! # Deadlines and limits
 //!
-//! The connect deadline covers the wait for a free connection, name resolution, TCP and TLS as a whole; the total
+//! The connect deadline covers the wait for a free connection, name resolution, TCP, the proxy and TLS as a whole; the total
 //! deadline covers everything to the last byte of the body. Both count from the first poll. A head may have 100 headers
-//! and 64 KiB, a body as much as the request's cap, and no peer can starve the deadline by sending without end.
+//! and 64 KiB, a body as much as the request's cap, and no peer can delay the deadline by sending without end.
 //!
 //! # TLS
 //!
@@ -110,12 +116,12 @@
 //!
 //! # Secrets
 //!
-//! Over HTTP/1.1 the body is handed to the socket, or to the cipher, from the buffer it came in: hyper makes no copy of
+//! Over HTTP/1.1 the body is given to the socket, or to the cipher, from the buffer it came in: hyper makes no copy of
 //! it, so that a buffer which is wiped when dropped leaves none behind. Errors hold neither headers nor bodies.
 //!
 //! # Stability
 //!
-//! No type of hyper, rustls or tokio is part of this crate's public interface.
+//! No type of hyper, hyper-util, rustls or tokio is part of this crate's public interface.
 
 // docs.rs builds with nightly, which writes on each item the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -124,28 +130,19 @@ mod body;
 mod build_error;
 mod builder;
 mod client;
-mod connection;
 mod connector;
 mod deadline;
-mod link;
-#[cfg(feature = "http2")]
-mod multiplexed;
-mod origin;
-mod outgoing;
-mod pool;
-mod relay;
-mod resolver;
-mod stream;
+mod evidence;
+mod proxy;
+mod socket;
 mod timer;
 mod tls;
-mod tls_provider;
 mod transport;
-mod trusted_roots;
+mod uri;
 
 pub use build_error::BuildError;
 pub use builder::HyperTransportBuilder;
 pub use client::client;
 pub use timer::TokioTimer;
-pub use tls_provider::TlsProvider;
+pub use tls::{TlsProvider, TrustedRoots};
 pub use transport::HyperTransport;
-pub use trusted_roots::TrustedRoots;

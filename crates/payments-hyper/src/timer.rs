@@ -1,14 +1,10 @@
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
-use std::thread;
 use std::time::{Duration, Instant};
 
+use futures_timer::Delay;
 use payments_core::{Sleep, Timer};
 use tokio::runtime::Handle;
 
-use crate::deadline;
+use crate::deadline::{self, FAR_AWAY};
 
 /// tokio's clock: the [`Timer`](payments_core::Timer) to give a client that uses [`HyperTransport`](crate::HyperTransport).
 ///
@@ -35,64 +31,15 @@ impl Timer for TokioTimer {
         let tokio_sleep = Handle::try_current().ok().and_then(|_| deadline::alarm(ends).ok());
         match tokio_sleep {
             Some(sleep) => Box::pin(sleep),
-            None => Box::pin(ThreadSleep { ends: ends.into_std(), waker: Arc::default(), thread: None }),
+            None => Box::pin(Delay::new(duration.min(FAR_AWAY))),
         }
-    }
-}
-
-/// A sleep without a runtime.
-struct ThreadSleep {
-    ends: Instant,
-    waker: Arc<Mutex<Option<Waker>>>,
-    /// Started by the first poll: most sleeps are a deadline that is never waited for.
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-impl Future for ThreadSleep {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(cx.waker().clone());
-        if Instant::now() >= self.ends {
-            return Poll::Ready(());
-        }
-        if self.thread.is_none() {
-            let (ends, waker) = (self.ends, Arc::clone(&self.waker));
-            self.thread = Some(thread::spawn(move || wake_at(ends, &waker)));
-        }
-        Poll::Pending
-    }
-}
-
-impl Drop for ThreadSleep {
-    fn drop(&mut self) {
-        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        if let Some(thread) = &self.thread {
-            thread.thread().unpark();
-        }
-    }
-}
-
-/// Wakes whoever waits at `ends`, or ends earlier once nobody does.
-fn wake_at(ends: Instant, waker: &Mutex<Option<Waker>>) {
-    loop {
-        let time_left = ends.saturating_duration_since(Instant::now());
-        let mut waiting = waker.lock().unwrap_or_else(PoisonError::into_inner);
-        if time_left.is_zero() || waiting.is_none() {
-            if let Some(waker) = waiting.take() {
-                waker.wake();
-            }
-            return;
-        }
-        drop(waiting);
-        thread::park_timeout(time_left);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
-    use std::task::Wake;
+    use std::sync::{Arc, mpsc};
+    use std::task::{Context, Wake, Waker};
 
     use super::*;
 
@@ -117,21 +64,6 @@ mod tests {
         woken.recv().unwrap();
         assert!(started.elapsed() >= SHORT);
         assert!(sleep.as_mut().poll(&mut cx).is_ready());
-    }
-
-    #[test]
-    fn a_dropped_sleep_leaves_no_thread_behind() {
-        let mut sleep = ThreadSleep {
-            ends: Instant::now() + Duration::from_hours(1),
-            waker: Arc::default(),
-            thread: None,
-        };
-        assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        let thread = sleep.thread.take().unwrap();
-        let handle = thread.thread().clone();
-        drop(sleep);
-        handle.unpark();
-        thread.join().unwrap();
     }
 
     #[test]

@@ -1,5 +1,3 @@
-use std::error::Error as StdError;
-use std::fmt;
 use std::sync::Arc;
 
 use rustls::client::WantsClientCert;
@@ -7,10 +5,75 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+use thiserror::Error;
 
 use crate::build_error::{BuildError, BuildErrorKind};
-use crate::tls_provider::TlsProvider;
-use crate::trusted_roots::TrustedRoots;
+
+/// Whose cryptography TLS is made with.
+///
+/// Always named explicitly to rustls. The process-wide default provider is neither read nor installed, so no other
+/// crate's choice of features can change this one or make it panic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TlsProvider {
+    /// ring: needs the feature `ring`. The default wherever that is enabled, even beside `aws-lc-rs`.
+    Ring,
+    /// aws-lc-rs: needs the feature `aws-lc-rs`.
+    AwsLcRs,
+}
+
+impl TlsProvider {
+    /// The one used where none is chosen.
+    pub(crate) fn compiled_in() -> Option<Self> {
+        if cfg!(feature = "ring") {
+            Some(Self::Ring)
+        } else if cfg!(feature = "aws-lc-rs") {
+            Some(Self::AwsLcRs)
+        } else {
+            None
+        }
+    }
+
+    #[allow(clippy::unnecessary_wraps, reason = "it fails where a feature is off")]
+    pub(crate) fn crypto_provider(self) -> Result<CryptoProvider, BuildError> {
+        match self {
+            #[cfg(feature = "ring")]
+            Self::Ring => Ok(rustls::crypto::ring::default_provider()),
+            #[cfg(not(feature = "ring"))]
+            Self::Ring => Err(BuildError::of(BuildErrorKind::RingMissing)),
+            #[cfg(feature = "aws-lc-rs")]
+            Self::AwsLcRs => Ok(rustls::crypto::aws_lc_rs::default_provider()),
+            #[cfg(not(feature = "aws-lc-rs"))]
+            Self::AwsLcRs => Err(BuildError::of(BuildErrorKind::AwsLcRsMissing)),
+        }
+    }
+}
+
+/// Which certificate authorities may vouch for a server, beside those that are given one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TrustedRoots {
+    /// The roots of Mozilla's programme, compiled in: needs the feature `webpki-roots`. The default wherever that is
+    /// enabled, even beside `platform-verifier`.
+    Mozilla,
+    /// The roots and, where it has one, the verifier of the operating system: needs the feature `platform-verifier`.
+    ///
+    /// On Linux the system's CA bundle is read once, when the transport is built, and no revocation is checked.
+    Platform,
+}
+
+impl TrustedRoots {
+    /// The one used where none is chosen.
+    pub(crate) fn compiled_in() -> Option<Self> {
+        if cfg!(feature = "webpki-roots") {
+            Some(Self::Mozilla)
+        } else if cfg!(feature = "platform-verifier") {
+            Some(Self::Platform)
+        } else {
+            None
+        }
+    }
+}
 
 /// What was asked of TLS. Nothing in here can turn verification off.
 #[derive(Default)]
@@ -27,9 +90,14 @@ pub(crate) struct TlsSettings {
 }
 
 /// Why a transport that is otherwise whole cannot speak https.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Error)]
 pub(crate) enum NoTls {
+    #[error("https is not compiled in: enable the feature `ring` or `aws-lc-rs` of payments-hyper")]
     NoProvider,
+    #[error(
+        "no server can be trusted: enable the feature `webpki-roots` or `platform-verifier` of \
+         payments-hyper, or give root certificates"
+    )]
     NoRoots,
 }
 
@@ -59,7 +127,7 @@ impl TlsSettings {
 
     /// The configuration for https, or why there is none.
     ///
-    /// A build without TLS makes a working transport for plain http to the own machine, so its absence is an error here
+    /// A build without TLS makes a working transport for plain http to this machine, so its absence is an error here
     /// only where something was asked of TLS.
     pub(crate) fn build(self) -> Result<Result<Arc<ClientConfig>, NoTls>, BuildError> {
         let nothing_asked = self.provider.is_none()
@@ -160,18 +228,17 @@ fn platform_verifier(
     Err(BuildError::of(BuildErrorKind::PlatformRootsMissing))
 }
 
-impl fmt::Display for NoTls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoProvider => {
-                "https is not compiled in: enable the feature `ring` or `aws-lc-rs` of payments-hyper"
-            }
-            Self::NoRoots => {
-                "no server can be trusted: enable the feature `webpki-roots` or `platform-verifier` of \
-                 payments-hyper, or give root certificates"
-            }
-        })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ring_is_the_default_wherever_it_is_enabled() {
+        let default = match (cfg!(feature = "ring"), cfg!(feature = "aws-lc-rs")) {
+            (true, _) => Some(TlsProvider::Ring),
+            (false, true) => Some(TlsProvider::AwsLcRs),
+            (false, false) => None,
+        };
+        assert_eq!(TlsProvider::compiled_in(), default);
     }
 }
-
-impl StdError for NoTls {}

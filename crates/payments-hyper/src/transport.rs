@@ -1,15 +1,18 @@
-use std::error::Error as StdError;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, Response};
-use http_body::Body as _;
-use hyper::body::Incoming;
+use bytes::{Bytes, BytesMut};
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::uri::Scheme;
+use http::{HeaderMap, HeaderValue, Request, Response, Version};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use payments_core::{
     Deadlines, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
@@ -17,19 +20,15 @@ use tokio::runtime::{self, Handle};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-use crate::body::CappedBody;
+use crate::body::{Call, CallBody};
 use crate::builder::HyperTransportBuilder;
-use crate::connection::Exchange;
-use crate::connector::Connector;
+use crate::connector::{Connector, connecting_by};
 use crate::deadline::{self, Alarm};
-use crate::link::Link;
-#[cfg(feature = "http2")]
-use crate::multiplexed::MultiplexedPool;
-use crate::origin::{LastOrigin, Origin};
-use crate::outgoing::Outgoing;
-use crate::pool::Pool;
+use crate::evidence::not_answered;
+use crate::socket::Closer;
+use crate::uri;
 
-/// HTTP/1.1 over TCP and TLS, by hyper, rustls and tokio.
+/// HTTP/1.1 over TCP and TLS, by hyper-util's client and hyper-rustls.
 ///
 /// Clones are cheap and share their connections. A call must be made [within a tokio runtime](crate#runtime) that has its
 /// network and time drivers. Anywhere else it is a configuration error: nothing was sent.
@@ -48,13 +47,14 @@ pub(crate) struct Limits {
     pub(crate) max_under_way: Option<usize>,
 }
 
+type Client = legacy::Client<Connector, CallBody>;
+
 struct Shared {
     connector: Connector,
-    last_origin: LastOrigin,
-    pool: Pool,
-    #[cfg(feature = "http2")]
-    multiplexed: MultiplexedPool,
-    /// One permit for each request that may be under way.
+    limits: Limits,
+    /// The last used first. A connection's task belongs to the runtime that opened it: in another one, nothing would drive it.
+    clients: Mutex<Vec<(runtime::Id, Arc<Client>)>>,
+    /// One permit for each request that may be in flight.
     permits: Option<Semaphore>,
 }
 
@@ -65,16 +65,9 @@ impl HyperTransport {
     }
 
     pub(crate) fn from_parts(connector: Connector, limits: Limits) -> Self {
-        let Limits { idle_timeout, max_idle, max_under_way } = limits;
-        let shared = Shared {
-            connector,
-            last_origin: LastOrigin::default(),
-            pool: Pool::new(idle_timeout, max_idle),
-            #[cfg(feature = "http2")]
-            multiplexed: MultiplexedPool::new(idle_timeout),
-            permits: max_under_way.map(|count| Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS))),
-        };
-        Self { shared: Arc::new(shared) }
+        let permits =
+            limits.max_under_way.map(|count| Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
+        Self { shared: Arc::new(Shared { connector, limits, clients: Mutex::default(), permits }) }
     }
 }
 
@@ -85,87 +78,73 @@ impl fmt::Debug for HyperTransport {
 }
 
 impl Transport for HyperTransport {
-    fn send(
-        &self,
-        request: TransportRequest,
-    ) -> impl Future<Output = Result<TransportResponse, TransportError>> + Send {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let deadlines = request.deadlines();
         let cap = request.response_cap();
-        // Here and not below, because a future keeps room for what it was given, also when it has long made something else
-        // of it.
-        let prepared = self.shared.last_origin.for_uri(request.uri());
-        let mut prepared = prepared.map(|origin| (Outgoing::new(request, &origin), origin));
-        async move {
-            let (outgoing, origin) = match &mut prepared {
-                Ok(prepared) => prepared,
-                Err(error) => return Err(not_processed(TransportErrorKind::Other, *error)),
-            };
-            let is_taken = AtomicBool::new(false);
-            let mut call = pin!(self.shared.call(outgoing, origin, deadlines, cap, &is_taken));
-            poll_fn(|cx| deadline::poll_call(call.as_mut(), &is_taken, cx)).await
-        }
+        let call = Call::new();
+        let mut request = self.shared.prepare(request, &call)?;
+        let connection = capture_connection(&mut request);
+        let mut held = Held { connection, call, is_answered: false };
+
+        let result = {
+            let mut exchange = pin!(self.shared.exchange(request, &held, deadlines, cap));
+            poll_fn(|cx| deadline::poll_call(exchange.as_mut(), || held.is_connected(), cx)).await
+        };
+        held.is_answered = result.is_ok();
+        result
     }
 }
 
 impl Shared {
-    /// One call within a runtime. `is_taken` is set while the request may be on a connection.
-    async fn call(
+    /// The request with the headers that are the transport's own. hyper adds the length, but not that of an empty body.
+    fn prepare(&self, request: TransportRequest, call: &Call) -> Result<Request<CallBody>, TransportError> {
+        let (mut head, body) = request.into_http().into_parts();
+        let host = uri::host(&head.uri)
+            .map_err(|reason| TransportError::not_processed(TransportErrorKind::Other).with_source(reason))?;
+        if head.uri.scheme() == Some(&Scheme::HTTP) && self.connector.has_remote_proxy() {
+            return Err(TransportError::not_processed(TransportErrorKind::Configuration).with_source(
+                "a plain http address cannot be used with a proxy that is not on this machine: \
+                 card data and API key would cross the network in clear",
+            ));
+        }
+        head.version = Version::HTTP_11;
+        head.headers.insert(HOST, host);
+        head.headers.remove(TRANSFER_ENCODING);
+        head.headers.remove(CONTENT_LENGTH);
+        if body.is_empty() && !head.method.is_safe() {
+            head.headers.insert(CONTENT_LENGTH, HeaderValue::from(0));
+        }
+        Ok(Request::from_parts(head, call.body(body)))
+    }
+
+    /// One call within a runtime.
+    async fn exchange(
         &self,
-        outgoing: &mut Outgoing,
-        origin: &Origin,
+        request: Request<CallBody>,
+        held: &Held,
         deadlines: Deadlines,
         cap: usize,
-        is_taken: &AtomicBool,
     ) -> Result<TransportResponse, TransportError> {
         let started = Instant::now();
         let connect_by = deadline::after(started, deadlines.connect());
         let total_ends = deadline::after(started, deadlines.total());
-        let runtime = Handle::current().id();
         let mut alarm = pin!(deadline::alarm(total_ends)?);
-
-        // Nothing leaves before here has ended: a failure is NotProcessed.
         let _permit = self.permit(connect_by).await?;
-        let (mut link, head) = loop {
-            let mut link = self.link(origin, runtime, connect_by, total_ends).await?;
+        if Instant::now() >= total_ends {
+            return Err(TransportError::not_processed(TransportErrorKind::Timeout));
+        }
 
-            // From here on the request may have been read: a failure is Unknown, unless hyper hands the request back.
-            is_taken.store(true, Ordering::Relaxed);
-            let exchange = deadline::before(alarm.as_mut(), pin!(link.exchange(outgoing, origin))).await;
-            match exchange {
-                None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
-                Some(Exchange::Lost(error)) => {
-                    return Err(TransportError::unknown(kind_of(&error)).with_source(error));
-                }
-                Some(Exchange::Refused(error)) => {
-                    return Err(not_processed(TransportErrorKind::Closed, error));
-                }
-                Some(Exchange::HandedBack(error)) if !link.is_reused() => {
-                    return Err(not_processed(TransportErrorKind::Closed, error));
-                }
-                // Ends, because each turn uses up a pooled connection and a new one is not reused.
-                Some(Exchange::HandedBack(_)) => {
-                    is_taken.store(false, Ordering::Relaxed);
-                    #[cfg(feature = "http2")]
-                    self.multiplexed.forget(origin, runtime);
-                }
-                Some(Exchange::Answered(head)) => break (link, head),
-            }
+        let response = pin!(connecting_by(connect_by, self.client().request(request)));
+        let response = match deadline::before(alarm.as_mut(), response).await {
+            Some(response) => response.map_err(not_answered)?,
+            None if held.is_connected() => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
+            None => return Err(TransportError::not_processed(TransportErrorKind::Timeout)),
         };
-
-        // From here on there is a status: a failure is Answered, unless the answer cannot be told from another's.
-        if has_ambiguous_length(head.headers()) {
+        if has_ambiguous_length(response.headers()) {
             return Err(TransportError::unknown(TransportErrorKind::Protocol)
-                .with_source("the answer gives its length more than once"));
+                .with_source("the response gives its length more than once"));
         }
-        let (parts, mut body) = head.into_parts();
-        let mut read = CappedBody::new(cap);
-        let failure = read_body(&mut link, &mut body, &mut read, alarm, total_ends).await.err();
-        let answer = TransportResponse::new(Response::from_parts(parts, read.into_bytes()));
-        if let Some(failure) = failure {
-            return Err(failure.after(answer));
-        }
-        self.release(link, origin.clone(), runtime);
-        Ok(answer)
+        read(response, cap, alarm, total_ends).await
     }
 
     async fn permit(&self, connect_by: Instant) -> Result<Option<SemaphorePermit<'_>>, TransportError> {
@@ -174,151 +153,148 @@ impl Shared {
         };
         let alarm = pin!(deadline::alarm(connect_by)?);
         match deadline::before(alarm, pin!(permits.acquire())).await {
-            Some(Ok(permit)) => Ok(Some(permit)),
-            Some(Err(closed)) => Err(not_processed(TransportErrorKind::Cancelled, closed)),
+            Some(permit) => Ok(Some(permit.expect("the semaphore is never closed"))),
             None => Err(TransportError::not_processed(TransportErrorKind::Timeout)),
         }
     }
 
-    /// A connection that is open, or else a new one by the connect deadline; and either before the call's end.
-    async fn link(
-        &self,
-        origin: &Origin,
-        runtime: runtime::Id,
-        connect_by: Instant,
-        total_ends: Instant,
-    ) -> Result<Link, TransportError> {
-        let now = Instant::now();
-        let in_time = |now| {
-            let is_late = now >= total_ends;
-            if is_late { Err(TransportError::not_processed(TransportErrorKind::Timeout)) } else { Ok(()) }
-        };
-        in_time(now)?;
+    /// The client of the current runtime.
+    fn client(&self) -> Arc<Client> {
+        let runtime = Handle::current().id();
+        // Nothing can panic half-way through a change, so a poisoned list is a whole list.
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        match clients.iter().position(|(id, _)| *id == runtime) {
+            Some(index) => clients[..=index].rotate_right(1),
+            None => clients.insert(0, (runtime, Arc::new(self.new_client()))),
+        }
+        clients.truncate(MOST_RUNTIMES);
+        Arc::clone(&clients[0].1)
+    }
+
+    fn new_client(&self) -> Client {
+        let Limits { idle_timeout, max_idle, max_under_way: _ } = self.limits;
+        let mut builder = legacy::Client::builder(TokioExecutor::new());
+        builder
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(idle_timeout)
+            .pool_max_idle_per_host(if idle_timeout.is_zero() { 0 } else { max_idle })
+            // A head that does not fit is an error. Not the "exact size" option, which would make this limit 2 KiB.
+            .http1_max_buf_size(LARGEST_HEAD);
         #[cfg(feature = "http2")]
-        if let Some(connection) = self.multiplexed.take(origin, runtime) {
-            return Ok(Link::Multiplexed(connection));
-        }
-        if let Some(connection) = self.pool.take(origin, runtime, now) {
-            return Ok(Link::Exclusive(connection));
-        }
-        let time_left = connect_by.saturating_duration_since(now);
-        // In a box, because it is large, and most calls find a connection that is open.
-        let mut connecting = Box::pin(self.connector.connect(origin, time_left));
-        let alarm = pin!(deadline::alarm(connect_by)?);
-        let link = deadline::before(alarm, connecting.as_mut())
-            .await
-            .unwrap_or_else(|| Err(TransportError::not_processed(TransportErrorKind::Timeout)))?;
-        #[cfg(feature = "http2")]
-        if let Link::Multiplexed(connection) = &link {
-            self.multiplexed.share(origin, runtime, connection);
-        }
-        in_time(Instant::now())?;
-        Ok(link)
-    }
-
-    /// Keeps what carried a whole exchange for the next.
-    fn release(&self, link: Link, origin: Origin, runtime: runtime::Id) {
-        match link {
-            Link::Exclusive(connection) => {
-                if let Some(connection) = connection.into_idle() {
-                    self.pool.put(origin, runtime, connection);
-                }
-            }
-            // It is shared already.
-            #[cfg(feature = "http2")]
-            Link::Multiplexed(_) => {}
-        }
+        builder
+            .timer(TokioTimer::new())
+            .http2_max_header_list_size(u32::try_from(LARGEST_HEAD).unwrap_or(u32::MAX))
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_TIMEOUT)
+            .http2_keep_alive_while_idle(true);
+        builder.build(self.connector.clone())
     }
 }
 
-struct BodyFailure {
-    kind: TransportErrorKind,
-    source: Option<hyper::Error>,
-}
+/// Chosen by this SDK: the clients of so many runtimes are kept, and of more than that the last used.
+const MOST_RUNTIMES: usize = 8;
 
-impl BodyFailure {
-    fn after(self, partial: TransportResponse) -> TransportError {
-        let error = TransportError::answered(self.kind, partial);
-        match self.source {
-            Some(source) => error.with_source(source),
-            None => error,
-        }
-    }
-}
+/// Chosen by this SDK: the status line and headers of a response may take 64 KiB.
+const LARGEST_HEAD: usize = 64 * 1024;
 
-/// Reads the body to its end, to the cap or to the deadline, into `read`.
-///
-/// An answer that announces more than the cap is read up to the cap all the same, because its beginning may hold the
+/// Chosen by this SDK: a connection that a network dropped without a word is found after 8 seconds at most.
+#[cfg(feature = "http2")]
+const PING_INTERVAL: Duration = Duration::from_secs(3);
+#[cfg(feature = "http2")]
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Reads the body to its end, to the cap or to the deadline. The part that arrived is always kept: it may hold the
 /// transaction's id.
-async fn read_body(
-    link: &mut Link,
-    body: &mut Incoming,
-    read: &mut CappedBody,
+async fn read(
+    response: Response<Incoming>,
+    cap: usize,
     mut alarm: Pin<&mut Alarm>,
     total_ends: Instant,
-) -> Result<(), BodyFailure> {
-    for frames in 1.. {
-        if body.is_end_stream() {
-            break;
-        }
-        let frame = deadline::before(alarm.as_mut(), pin!(link.frame(body))).await;
-        // The alarm is asked where there is something to wait for, and one read may bring very many pieces.
-        let frame = frame.filter(|_| frames % FRAMES_BETWEEN_LOOKS != 0 || Instant::now() < total_ends);
-        let kind = match frame {
-            Some(Some(Ok(frame))) => match frame.into_data().map(|piece| read.push(piece)) {
+) -> Result<TransportResponse, TransportError> {
+    let (head, mut body) = response.into_parts();
+    let mut read = Bytes::new();
+    let (kind, source) = loop {
+        match deadline::before(alarm.as_mut(), pin!(body.frame())).await {
+            None => break (TransportErrorKind::Timeout, None),
+            Some(Some(Err(error))) => break (TransportErrorKind::BodyTruncated, Some(error)),
+            Some(Some(Ok(frame))) => {
                 // Trailers carry nothing that the interface knows.
-                Err(_) | Ok(Ok(())) => continue,
-                Ok(Err(_over_cap)) => TransportErrorKind::BodyTooLarge,
-            },
-            Some(Some(Err(error))) => {
-                return Err(BodyFailure { kind: TransportErrorKind::BodyTruncated, source: Some(error) });
+                let Ok(mut piece) = frame.into_data() else { continue };
+                let room = cap - read.len();
+                let is_over_cap = piece.len() > room;
+                piece.truncate(room);
+                read = joined(read, piece);
+                if is_over_cap {
+                    break (TransportErrorKind::BodyTooLarge, None);
+                }
+                // The alarm is asked only where there is something to wait for.
+                if !body.is_end_stream() && Instant::now() >= total_ends {
+                    break (TransportErrorKind::Timeout, None);
+                }
             }
-            Some(None) if link.has_brought_all_of(body) => break,
-            Some(None) => TransportErrorKind::BodyTruncated,
-            None => TransportErrorKind::Timeout,
-        };
-        return Err(BodyFailure { kind, source: None });
-    }
-    Ok(())
+            Some(None) if head.version == Version::HTTP_2 && !is_whole(&body) => {
+                break (TransportErrorKind::BodyTruncated, None);
+            }
+            Some(None) => return Ok(TransportResponse::new(Response::from_parts(head, read))),
+        }
+    };
+    let error = TransportError::answered(kind, Response::from_parts(head, read));
+    Err(match source {
+        Some(source) => error.with_source(source),
+        None => error,
+    })
 }
 
-/// So few that they take no time worth speaking of, and so many that looking at the clock takes none.
-const FRAMES_BETWEEN_LOOKS: u64 = 256;
+/// Nearly every body comes in one piece, which is not copied.
+fn joined(read: Bytes, piece: Bytes) -> Bytes {
+    if read.is_empty() {
+        return piece;
+    }
+    let mut joined = read.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&*shared));
+    joined.extend_from_slice(&piece);
+    joined.freeze()
+}
 
-/// An answer whose end two readers can see in two places may be somebody else's, or an attack. hyper accepts some of
-/// these and refuses others; here they are refused alike, and its status is not believed either.
+/// Whether an HTTP/2 body at whose end hyper saw no error is whole: hyper takes a stream reset with `NO_ERROR` for the end.
+fn is_whole(body: &Incoming) -> bool {
+    body.size_hint().exact().map_or_else(|| body.is_end_stream(), |missing| missing == 0)
+}
+
+/// A response whose end two readers can see in two places may be somebody else's, or an attack. hyper accepts some of
+/// these and refuses others.
 fn has_ambiguous_length(headers: &HeaderMap) -> bool {
-    let (mut lengths, mut is_coded) = (0, false);
-    for (name, value) in headers {
-        if name == CONTENT_LENGTH {
-            lengths += value.as_bytes().split(|byte| *byte == b',').count();
-        } else if name == TRANSFER_ENCODING {
-            is_coded = true;
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    let Some(first) = lengths.next() else {
+        return false;
+    };
+    lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
+}
+
+/// The connection of one call. Dropped before the call went to its end, it ends an HTTP/1.1 connection, on which more could
+/// be sent or arrive. Over HTTP/2 hyper resets the call's stream.
+struct Held {
+    connection: CaptureConnection,
+    /// The request's body ends when this is dropped.
+    call: Call,
+    is_answered: bool,
+}
+
+impl Held {
+    fn is_connected(&self) -> bool {
+        self.connection.connection_metadata().is_some()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.is_answered && self.call.is_body_taken() {
+            return;
         }
-    }
-    lengths > 1 || (lengths == 1 && is_coded)
-}
-
-fn not_processed(
-    kind: TransportErrorKind,
-    source: impl Into<Box<dyn StdError + Send + Sync>>,
-) -> TransportError {
-    TransportError::not_processed(kind).with_source(source)
-}
-
-fn kind_of(error: &hyper::Error) -> TransportErrorKind {
-    if error.is_parse() {
-        return TransportErrorKind::Protocol;
-    }
-    let mut source = error.source();
-    while let Some(this) = source {
-        // An io::Error holds rustls' own error and does not name it as its source.
-        let inner = this.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if this.is::<rustls::Error>() || inner.is_some_and(<dyn StdError + Send + Sync>::is::<rustls::Error>)
+        if let Some(connected) = &*self.connection.connection_metadata()
+            && !connected.is_negotiated_h2()
         {
-            return TransportErrorKind::Tls;
+            connected.poison();
+            Closer::of(connected).as_ref().into_iter().for_each(Closer::close);
         }
-        source = this.source();
     }
-    TransportErrorKind::Closed
 }

@@ -28,7 +28,8 @@ impl HyperStack {
     #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
     fn secure(make: fn(&Setup) -> HyperTransport) -> Self {
         let abilities = looking().without(Ability::PlainHttp, "checked without TLS");
-        let abilities = if cfg!(feature = "http2") { abilities.with(Ability::Http2) } else { abilities };
+        let http2 = |abilities: Abilities| abilities.with(Ability::Http2).with(Ability::Http2Pings);
+        let abilities = if cfg!(feature = "http2") { http2(abilities) } else { abilities };
         Self { abilities, make, ..Self::plain() }
     }
 }

@@ -146,7 +146,8 @@ async fn a_connection_whose_call_failed_is_closed_and_never_used_again() {
     let transport = HyperTransport::builder().build().unwrap();
     let (_, kind, _) = send_failing(&transport, post(server.url()).total(SHORT)).await;
     assert_eq!(kind, TransportErrorKind::Timeout);
-    assert_eq!(seen_closed.recv_timeout(SOON), Ok(0), "the server sees the end, and nothing before it");
+    let seen_closed = tokio::task::spawn_blocking(move || seen_closed.recv_timeout(SOON)).await.unwrap();
+    assert_eq!(seen_closed, Ok(0), "the server sees the end, and nothing before it");
     send(&transport, post(server.url())).await.unwrap();
     assert_eq!(server.connections(), 2);
 }

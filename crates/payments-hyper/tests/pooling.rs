@@ -239,7 +239,7 @@ async fn a_connection_idle_for_too_long_is_not_used() {
     assert_eq!(server.connections(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn no_patience_means_a_connection_for_each_call_and_none_kept_open() {
     let (closed, wait_until_closed) = gate();
     let server = Server::start(move |connection| {
@@ -266,7 +266,7 @@ async fn burst(transport: &HyperTransport, url: &str, count: usize) {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn surplus_idle_connections_are_closed() {
     let (closed, wait_until_closed) = gate();
     let all_here = Barrier::new(4);

@@ -10,6 +10,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("payments-model", &[]),
     ("payments-core", &["payments-model"]),
     ("payments-hyper", &["payments-core", "payments-model"]),
+    ("payments-reqwest", &["payments-core"]),
+    ("payments-ureq", &["payments-core", "payments-model"]),
     ("payments-fake", &["payments-core", "payments-model"]),
     ("payments-conformance", &["payments-core"]),
     ("payments-sandbox", &["payments-core", "payments-fake", "payments-model"]),

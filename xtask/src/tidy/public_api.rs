@@ -236,6 +236,9 @@ impl<'ast> Visit<'ast> for Exposed<'_> {
     fn visit_expr(&mut self, _: &'ast syn::Expr) {}
 
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+
+    /// Calling a macro shows nothing by itself.
+    fn visit_macro(&mut self, _: &'ast syn::Macro) {}
 }
 
 fn is_public(visibility: &syn::Visibility) -> bool {
@@ -261,6 +264,7 @@ mod tests {
                     pub(crate) fn h() -> hyper::Client { loop {} }\n\
                     struct C;\n\
                     impl hyper::Service for C { fn call(&self) -> hyper::Client { loop {} } }\n\
+                    hyper::private! { static D: u8; }\n\
                     pub mod unversioned { pub use hyper::Client; }\n";
         assert_eq!(lines(text), [""; 0]);
     }

@@ -81,15 +81,15 @@ pub fn a_connection_seen_to_be_closed_is_replaced(stack: &impl Stack) -> Verdict
     })
 }
 
-/// The server answers each request and then closes or resets the connection, or sends a second answer. When that has
-/// arrived, the next call is made at once. Nothing of the stack has run in between.
+/// The server responds to each request and then closes or resets the connection, or sends a second response. When that
+/// has arrived, the next call is made at once. Nothing of the stack has run in between.
 ///
-/// Every call gets its own answer, and its request arrives once. For stacks with [`Ability::LooksBeforeReuse`]: a transport
+/// Every call gets its own response, and its request arrives once. For stacks with [`Ability::LooksBeforeReuse`]: a transport
 /// that leaves idle connections to a background task cannot know yet.
 pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &impl Stack) -> Verdict {
     let name = "what_has_arrived_on_an_idle_connection_is_seen";
     let why = "a payment that is written into a connection which was closed already has an unknown outcome for nothing, and \
-               a second answer in front of it would be taken for its own";
+               a second response in front of it would be taken for its own";
     Contract::new(name, why).about(Ability::LooksBeforeReuse).check(stack, |stage| {
         let second = |connection: &mut Conversation| {
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nsomebody else's");
@@ -97,7 +97,7 @@ pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &impl Stack) -> Ver
         let ends: [(&str, End); 3] = [
             ("closes the idle connection", Conversation::close),
             ("resets the idle connection", Conversation::reset),
-            ("sends a second answer on the idle connection", second),
+            ("sends a second response on the idle connection", second),
         ];
         for (what, end) in ends {
             let (answer, answered) = mpsc::channel::<()>();
@@ -106,13 +106,13 @@ pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &impl Stack) -> Ver
             let script = move |connection: &mut Conversation| {
                 while let Some(request) = connection.read_request() {
                     connection.echo(&request);
-                    // The client has its answer, so that it sees this on an idle connection.
+                    // When the client has its response, so that this happens to an idle connection.
                     _ = answered.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(NOT_LONG);
                     end(connection);
                     _ = ended.send(());
                 }
             };
-            stage.served(&format!("answers each request, then {what}"), script, |trial| {
+            stage.served(&format!("responds to each request, then {what}"), script, |trial| {
                 for _ in 0..5 {
                     trial.round_trip()?;
                     trial.must_have_arrived_once(&trial.last_id().unwrap_or_default())?;

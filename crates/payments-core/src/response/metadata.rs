@@ -2,7 +2,7 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 use payments_model::unversioned::Body;
 
 use super::retry_after::{RetryAfter, answered_at};
@@ -98,10 +98,14 @@ impl fmt::Debug for Metadata {
 const MAX_TEXT_BYTES: usize = 1024;
 
 /// The interface names no such header. These are the names that services and the proxies before them use, the best first.
-const REQUEST_ID_HEADERS: [&str; 3] = ["x-request-id", "request-id", "x-correlation-id"];
+const REQUEST_ID_HEADERS: [HeaderName; 3] = [
+    HeaderName::from_static("x-request-id"),
+    HeaderName::from_static("request-id"),
+    HeaderName::from_static("x-correlation-id"),
+];
 
 fn request_id(headers: &HeaderMap, secrets: &Secrets) -> Option<String> {
-    let id = REQUEST_ID_HEADERS.iter().find_map(|name| headers.get(*name))?.to_str().ok()?;
+    let id = REQUEST_ID_HEADERS.iter().find_map(|name| headers.get(name))?.to_str().ok()?;
     let is_an_id = id.len() <= 200 && id.bytes().all(|byte| byte.is_ascii_graphic()) && !secrets.are_in(id);
     is_an_id.then(|| id.to_owned())
 }

@@ -37,7 +37,9 @@ impl Secrets {
             Some(start) => &text[..text.floor_char_boundary(self.without_half_a_secret(start).len())],
         };
         let secrets: Vec<&str> = self.iter().collect();
-        let mut text = mask(kept, &secrets).replace(is_unprintable, " ");
+        let text = mask(kept, &secrets);
+        let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        let mut text = if is_plain { text.into_owned() } else { text.replace(is_unprintable, " ") };
         text.truncate(text.floor_char_boundary(max_bytes));
         text
     }

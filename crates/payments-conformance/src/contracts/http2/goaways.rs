@@ -48,7 +48,7 @@ pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
 ///
 /// So does every server that is shut down in good order. The answer is taken, and the next call goes over another
 /// connection. A transport may notice the end of the connection only when it is about to use it: then the next call is
-/// `NotProcessed`, and one of those after it is answered.
+/// `NotProcessed`, and a later one gets its response.
 pub fn a_goaway_that_spares_a_request_lets_it_be_answered(stack: &impl Stack) -> Verdict {
     let why = "each deployment of the service would otherwise make a person look up every payment that was under way";
     contract("a_goaway_that_spares_a_request_lets_it_be_answered", why).check(stack, |stage| {

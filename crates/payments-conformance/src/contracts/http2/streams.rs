@@ -188,11 +188,11 @@ pub fn a_connection_that_the_server_closed_is_replaced_over_http2(stack: &impl S
     })
 }
 
-/// The server answers the first call. Then a network on the way drops the connection without a word: nothing that is sent
-/// is answered, not even a ping, and nobody closes it.
+/// The server responds to the first call. Then the network drops the connection without closing it: nothing that is sent
+/// gets a response, not even a ping.
 ///
 /// The call that is made then is `Unknown`, at the latest with its deadline. Ten seconds later, or when the transport has
-/// closed the connection, the next call is answered on a new one. For stacks with [`Ability::Http2Pings`].
+/// closed the connection, the next call gets its response over a new one. For stacks with [`Ability::Http2Pings`].
 pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &impl Stack) -> Verdict {
     let why = "a NAT or a firewall that forgets a connection tells nobody. Without pings every payment goes into it, each \
                of unknown outcome, until the kernel gives up after a quarter of an hour";
@@ -208,7 +208,7 @@ pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &impl Stac
             peer.connection().swallow();
             closed.throw();
         };
-        let what = "answers the first request on its first connection, which then leads nowhere";
+        let what = "responds to the first request; then the network drops its first connection";
         stage.served_http2(what, &[], script, |trial| {
             trial.round_trip()?;
             let lost = trial.send(trial.charge().total(LOST))?;
@@ -219,7 +219,7 @@ pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &impl Stac
             let seen = trial.send(trial.charge().total(LONG))?;
             if seen.must_be_its_own().is_err() {
                 let wanted = format!(
-                    "its own answer, over a new connection: the one of {} had led nowhere for {NOTICED_BY:.0?}",
+                    "its own response, over a new connection, because the one of {} is dead",
                     lost.id
                 );
                 return Err(seen.breach(&wanted));

@@ -1,0 +1,64 @@
+use std::error::Error as StdError;
+use std::io;
+
+use hyper_util::client::legacy;
+use payments_core::{TransportError, TransportErrorKind};
+
+use crate::connector::NotConnected;
+
+/// What hyper-util's error proves about a request that has no response.
+///
+/// Nothing was sent if there was no connection, if hyper returned the request unwritten, or if the server refused its HTTP/2
+/// stream. Nothing else is proof: a server that read the whole request and then closed causes the same errors as one that
+/// read none of it.
+pub(crate) fn not_answered(error: legacy::Error) -> TransportError {
+    let kind = kind_of(&error);
+    let never_sent = error.is_connect()
+        || error.connect_info().is_none()
+        || has_cause(&error, |cause| {
+            cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled) || is_refused(cause)
+        });
+    let evidence =
+        if never_sent { TransportError::not_processed(kind) } else { TransportError::unknown(kind) };
+    evidence.with_source(error)
+}
+
+/// For people and logs. It decides nothing.
+fn kind_of(error: &legacy::Error) -> TransportErrorKind {
+    let mut cause: Option<&(dyn StdError + 'static)> = error.source();
+    while let Some(this) = cause {
+        if let Some(not_connected) = this.downcast_ref::<NotConnected>() {
+            return not_connected.kind;
+        }
+        match this.downcast_ref::<hyper::Error>() {
+            Some(error) if error.is_parse() => return TransportErrorKind::Protocol,
+            // The connection's task is gone: it panicked, or its runtime was shut down.
+            Some(error) if error.is_user() => return TransportErrorKind::Other,
+            _ => {}
+        }
+        // An io::Error holds rustls' own error and does not name it as its source.
+        let inner = this.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if inner.is_some_and(<dyn StdError + Send + Sync>::is::<rustls::Error>) {
+            return TransportErrorKind::Tls;
+        }
+        cause = this.source();
+    }
+    TransportErrorKind::Closed
+}
+
+fn has_cause(error: &legacy::Error, is_it: impl Fn(&(dyn StdError + 'static)) -> bool) -> bool {
+    std::iter::successors(error.source(), |&cause| cause.source()).any(is_it)
+}
+
+/// Whether the server reset the stream with the one code by which it says that it did nothing (RFC 9113, 8.7).
+#[cfg(feature = "http2")]
+fn is_refused(cause: &(dyn StdError + 'static)) -> bool {
+    cause.downcast_ref::<h2::Error>().is_some_and(|error| {
+        error.is_remote() && error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM)
+    })
+}
+
+#[cfg(not(feature = "http2"))]
+fn is_refused(_: &(dyn StdError + 'static)) -> bool {
+    false
+}

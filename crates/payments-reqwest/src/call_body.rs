@@ -1,0 +1,88 @@
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+
+/// Lives as long as the future of a call.
+pub(crate) struct Call(Arc<()>);
+
+impl Call {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(()))
+    }
+
+    /// The body of the call's request.
+    pub(crate) fn body(&self, bytes: Bytes) -> CallBody {
+        CallBody { rest: bytes, call: Arc::downgrade(&self.0) }
+    }
+}
+
+/// A body that yields pieces and fails once its call is dropped. Without it, reqwest goes on sending the whole body in
+/// the background.
+///
+/// Sending it uses it up, so that nothing in reqwest can send it again.
+pub(crate) struct CallBody {
+    rest: Bytes,
+    call: Weak<()>,
+}
+
+impl CallBody {
+    const PIECE: usize = 16 * 1024;
+}
+
+impl Body for CallBody {
+    type Data = Bytes;
+    type Error = &'static str;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, &'static str>>> {
+        if self.call.strong_count() == 0 {
+            return Poll::Ready(Some(Err("the call was dropped")));
+        }
+        if self.rest.is_empty() {
+            return Poll::Ready(None);
+        }
+        let length = self.rest.len().min(Self::PIECE);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        // A usize has at most 64 bits.
+        SizeHint::with_exact(self.rest.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    fn next(body: &mut CallBody) -> Option<Result<usize, &'static str>> {
+        match Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(frame) => frame.map(|frame| frame.map(|frame| frame.into_data().unwrap().len())),
+            Poll::Pending => panic!("the body never waits"),
+        }
+    }
+
+    #[test]
+    fn a_body_yields_pieces_and_fails_once_its_call_is_dropped() {
+        let call = Call::new();
+        let [mut whole, mut dropped] = [(); 2].map(|()| call.body(vec![b'x'; CallBody::PIECE + 1].into()));
+        assert_eq!(next(&mut whole), Some(Ok(CallBody::PIECE)));
+        assert_eq!(next(&mut whole), Some(Ok(1)));
+        assert!(whole.is_end_stream() && next(&mut whole).is_none());
+
+        assert_eq!(next(&mut dropped), Some(Ok(CallBody::PIECE)));
+        drop(call);
+        assert_eq!(next(&mut dropped), Some(Err("the call was dropped")));
+    }
+}

@@ -1,0 +1,128 @@
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::{ClientBuilder, Proxy, Url};
+
+use crate::build_error::{BuildError, BuildErrorKind};
+use crate::connect_deadline::ConnectDeadline;
+
+/// reqwest's clients, each with a pool of its own, and how to build them again.
+pub(crate) struct Clients {
+    builder: Box<dyn Fn() -> ClientBuilder + Send + Sync>,
+    /// For plain http and for https, where they are built.
+    built: Mutex<[Option<reqwest::Client>; 2]>,
+}
+
+impl Clients {
+    pub(crate) fn new(
+        builder: impl Fn() -> ClientBuilder + Send + Sync + 'static,
+    ) -> Result<Self, BuildError> {
+        let clients = Self { builder: Box::new(builder), built: Mutex::default() };
+        clients.get(true)?;
+        Ok(clients)
+    }
+
+    /// The client for https, or for plain http.
+    pub(crate) fn get(&self, is_https: bool) -> Result<reqwest::Client, BuildError> {
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = &mut built[usize::from(is_https)];
+        if let Some(client) = client {
+            return Ok(client.clone());
+        }
+        // reqwest panics where the builder names no TLS and the process has no provider for rustls.
+        let outcome =
+            catch_unwind(AssertUnwindSafe(|| with_our_settings((self.builder)(), is_https).build()));
+        let new = outcome
+            .map_err(|panic| BuildError::new(BuildErrorKind::Client, message(panic.as_ref())))?
+            .map_err(|error| BuildError::new(BuildErrorKind::Client, error))?;
+        Ok(client.insert(new).clone())
+    }
+
+    /// Leaves all connections behind, because one of them cannot be trusted and reqwest closes no single one.
+    ///
+    /// Calls that are under way end as they would.
+    pub(crate) fn leave_connections(&self) {
+        *self.built.lock().unwrap_or_else(PoisonError::into_inner) = [None, None];
+    }
+}
+
+/// What the contract of a transport needs, whatever the builder says. `unversioned` documents each of these.
+fn with_our_settings(builder: ClientBuilder, is_https: bool) -> ClientBuilder {
+    let builder = if is_https {
+        // Adding a proxy, even one that is for no address, turns those of the environment off.
+        builder.proxy(Proxy::custom(|_| None::<Url>))
+    } else {
+        // A proxy would get the card number and the key in clear.
+        builder.no_proxy()
+    };
+    builder
+        // Followed, a 307 or 308 posts the card number to another host.
+        .redirect(reqwest::redirect::Policy::none())
+        // Over HTTP/2 the default repeats what a server may have processed.
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .http1_only()
+        .no_gzip()
+        .no_brotli()
+        .no_zstd()
+        .no_deflate()
+        // These are not the request's deadlines, and the total one loses the part of a response that was read.
+        .timeout(NEVER)
+        .read_timeout(NEVER)
+        // A response that is read leniently can be somebody else's.
+        .http1_allow_obsolete_multiline_headers_in_responses(false)
+        .http1_allow_spaces_after_header_name_in_responses(false)
+        .http1_ignore_invalid_headers_in_responses(false)
+        // These three write secrets to a log or accept any server.
+        .connection_verbose(false)
+        .tls_sslkeylogfile(false)
+        .tls_danger_accept_invalid_certs(false)
+        .tls_danger_accept_invalid_hostnames(false)
+        // reqwest reports its refusal like an error after sending. payments-core decides where plain http may go.
+        .https_only(false)
+        // The last layer is the outermost.
+        .connector_layer(ConnectDeadline)
+}
+
+/// Longer than any deadline of a call.
+const NEVER: Duration = Duration::from_hours(10 * 365 * 24);
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_builder_asks_for_in_vain_is_off() {
+        let asked = || {
+            ClientBuilder::new()
+                .http1_allow_obsolete_multiline_headers_in_responses(true)
+                .http1_allow_spaces_after_header_name_in_responses(true)
+                .http1_ignore_invalid_headers_in_responses(true)
+                .tls_sslkeylogfile(true)
+                .tls_danger_accept_invalid_certs(true)
+                .tls_danger_accept_invalid_hostnames(true)
+        };
+        // `Debug` is the only way to read a setting.
+        let settings = |builder: ClientBuilder| format!("{builder:?}");
+        let off = [
+            "http1_allow_obsolete_multiline_headers_in_responses: true",
+            "http1_allow_spaces_after_header_name_in_responses: true",
+            "http1_ignore_invalid_headers_in_responses: true",
+            "tls_sslkeylogfile: true",
+            "tls_danger_accept_invalid_certs: true",
+            "tls_danger_accept_invalid_hostnames: true",
+            "referer: true",
+        ];
+        for setting in off {
+            assert!(settings(asked()).contains(setting), "{setting}");
+            assert!(!settings(with_our_settings(asked(), true)).contains(setting), "{setting}");
+        }
+    }
+}

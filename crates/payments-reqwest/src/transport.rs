@@ -1,0 +1,149 @@
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use futures_timer::Delay;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{Response, Version};
+use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use crate::builder::ReqwestTransportBuilder;
+use crate::call_body::Call;
+use crate::clients::Clients;
+use crate::connect_deadline::connecting_by;
+use crate::evidence::{before_a_status, never_sent};
+
+/// HTTP/1.1 over TCP and TLS, by reqwest, rustls and tokio.
+///
+/// Clones are cheap and share their connections. A call must be made [within a tokio runtime](crate#runtime) that has its
+/// network and time drivers. Outside of one it is a configuration error: nothing was sent.
+///
+/// See the [crate's documentation](crate) for what it proves and how.
+#[derive(Clone)]
+pub struct ReqwestTransport {
+    clients: Arc<Clients>,
+}
+
+impl ReqwestTransport {
+    /// A builder with every setting at its default.
+    pub fn builder() -> ReqwestTransportBuilder {
+        ReqwestTransportBuilder::with_defaults()
+    }
+
+    pub(crate) fn over(clients: Clients) -> Self {
+        Self { clients: Arc::new(clients) }
+    }
+}
+
+impl fmt::Debug for ReqwestTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReqwestTransport").finish_non_exhaustive()
+    }
+}
+
+impl Transport for ReqwestTransport {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        let connect_by = Instant::now() + request.deadlines().connect();
+        // Not tokio's clock: hyper reads a flood of interim responses without pause, and tokio's is not looked at meanwhile.
+        let mut total = Delay::new(request.deadlines().total());
+        let cap = request.response_cap();
+        let no_runtime = "a tokio runtime is missing: make the call within one";
+        Handle::try_current().map_err(|_| never_sent(TransportErrorKind::Configuration, no_runtime))?;
+        let is_https = request.uri().scheme_str() == Some("https");
+        let client = self.clients.get(is_https);
+        let client = client.map_err(|error| never_sent(TransportErrorKind::Configuration, error))?;
+        let call = Call::new();
+        let request = as_written(request, &call)?;
+
+        let sending = connecting_by(connect_by, client.execute(request));
+        let mut incoming = match before(&mut total, sending).await {
+            Some(Ok(incoming)) => incoming,
+            Some(Err(error)) => return Err(before_a_status(error)),
+            None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
+        };
+
+        // Such a response may be somebody else's, so its status proves nothing either.
+        if let Some(reason) = ambiguity(&incoming) {
+            self.clients.leave_connections();
+            return Err(TransportError::unknown(TransportErrorKind::Protocol).with_source(reason));
+        }
+        let mut body = BytesMut::new();
+        let broken = read_body(&mut incoming, &mut body, cap, &mut total).await.err();
+
+        let mut response = Response::new(body.freeze());
+        *response.status_mut() = incoming.status();
+        *response.version_mut() = incoming.version();
+        *response.headers_mut() = std::mem::take(incoming.headers_mut());
+        match broken {
+            None => Ok(TransportResponse::new(response)),
+            Some((kind, None)) => Err(TransportError::answered(kind, response)),
+            Some((kind, Some(source))) => Err(TransportError::answered(kind, response).with_source(source)),
+        }
+    }
+}
+
+/// The output of the future, or `None` if the deadline ends first.
+async fn before<F: Future>(deadline: &mut Delay, future: F) -> Option<F::Output> {
+    tokio::select! {
+        biased;
+        output = future => Some(output),
+        () = deadline => None,
+    }
+}
+
+type Broken = (TransportErrorKind, Option<reqwest::Error>);
+
+/// Reads piece by piece, so that whatever came before an error is kept: it may hold the transaction's id.
+async fn read_body(
+    incoming: &mut reqwest::Response,
+    body: &mut BytesMut,
+    cap: usize,
+    total: &mut Delay,
+) -> Result<(), Broken> {
+    loop {
+        let piece = match before(total, incoming.chunk()).await {
+            Some(Ok(Some(piece))) => piece,
+            Some(Ok(None)) => return Ok(()),
+            Some(Err(error)) => return Err((TransportErrorKind::BodyTruncated, Some(error.without_url()))),
+            None => return Err((TransportErrorKind::Timeout, None)),
+        };
+        let room = cap - body.len();
+        body.extend_from_slice(&piece[..piece.len().min(room)]);
+        if piece.len() > room {
+            return Err((TransportErrorKind::BodyTooLarge, None));
+        }
+    }
+}
+
+/// The request as reqwest takes it, unless reqwest would change its target.
+///
+/// reqwest's `Url` reads `/a/%2e%2e/b` as `/b` and encodes some characters again: that is another resource.
+fn as_written(request: TransportRequest, call: &Call) -> Result<reqwest::Request, TransportError> {
+    let written = request.uri().clone();
+    let request = request.into_http().map(|body| reqwest::Body::wrap(call.body(body)));
+    let request =
+        reqwest::Request::try_from(request).map_err(|error| never_sent(TransportErrorKind::Other, error))?;
+    if request.url().path() != written.path() || request.url().query() != written.query() {
+        let reason = "reqwest would rewrite the path of this address";
+        return Err(never_sent(TransportErrorKind::Other, reason));
+    }
+    Ok(request)
+}
+
+/// Why two readers could disagree about where this response begins or ends. hyper accepts some of these.
+fn ambiguity(incoming: &reqwest::Response) -> Option<&'static str> {
+    let mut lengths = incoming.headers().get_all(CONTENT_LENGTH).iter();
+    let first = lengths.next();
+    let is_list = first.is_some_and(|length| length.as_bytes().contains(&b','));
+    let is_coded = first.is_some() && incoming.headers().contains_key(TRANSFER_ENCODING);
+    if incoming.version() == Version::HTTP_09 {
+        Some("the response has no head")
+    } else if is_list || is_coded || lengths.next().is_some() {
+        Some("the response gives its length more than once")
+    } else {
+        None
+    }
+}

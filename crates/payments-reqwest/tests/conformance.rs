@@ -1,0 +1,35 @@
+//! Does the transport keep the contract of every transport, over http and over https?
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+use std::future::Future;
+
+use payments_conformance::{Setup, Stack};
+use payments_reqwest::ReqwestTransport;
+use tokio::runtime::Runtime;
+
+struct ReqwestStack {
+    runtime: Runtime,
+}
+
+impl Stack for ReqwestStack {
+    type Transport = ReqwestTransport;
+
+    fn transport(&self, setup: &Setup) -> ReqwestTransport {
+        ReqwestTransport::builder().only_root_certificates_pem(setup.authority_pem()).build().unwrap()
+    }
+
+    fn block_on<F>(&self, future: F) -> F::Output
+    where
+        F: Future + Send,
+        F::Output: Send,
+    {
+        self.runtime.block_on(future)
+    }
+
+    fn debug(&self, transport: &ReqwestTransport) -> Option<String> {
+        Some(format!("{transport:?}"))
+    }
+}
+
+payments_conformance::contract_tests!(ReqwestStack { runtime: Runtime::new().unwrap() });

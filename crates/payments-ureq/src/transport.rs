@@ -1,0 +1,133 @@
+use std::fmt;
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, Method, Request, Response};
+use payments_core::blocking::Transport;
+use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+use rustls::ClientConfig;
+use ureq::Agent;
+use ureq::config::AutoHeaderValue;
+
+use crate::attempt::{Attempt, Stage};
+use crate::builder::{Pool, UreqTransportBuilder};
+use crate::connection::{NoLookup, Opener};
+
+/// HTTP/1.1 over TCP and TLS, by ureq and rustls, for programs without an async runtime.
+///
+/// A call is made on its caller's thread and blocks it. Clones are cheap and share their connections; one transport may
+/// be used by any number of threads at once.
+#[derive(Clone)]
+pub struct UreqTransport {
+    agent: Agent,
+}
+
+impl UreqTransport {
+    /// A builder with defaults that are safe to keep.
+    pub fn builder() -> UreqTransportBuilder {
+        UreqTransportBuilder::with_defaults()
+    }
+
+    pub(crate) fn from_parts(tls: Arc<ClientConfig>, pool: Pool) -> Self {
+        let config = Agent::config_builder()
+            // A 307 or 308 would be answered by posting the card number to another host.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .proxy(None)
+            // The request has every header that it needs.
+            .user_agent(AutoHeaderValue::None)
+            .accept(AutoHeaderValue::None)
+            .accept_encoding(AutoHeaderValue::None)
+            .max_idle_age(pool.idle_timeout)
+            .max_idle_connections(pool.max_idle)
+            .max_idle_connections_per_host(pool.max_idle)
+            .build();
+        Self { agent: Agent::with_parts(config, Opener { tls }, NoLookup) }
+    }
+}
+
+impl fmt::Debug for UreqTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UreqTransport").finish_non_exhaustive()
+    }
+}
+
+impl Transport for UreqTransport {
+    fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        Attempt::run(request.deadlines(), |attempt| {
+            // ureq has assertions. A panic must not hide whether the request was sent.
+            catch_unwind(AssertUnwindSafe(|| call(attempt, &self.agent, request)))
+                .unwrap_or_else(|_| Err(attempt.no_status(TransportErrorKind::Other, "the call panicked")))
+        })
+    }
+}
+
+fn call(
+    attempt: &Attempt,
+    agent: &Agent,
+    request: TransportRequest,
+) -> Result<TransportResponse, TransportError> {
+    let cap = request.response_cap();
+    let (head, body) = request.into_http().into_parts();
+    // ureq has no body of length zero where the method may have none.
+    let response = if body.is_empty() && matches!(head.method, Method::GET | Method::HEAD) {
+        agent.run(Request::from_parts(head, ()))
+    } else {
+        agent.run(Request::from_parts(head, &body[..]))
+    };
+    let response = response.map_err(|error| attempt.no_status(kind_of(&error, attempt), error))?;
+
+    // A response with two ends may belong to another request: its status is not believed either.
+    if has_ambiguous_length(response.headers()) {
+        return Err(
+            attempt.no_status(TransportErrorKind::Protocol, "the response gives its length more than once")
+        );
+    }
+    let (head, body) = response.into_parts();
+    let one_more = u64::try_from(cap).unwrap_or(u64::MAX).saturating_add(1);
+    let mut read = Vec::new();
+    let ended = body.into_reader().take(one_more).read_to_end(&mut read);
+    let is_too_large = read.len() > cap;
+    read.truncate(cap);
+    // What was read is kept, whatever comes after it: it may hold the transaction's id.
+    let response = Response::from_parts(head, read.into());
+    match ended {
+        _ if is_too_large => Err(TransportError::answered(TransportErrorKind::BodyTooLarge, response)),
+        Ok(_) => Ok(TransportResponse::new(response)),
+        Err(error) => {
+            let kind = if attempt.is_expired() {
+                TransportErrorKind::Timeout
+            } else {
+                TransportErrorKind::BodyTruncated
+            };
+            Err(TransportError::answered(kind, response).with_source(error))
+        }
+    }
+}
+
+/// Two readers of such a response can see its end in two places. ureq accepts some of these and refuses others.
+fn has_ambiguous_length(headers: &HeaderMap) -> bool {
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    let Some(first) = lengths.next() else {
+        return false;
+    };
+    lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
+}
+
+/// For people and logs alone: what it proves was decided by the attempt.
+fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
+    match (error, attempt.stage()) {
+        _ if attempt.is_expired() => TransportErrorKind::Timeout,
+        (ureq::Error::Io(_), Stage::Resolving) => TransportErrorKind::Resolve,
+        (ureq::Error::Io(_), Stage::Connecting) => TransportErrorKind::Connect,
+        (ureq::Error::Io(_), Stage::Handshaking) => TransportErrorKind::Tls,
+        (ureq::Error::Io(_), Stage::MayBeSent) => TransportErrorKind::Closed,
+        (ureq::Error::Protocol(_) | ureq::Error::Http(_) | ureq::Error::LargeResponseHeader(..), _) => {
+            TransportErrorKind::Protocol
+        }
+        _ => TransportErrorKind::Other,
+    }
+}
