@@ -22,6 +22,7 @@ pub(super) fn tell_all(page: &Page, canaries: &Canaries) {
     }
     tell!(page, stack.abilities());
     tell!(page, Ability::Sockets);
+    tell!(page, payments_conformance::stack(|_: &Setup| Unplugged));
 }
 
 /// Tells all that the kit hands to a stack.
