@@ -24,7 +24,7 @@ impl Log for ToStderr {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            // A line that cannot be written is one that nobody reads.
+            // There is no other place to report that stderr cannot be written to.
             drop(writeln!(io::stderr(), "{} {}: {}", record.level(), record.target(), record.args()));
         }
     }

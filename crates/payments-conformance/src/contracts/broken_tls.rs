@@ -45,8 +45,8 @@ pub fn an_alert_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server reads the whole request. What comes next is no valid TLS record: its checksum is wrong, it is in clear, or
-/// it breaks off.
+/// The server reads the whole request. It responds with an invalid TLS record: the checksum is wrong, the record is in
+/// clear, or it breaks off.
 ///
 /// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
 pub fn a_bad_record_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
