@@ -105,7 +105,7 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
             let entries = Entries::read(table, |at, problem| {
                 problems.push(format!("line {}: {problem}", line(text, at)));
             });
-            secret = secret.or(entries.secret());
+            secret = secret.or_else(|| entries.secret());
             if own == name {
                 found = Some(entries);
             }
