@@ -69,6 +69,14 @@ pub(crate) struct ClientOptions {
     #[arg(
         long,
         global = true,
+        value_name = "URL",
+        help = "Egress proxy as http://host:port; give a password in the variable [env: PAYMENTS_PROXY]"
+    )]
+    pub(crate) proxy: Option<String>,
+
+    #[arg(
+        long,
+        global = true,
         value_name = "NAME",
         help = "Profile with what is set by neither option nor variable [env: PAYMENTS_PROFILE]"
     )]

@@ -203,6 +203,12 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
         } else {
             hints.push(IS_IT_THERE.to_owned());
         }
+        if let Some((at, source)) = settings.proxy() {
+            hints.push(format!(
+                "the connection goes through the proxy {at}, which came from {source}: is it there, and does it let \
+                 this machine through?"
+            ));
+        }
         if let source @ Source::Profile(_) = settings.base_url_source() {
             hints.push(format!("the base address came from {source}"));
         }

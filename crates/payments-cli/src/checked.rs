@@ -64,6 +64,8 @@ pub(crate) struct SettingsFound {
     timeout: Duration,
     timeout_from: String,
     ca_cert: Option<(Option<String>, String)>,
+    /// Without credentials.
+    proxy: Option<(String, String)>,
     warnings: Vec<String>,
 }
 
@@ -134,19 +136,24 @@ impl SettingsFound {
             timeout: settings.timeout(),
             timeout_from: settings.timeout_source().to_string(),
             ca_cert: settings.ca_cert().map(|(name, source)| (name.map(str::to_owned), source.to_string())),
+            proxy: settings.proxy().map(|(at, source)| (at.to_owned(), source.to_string())),
             warnings: settings.warnings().to_vec(),
         }
     }
 
     /// All of them in one line, with what is to be warned of at its end.
     pub(crate) fn line(&self) -> String {
-        let Self { base_url, base_url_from, api_key_from, timeout, timeout_from, ca_cert, warnings } = self;
+        let Self { base_url, base_url_from, api_key_from, timeout, timeout_from, ca_cert, proxy, warnings } =
+            self;
         let mut line = format!(
             "base address {base_url} ({base_url_from}), API key ({api_key_from}), deadline {timeout:?} ({timeout_from})"
         );
         if let Some((name, from)) = ca_cert {
             let name = name.as_deref().unwrap_or("in a file");
             write!(line, ", authority {name} ({from})").expect("a String takes every write");
+        }
+        if let Some((at, from)) = proxy {
+            write!(line, ", proxy {at} ({from})").expect("a String takes every write");
         }
         for warning in warnings {
             write!(line, "; WARNING: {warning}").expect("a String takes every write");
@@ -199,15 +206,25 @@ impl Serialize for Step {
 impl Serialize for SettingsFound {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // The warnings are in the step's message.
-        let Self { base_url, base_url_from, api_key_from, timeout, timeout_from, ca_cert, warnings: _ } =
-            self;
+        let Self {
+            base_url,
+            base_url_from,
+            api_key_from,
+            timeout,
+            timeout_from,
+            ca_cert,
+            proxy,
+            warnings: _,
+        } = self;
         let ca_cert = ca_cert.as_ref().map(|(name, from)| Setting { value: name.as_deref(), from });
-        let mut settings = serializer.serialize_struct("Settings", 4)?;
+        let mut settings = serializer.serialize_struct("Settings", 5)?;
         settings.serialize_field("base_url", &Setting { value: Some(base_url), from: base_url_from })?;
         settings.serialize_field("api_key", &Setting { value: None::<&str>, from: api_key_from })?;
         let timeout = Setting { value: Some(timeout.as_secs_f64()), from: timeout_from };
         settings.serialize_field("timeout", &timeout)?;
         settings.serialize_field("ca_cert", &ca_cert)?;
+        let proxy = proxy.as_ref().map(|(at, from)| Setting { value: Some(at), from });
+        settings.serialize_field("proxy", &proxy)?;
         settings.end()
     }
 }

@@ -18,6 +18,10 @@ Settings:
                  api_key_file; one newline at a file's end is ignored
   deadline       --timeout, else the profile's timeout, else 60 seconds
   authority      --ca-cert, else the profile's ca_cert
+  proxy          --proxy, else PAYMENTS_PROXY, else the profile's proxy, else
+                 none: http://host:port or http://user:password@host:port, both
+                 percent-encoded; for a password, prefer PAYMENTS_PROXY to the
+                 option. No other variable is read, such as HTTPS_PROXY
   An empty variable counts as unset. The key and card data are never arguments,
   because every user of a machine can read the arguments of its processes.
   A charge whose answer comes after the deadline has an unknown outcome.
@@ -34,12 +38,14 @@ $HOME/.config/payments/config.toml; --profile or PAYMENTS_PROFILE chooses one:
   api_key_file = \"production.key\"
   timeout = 90
   ca_cert = \"authority.pem\"
-  All five are optional. Paths begin at the file's folder. No profile is chosen
+  proxy = \"http://proxy.example.com:3128\"
+  All six are optional. Paths begin at the file's folder. No profile is chosen
   by itself, so that no charge goes to production unasked, and a variable that
   is set goes before the profile. The file must be yours or root's, nobody else
-  may write to it, and if it holds an api_key, nobody else may open it either:
-  chmod 600. A file with the key alone must be yours or root's too, with nobody
-  else to write to it; if others may read it, a warning says so.
+  may write to it, and if it holds an api_key or the password of a proxy, nobody
+  else may open it either: chmod 600. A file with the key alone must be yours or
+  root's too, with nobody else to write to it; if others may read it, a warning
+  says so.
 
 Exit codes:
   0  processed, or found; or with --dry-run, shown and not sent

@@ -1,5 +1,5 @@
-//! Where the service is, the key that opens it and how long to wait: each from its option, else from the environment,
-//! else from the chosen profile.
+//! Where the service is, the key that opens it, how long to wait and through which proxy: each from its option, else from
+//! the environment, else from the chosen profile.
 
 mod access;
 mod environment;
@@ -7,6 +7,7 @@ mod kept_key;
 mod key_source;
 mod profile;
 mod profile_file;
+mod proxy;
 mod source;
 
 use std::env;
@@ -24,6 +25,7 @@ use self::environment::{API_KEY, API_KEY_FILE, BASE_URL, Environment, text_varia
 use self::kept_key::KeptKey;
 pub(crate) use self::key_source::KeySource;
 use self::profile::{Profile, ProfileKey};
+use self::proxy::Proxy;
 pub(crate) use self::source::Source;
 use crate::args::ClientOptions;
 use crate::failure::Failure;
@@ -42,6 +44,7 @@ pub(crate) struct Settings {
     timeout: Option<Duration>,
     timeout_source: Source,
     extra_ca: Option<Authority>,
+    proxy: Option<Proxy>,
     warnings: Vec<String>,
 }
 
@@ -65,6 +68,9 @@ impl Settings {
         let mut transport = HyperTransport::builder();
         if let Some(authority) = &self.extra_ca {
             transport = transport.root_certificates_pem(&authority.pem);
+        }
+        if let Some(proxy) = &self.proxy {
+            transport = transport.proxy(&*proxy.address);
         }
         let transport = transport.build().map_err(|error| {
             let failure = Failure::invalid(
@@ -132,6 +138,11 @@ impl Settings {
         self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), &authority.source))
     }
 
+    /// Host and port of the egress proxy, and what set it.
+    pub(crate) fn proxy(&self) -> Option<(&str, &Source)> {
+        self.proxy.as_ref().map(|proxy| (&*proxy.host_and_port, &proxy.source))
+    }
+
     /// What a person should know before money moves.
     pub(crate) fn warnings(&self) -> &[String] {
         &self.warnings
@@ -143,12 +154,20 @@ impl Settings {
         let profile = profile_file::chosen(options, environment)?;
         let profile = profile.as_ref();
         let extra_ca = authority(options, profile).transpose();
-        match (base_url(options, environment, profile), api_key(options, environment, profile), extra_ca) {
+        let proxy = Proxy::chosen(options, environment, profile);
+        let (base_url, key) =
+            (base_url(options, environment, profile), api_key(options, environment, profile));
+        match (base_url, key, extra_ca, proxy) {
             (
                 Ok((base_url, base_url_source)),
                 Ok(Key { text: key, source: key_source, warning }),
                 Ok(extra_ca),
+                Ok(mut proxy),
             ) => {
+                if let Some(proxy) = &mut proxy {
+                    proxy.check(&base_url)?;
+                    proxy.host_and_port = mask(&proxy.host_and_port, &[&key]).into_owned();
+                }
                 let endpoint = Endpoint::new(&base_url, ApiKey::new(&key)?)?;
                 let (timeout, timeout_source) = timeout(options, profile);
                 let mut warnings = warnings(profile, &base_url_source, &key_source);
@@ -163,11 +182,12 @@ impl Settings {
                     timeout,
                     timeout_source,
                     extra_ca,
+                    proxy,
                 })
             }
-            (base_url, key, extra_ca) => {
-                let problems = [base_url.err(), key.err(), extra_ca.err()].into_iter().flatten();
-                Err(problems.reduce(Failure::and).expect("one of the three is a problem"))
+            (base_url, key, extra_ca, proxy) => {
+                let problems = [base_url.err(), key.err(), extra_ca.err(), proxy.err()].into_iter().flatten();
+                Err(problems.reduce(Failure::and).expect("one of the four is a problem"))
             }
         }
     }

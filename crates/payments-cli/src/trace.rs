@@ -29,6 +29,9 @@ impl Trace {
         if let Some((name, source)) = settings.ca_cert() {
             self.line(&format!("authority {} ({source})", name.unwrap_or("in a file")));
         }
+        if let Some((host_and_port, source)) = settings.proxy() {
+            self.line(&format!("proxy {host_and_port} ({source})"));
+        }
     }
 
     /// Which journal is used.

@@ -210,7 +210,7 @@ impl fmt::Display for NotConnected {
 
 impl StdError for NotConnected {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.error.source()
+        Some(&*self.error)
     }
 }
 

@@ -1,13 +1,18 @@
-//! Does the transport keep the contract of every transport, in clear and with each TLS provider?
+//! Does the transport keep the contract of every transport, in clear, with each TLS provider and through a proxy?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+#[cfg(feature = "ring")]
+#[path = "../../../tests/connect_proxy.rs"]
+#[allow(dead_code, unreachable_pub, reason = "it is public in the crate that it belongs to")]
+mod connect_proxy;
 
 use std::future::Future;
 
 use payments_conformance::{Abilities, Ability, Setup, Stack};
 use payments_hyper::HyperTransport;
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
-use payments_hyper::TlsProvider;
+use payments_hyper::{HyperTransportBuilder, TlsProvider};
 use tokio::runtime::Runtime;
 
 struct HyperStack {
@@ -39,12 +44,12 @@ fn looking() -> Abilities {
 }
 
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
-fn with(provider: TlsProvider, setup: &Setup) -> HyperTransport {
+fn builder(provider: TlsProvider, setup: &Setup) -> HyperTransportBuilder {
     let builder = HyperTransport::builder().tls_provider(provider);
     let builder = builder.only_root_certificates_pem(setup.authority_pem());
     #[cfg(feature = "http2")]
     let builder = if setup.wants_http2() { builder.allow_http2() } else { builder };
-    builder.build().unwrap()
+    builder
 }
 
 impl Stack for HyperStack {
@@ -77,14 +82,30 @@ mod plain {
 
 #[cfg(feature = "ring")]
 mod ring {
-    use super::{HyperStack, TlsProvider, with};
+    use super::{HyperStack, TlsProvider, builder};
 
-    payments_conformance::contract_tests!(HyperStack::secure(|setup| with(TlsProvider::Ring, setup)));
+    payments_conformance::contract_tests!(HyperStack::secure(|setup| {
+        builder(TlsProvider::Ring, setup).build().unwrap()
+    }));
 }
 
 #[cfg(feature = "aws-lc-rs")]
 mod aws_lc_rs {
-    use super::{HyperStack, TlsProvider, with};
+    use super::{HyperStack, TlsProvider, builder};
 
-    payments_conformance::contract_tests!(HyperStack::secure(|setup| with(TlsProvider::AwsLcRs, setup)));
+    payments_conformance::contract_tests!(HyperStack::secure(|setup| {
+        builder(TlsProvider::AwsLcRs, setup).build().unwrap()
+    }));
+}
+
+/// The proxy is tested over https alone: with a plain http address a proxy is allowed on this machine only.
+#[cfg(feature = "ring")]
+mod through_a_proxy {
+    use super::connect_proxy::ConnectProxy;
+    use super::{HyperStack, TlsProvider, builder};
+
+    payments_conformance::contract_tests!(HyperStack::secure(|setup| {
+        let address = ConnectProxy::tunnelling().address();
+        builder(TlsProvider::Ring, setup).proxy(format!("http://{address}")).build().unwrap()
+    }));
 }

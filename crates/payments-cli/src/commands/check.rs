@@ -65,7 +65,8 @@ async fn check(options: GlobalOptions, output: Output) -> Checked {
 async fn examine(client: &Client, id: &TransactionId, settings: &Settings) -> Examined {
     let result = client.transaction(id).await;
     let uri: Uri = settings.base_url().parse().expect("an endpoint was made of it");
-    let probe = if ended_while_connecting(&result) {
+    // What the service's address takes from here directly says nothing of the way through a proxy.
+    let probe = if settings.proxy().is_none() && ended_while_connecting(&result) {
         Some(Probe::of(&uri, settings.timeout() / 2).await)
     } else {
         None

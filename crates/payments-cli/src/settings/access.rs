@@ -30,13 +30,17 @@ pub(super) fn refusal(metadata: &Metadata) -> Option<&'static str> {
     refusal_of(metadata.uid(), user, metadata.mode())
 }
 
-/// Why the file may not hold a key.
+/// Why the file may not hold this secret.
 #[cfg(unix)]
-pub(super) fn refusal_of_key(metadata: &Metadata) -> Option<&'static str> {
+pub(super) fn refusal_of_secret(metadata: &Metadata, secret: &str) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
 
-    (metadata.mode() & 0o077 != 0)
-        .then_some("holds a key and can be opened by others: run chmod 600 on it, and replace the key if they may know it")
+    (metadata.mode() & 0o077 != 0).then(|| {
+        format!(
+            "holds a {secret} and can be opened by others: run chmod 600 on it, and replace the {secret} if they may \
+             know it"
+        )
+    })
 }
 
 #[cfg(unix)]
@@ -75,7 +79,7 @@ pub(super) fn refusal(_: &Metadata) -> Option<&'static str> {
 
 /// There are no permission bits to ask.
 #[cfg(not(unix))]
-pub(super) fn refusal_of_key(_: &Metadata) -> Option<&'static str> {
+pub(super) fn refusal_of_secret(_: &Metadata, _: &str) -> Option<String> {
     None
 }
 

@@ -10,6 +10,7 @@ pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 pub(super) const BASE_URL: &str = "PAYMENTS_BASE_URL";
 pub(super) const API_KEY: &str = "PAYMENTS_API_KEY";
 pub(super) const API_KEY_FILE: &str = "PAYMENTS_API_KEY_FILE";
+pub(super) const PROXY: &str = "PAYMENTS_PROXY";
 pub(super) const PROFILE: &str = "PAYMENTS_PROFILE";
 
 /// A variable's value; an empty one counts as unset.

@@ -20,6 +20,8 @@ pub(super) struct Profile {
     pub(super) timeout: Option<Duration>,
     /// As it is written.
     pub(super) ca_cert: Option<PathBuf>,
+    /// There may be a password in it.
+    pub(super) proxy: Option<Zeroizing<String>>,
 }
 
 /// The key of a profile, or where it is.
@@ -37,6 +39,7 @@ pub(super) struct Entries {
     pub(super) api_key_file: Option<PathBuf>,
     pub(super) timeout: Option<Duration>,
     pub(super) ca_cert: Option<PathBuf>,
+    pub(super) proxy: Option<Zeroizing<String>>,
 }
 
 impl Entries {
@@ -51,6 +54,7 @@ impl Entries {
                 "base_url" => entries.base_url = text.map(str::to_owned),
                 "api_key" => entries.api_key = text.map(|key| Zeroizing::new(key.to_owned())),
                 "api_key_file" => entries.api_key_file = text.map(PathBuf::from),
+                "proxy" => entries.proxy = text.map(|address| Zeroizing::new(address.to_owned())),
                 "ca_cert" => entries.ca_cert = text.map(PathBuf::from),
                 "timeout" => match number(value.get_ref()).map(timeout::timeout) {
                     Some(Ok(timeout)) => entries.timeout = Some(timeout),
@@ -75,6 +79,18 @@ impl Entries {
         }
         entries
     }
+
+    /// What of it nobody else may read.
+    pub(super) fn secret(&self) -> Option<&'static str> {
+        let has_credentials = |proxy: &Zeroizing<String>| proxy.contains('@');
+        if self.api_key.is_some() {
+            Some("key")
+        } else if self.proxy.as_ref().is_some_and(has_credentials) {
+            Some("password")
+        } else {
+            None
+        }
+    }
 }
 
 /// A name that is no setting, if it is spelled as settings are: in a line that lost its beginning, a key may stand there.
@@ -83,7 +99,7 @@ fn shown_name(name: &str) -> &str {
     if is_spelled_so && (1..=20).contains(&name.len()) { name } else { "(unprintable field name)" }
 }
 
-const SETTINGS: &str = "base_url, api_key, api_key_file, timeout and ca_cert";
+const SETTINGS: &str = "base_url, api_key, api_key_file, timeout, ca_cert and proxy";
 
 fn number<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
     match value {

@@ -77,7 +77,7 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
     let mut problems = Vec::new();
     let mut names = Vec::new();
     let mut found = None;
-    let mut holds_key = false;
+    let mut secret = None;
     for (heading, value) in root.get_ref() {
         let profiles = value.get_ref().as_table().filter(|_| heading.get_ref() == "profiles");
         let Some(profiles) = profiles else {
@@ -105,14 +105,14 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
             let entries = Entries::read(table, |at, problem| {
                 problems.push(format!("line {}: {problem}", line(text, at)));
             });
-            holds_key |= entries.api_key.is_some();
+            secret = secret.or_else(|| entries.secret());
             if own == name {
                 found = Some(entries);
             }
         }
     }
-    if let Some(why) = access::refusal_of_key(metadata).filter(|_| holds_key) {
-        return Err(why.to_owned());
+    if let Some(why) = secret.and_then(|secret| access::refusal_of_secret(metadata, secret)) {
+        return Err(why);
     }
     if !problems.is_empty() {
         return Err(format!("is refused ({})", problems.join("; ")));
@@ -128,6 +128,7 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
         key: entries.api_key.map(ProfileKey::Key).or_else(|| entries.api_key_file.map(ProfileKey::File)),
         timeout: entries.timeout,
         ca_cert: entries.ca_cert,
+        proxy: entries.proxy,
     })
 }
 

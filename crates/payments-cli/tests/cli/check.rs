@@ -67,6 +67,7 @@ fn every_setting_is_shown_with_its_source_and_the_key_is_not() {
         "api_key": {"from": "the file of PAYMENTS_API_KEY_FILE"},
         "timeout": {"value": 2.5, "from": "--timeout"},
         "ca_cert": null,
+        "proxy": null,
     });
     assert_eq!(ended.json()["data"]["settings"], expected);
     let by_default = payments_at(&peer.base_url, ["check"]).end();

@@ -24,6 +24,7 @@ fn every_shell_gets_a_script_with_every_command_and_option() {
             "dry-run",
             "verbose",
             "ca-cert",
+            "proxy",
             "reason",
             "journal",
             "unresolved",

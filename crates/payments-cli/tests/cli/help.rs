@@ -59,7 +59,9 @@ fn a_command_does_not_offer_what_it_refuses() {
     let others = ["demo", "sandbox", "completions"].map(|command| vec![command]);
     for command in others.into_iter().chain(of_the_journal) {
         let text = help(&command);
-        for option in ["--base-url", "--api-key-file", "--timeout", "--ca-cert", "--profile", "--dry-run"] {
+        for option in
+            ["--base-url", "--api-key-file", "--timeout", "--ca-cert", "--proxy", "--profile", "--dry-run"]
+        {
             assert!(!text.contains(option), "{command:?} {option}: {text}");
         }
         // A command of the journal says with it which journal that is.

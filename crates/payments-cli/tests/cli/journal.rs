@@ -38,7 +38,7 @@ impl Office {
         office
     }
 
-    fn last_id(&self) -> String {
+    pub(crate) fn last_id(&self) -> String {
         let ledger = self.sandbox.gateway().ledger();
         ledger.entries().last().expect("something was charged").transaction_id().to_string()
     }

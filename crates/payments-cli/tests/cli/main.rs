@@ -27,6 +27,7 @@ mod never_sent;
 mod outcomes;
 mod output;
 mod profiles;
+mod proxy;
 mod sandbox;
 mod sandbox_options;
 mod secrets;

@@ -223,7 +223,7 @@ fn what_is_wrong_in_the_file_is_told_by_line_and_name_and_no_value_shown() {
         ("[profiles.p]\napi_key = \"canary\nbase_url = 'x'", &["is no TOML at line 2"][..]),
         (
             "[profiles.p]\napi-key = 'canary'",
-            &["line 2: api-key is no setting", "base_url, api_key, api_key_file, timeout and ca_cert"],
+            &["line 2: api-key is no setting", "base_url, api_key, api_key_file, timeout, ca_cert and proxy"],
         ),
         ("[profiles.p]\n'canary 1' = 1", &["line 2: (unprintable field name) is no setting"]),
         ("[p]\napi_key = 'canary'", &["line 1: p stands alone: write [profiles.NAME]"]),
@@ -325,7 +325,7 @@ fn a_failure_names_the_profile_in_text() {
 #[test]
 fn the_example_of_the_help_is_a_file_of_profiles() {
     let help = payments(["--help"]).end().stdout;
-    let example = help.split_once("chooses one:\n").and_then(|(_, rest)| rest.split_once("  All five"));
+    let example = help.split_once("chooses one:\n").and_then(|(_, rest)| rest.split_once("  All six"));
     let (example, _) = example.unwrap_or_else(|| panic!("an example in {help}"));
     let configuration = Configuration::new(example);
     let run = configuration.look_up(["--profile", "sandbox", "--dry-run"]);

@@ -60,6 +60,7 @@ pub(crate) fn payments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Run 
         "PAYMENTS_API_KEY",
         "PAYMENTS_API_KEY_FILE",
         "PAYMENTS_PROFILE",
+        "PAYMENTS_PROXY",
         "PAYMENTS_JOURNAL",
         "NO_COLOR",
     ] {

@@ -124,6 +124,15 @@ impl Findings<'_> {
             let key = Step::skipped(StepName::Key, NOT_TRIED);
             (vec![connection, Step::failed(StepName::Tls, &*message), key], message)
         };
+        if let Some((proxy, from)) = self.settings.proxy()
+            && matches!(evidence.kind(), Kind::Resolve | Kind::Connect | Kind::Timeout)
+        {
+            return no_connection(format!(
+                "the proxy {proxy} opens no connection to {authority}{}: is the proxy there, does it accept the \
+                 credentials, and does it allow that address? check the proxy ({from}) and the base address ({at})",
+                innermost(evidence)
+            ));
+        }
         match (evidence.kind(), probe) {
             (Kind::Resolve, _) => no_connection(unresolved(&innermost(evidence))),
             (Kind::Connect, _) => no_connection(unconnected(&innermost(evidence))),
@@ -302,7 +311,10 @@ fn is_a_page(error: &LookupError) -> bool {
 
 /// What the handshake itself failed with; none where it was not begun.
 fn handshake_error(evidence: &TransportError) -> Option<&io::Error> {
-    evidence.source()?.downcast_ref()
+    let mut causes = std::iter::successors(evidence.source(), |&error| error.source());
+    let error: &io::Error = causes.find_map(|error| error.downcast_ref())?;
+    // hyper-rustls wraps the error of the handshake in another of its kind, which does not name it as its source.
+    error.get_ref().and_then(|inner| inner.downcast_ref())
 }
 
 /// The last cause in brackets, such as the operating system's own words.

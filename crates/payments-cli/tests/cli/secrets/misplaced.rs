@@ -11,7 +11,7 @@ use crate::support::payments;
 
 /// In each, `{}` is a secret. None of them gets as far as a connection. The file of a certificate is not among them: where a
 /// path stands that nobody takes for a key's, it is named, or who mistyped it would not know which.
-const COMMAND_LINES: [&[&str]; 35] = [
+const COMMAND_LINES: [&[&str]; 40] = [
     &["{}"],
     &["{}", "transaction", "create"],
     &["transaction", "{}"],
@@ -39,6 +39,29 @@ const COMMAND_LINES: [&[&str]; 35] = [
     &["customer", "get", "{}", "--base-url", "http://127.0.0.1:1", "--dry-run"],
     &["void", "txn_1", "--reason", "key {}", "--base-url", "http://127.0.0.1:1", "--dry-run", "--verbose"],
     &["void", "{}", "--base-url", "http://127.0.0.1:1", "--dry-run"],
+    &["transaction", "get", "txn_1", "--base-url", "http://127.0.0.1:1", "--proxy", "{}"],
+    &["transaction", "get", "txn_1", "--base-url", "http://127.0.0.1:1", "--proxy", "https://u:{}@localhost"],
+    &[
+        "transaction",
+        "get",
+        "txn_1",
+        "--base-url",
+        "http://127.0.0.1:1",
+        "--proxy",
+        "http://u:{}@localhost:1",
+        "--verbose",
+    ],
+    &[
+        "void",
+        "txn_1",
+        "--base-url",
+        "https://127.0.0.1:1",
+        "--proxy",
+        "http://{}:1",
+        "--dry-run",
+        "--verbose",
+    ],
+    &["check", "--base-url", "http://127.0.0.1:1", "--proxy", "http://{}:x@localhost:1"],
     &["sandbox", "--listen", "{}"],
     &["sandbox", "--seed", "{}x"],
     &["sandbox", "--decline-shape", "{}"],
@@ -81,6 +104,8 @@ fn s5_no_setting_is_repeated() {
         format!("[profiles.p]\napi_key = '{key}'\napi_key = '{key}'\n"),
         format!("[profiles.p]\nbase_url = '{key}'\n"),
         format!("[profiles.p]\ntimeout = '{key}'\n"),
+        format!("[profiles.p]\nproxy = 'https://u:{key}@localhost'\n"),
+        format!("[profiles.p]\nproxy = ['{key}']\n"),
         format!("[profiles.p]\napi_key_file = '{key}'\nbase_url = 'https://localhost'\n"),
         format!("{key}\n"),
         format!("'{key}' 'x'\n"),
@@ -96,7 +121,7 @@ fn s5_no_setting_is_repeated() {
             }
         }
     }
-    for name in ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY_FILE", "PAYMENTS_PROFILE"] {
+    for name in ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY_FILE", "PAYMENTS_PROFILE", "PAYMENTS_PROXY"] {
         for value in [key.to_owned(), canaries.card().to_owned(), format!("https://{key}@localhost")] {
             let ended = payments(["transaction", "get", "txn_1"]).env(name, &value).end();
             told = format!("{told}{}{}\n", ended.stdout, ended.stderr);

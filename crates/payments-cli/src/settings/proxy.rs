@@ -1,0 +1,86 @@
+//! The egress proxy, whose address may hold a password.
+
+use std::error::Error as _;
+use std::fmt;
+
+use http::Uri;
+use payments_core::{ApiKey, Endpoint};
+use payments_hyper::HyperTransport;
+use zeroize::Zeroizing;
+
+use super::environment::{Environment, PROXY, text_variable};
+use super::profile::Profile;
+use super::source::Source;
+use crate::args::ClientOptions;
+use crate::failure::Failure;
+
+/// A proxy that the transport takes.
+pub(super) struct Proxy {
+    pub(super) address: Zeroizing<String>,
+    /// Without credentials.
+    pub(super) host_and_port: String,
+    pub(super) source: Source,
+}
+
+impl Proxy {
+    /// That of the option, else of the environment, else of the profile. No other variable is read.
+    pub(super) fn chosen(
+        options: &ClientOptions,
+        environment: Environment<'_>,
+        profile: Option<&Profile>,
+    ) -> Result<Option<Self>, Failure> {
+        let (address, source) = if let Some(address) = &options.proxy {
+            (Zeroizing::new(address.clone()), Source::Flag("--proxy"))
+        } else if let Some(address) = text_variable(PROXY, environment)? {
+            (Zeroizing::new(address), Source::Variable(PROXY))
+        } else if let Some(Profile { proxy: Some(address), name, .. }) = profile {
+            (address.clone(), Source::Profile(name.clone()))
+        } else {
+            return Ok(None);
+        };
+        let refused = |why: &str| {
+            let of = match &source {
+                Source::Profile(_) => format!("proxy in {source}"),
+                _ => source.to_string(),
+            };
+            let message = format!("{of} cannot be used: {why}; nothing was sent: give http://host:port");
+            Failure::invalid("configuration", message)
+        };
+        // The transport alone says what it takes. Its errors never hold the address.
+        if let Err(error) = HyperTransport::builder().proxy(&*address).build()
+            && error.is_proxy()
+        {
+            let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            return Err(refused(&why));
+        }
+        let uri: Uri = address.parse().map_err(|_| refused("it is not a URI"))?;
+        let host_and_port = format!("{}:{}", uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(80));
+        Ok(Some(Self { address, host_and_port, source }))
+    }
+
+    /// Refuses an address of the service that the transport would not use with this proxy: card data and key would cross
+    /// the network in clear.
+    pub(super) fn check(&self, base_url: &str) -> Result<(), Failure> {
+        let is_plain = base_url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http:"));
+        // Plain http is taken for this machine alone.
+        let is_elsewhere = || {
+            let key = ApiKey::new("any");
+            key.and_then(|key| Endpoint::new(&format!("http://{}", self.host_and_port), key)).is_err()
+        };
+        if is_plain && is_elsewhere() {
+            return Err(Failure::invalid(
+                "configuration",
+                "a plain http base address cannot be used with a proxy on another machine, because card data and API \
+                 key would cross the network in clear; nothing was sent: use https, or no proxy",
+            )
+            .hint(format!("the proxy came from {}", self.source)));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Proxy").field("source", &self.source).finish_non_exhaustive()
+    }
+}

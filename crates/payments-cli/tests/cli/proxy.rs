@@ -1,0 +1,255 @@
+//! The egress proxy: which one is used, what it is told, and what a command says when it does not let a call through.
+
+use std::fs;
+
+use payments_sandbox::{BlockingSandbox, Sandbox};
+use payments_tests::{ConnectProxy, DeafPort};
+use serde_json::json;
+
+use crate::batch_runs::{Billing, ends};
+use crate::cases::every_command;
+use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, answers, payments, payments_at};
+
+/// `Aladdin:open sesame` as `Proxy-Authorization` has it.
+const CREDENTIALS: &str = "QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
+
+fn with_credentials(address: impl std::fmt::Display) -> String {
+    format!("http://Aladdin:open%20sesame@{address}")
+}
+
+#[track_caller]
+fn shows_no_credentials(ended: &Ended) {
+    for secret in ["Aladdin", "sesame", CREDENTIALS] {
+        assert!(!ended.stdout.contains(secret) && !ended.stderr.contains(secret), "{secret}: {ended:?}");
+    }
+}
+
+/// A sandbox with TLS, and the file of its authority.
+fn https_sandbox() -> (BlockingSandbox, TemporaryFile) {
+    let sandbox = Sandbox::builder().api_key(KEY).tls().start_blocking().expect("a loopback port is free");
+    let authority = TemporaryFile::new(sandbox.ca_certificate_pem().expect("it speaks TLS"));
+    (sandbox, authority)
+}
+
+fn look_up() -> [&'static str; 3] {
+    ["transaction", "get", "txn_1"]
+}
+
+#[test]
+fn a_charge_through_the_proxy_is_end_to_end_and_shows_no_credentials() {
+    let (sandbox, authority) = https_sandbox();
+    let proxy = ConnectProxy::tunnelling();
+    let charge = ["transaction", "create", "--file", "-", "--verbose", "--ca-cert", authority.path()];
+    let run = || {
+        let run = payments_at(sandbox.base_url(), charge).stdin(CARD_PAYMENT);
+        run.env("PAYMENTS_PROXY", &with_credentials(proxy.address()))
+    };
+    let ended = run().end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let line = format!("payments: proxy {} (PAYMENTS_PROXY)\n", proxy.address());
+    assert!(ended.stderr.contains(&line), "{}", ended.stderr);
+    shows_no_credentials(&ended);
+
+    let target = sandbox.base_url().split('/').nth(2).expect("an authority");
+    let head = format!(
+        "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\nProxy-Authorization: Basic {CREDENTIALS}\r\n\r\n"
+    );
+    assert_eq!(proxy.heads(), [head]);
+    let passed = proxy.after_heads();
+    assert_eq!(passed[..2], [22, 3], "a TLS handshake");
+    assert!(!passed.windows(KEY.len()).any(|part| part == KEY.as_bytes()));
+    assert_eq!(sandbox.gateway().ledger().entries().len(), 1);
+
+    let rehearsed = run().arguments(["--dry-run"]).end();
+    assert_eq!(rehearsed.json()["outcome"], "dry_run");
+    shows_no_credentials(&rehearsed);
+    assert_eq!(proxy.heads().len(), 1, "nobody is contacted");
+}
+
+#[test]
+fn every_command_that_calls_the_service_takes_the_proxy() {
+    let (sandbox, authority) = https_sandbox();
+    let proxy = ConnectProxy::tunnelling();
+    let address = with_credentials(proxy.address());
+    let options = ["--ca-cert", authority.path(), "--proxy", &address];
+    let mut tunnels = 0;
+    for case in every_command() {
+        let ended = case.run(sandbox.base_url(), &options);
+        assert!(matches!(ended.code, Some(0 | 4 | 7)), "it was answered: {ended:?}");
+        tunnels += 1;
+        assert_eq!((proxy.heads().len(), sandbox.gateway().requests().len()), (tunnels, tunnels));
+    }
+
+    let checked = payments_at(sandbox.base_url(), ["check"]).arguments(options).end();
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let shown = json!({"value": proxy.address().to_string(), "from": "--proxy"});
+    assert_eq!(checked.json()["data"]["settings"]["proxy"], shown);
+    shows_no_credentials(&checked);
+    assert_eq!(proxy.heads().len(), tunnels + 1);
+}
+
+/// In clear, which is taken for a service and a proxy on this machine.
+#[cfg(unix)]
+#[test]
+fn a_billing_run_and_a_resolution_take_the_proxy() {
+    let billing = Billing::open();
+    let proxy = ConnectProxy::tunnelling();
+    let address = with_credentials(proxy.address());
+    billing.good(2);
+    let ended = billing.run(&["--proxy", &address]);
+    ends(&ended, 0, "processed", None);
+    shows_no_credentials(&ended);
+    let tunnels = proxy.heads().len();
+    assert!(tunnels > 0 && billing.office.requests() == 2);
+
+    billing.office.lose_the_answer("lost");
+    let id = billing.office.last_id();
+    let resolve = ["journal", "resolve", "lost", "--processed", &id, "--by", "Grace", "--proxy", &address];
+    let resolved = billing.office.run(resolve).end();
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    shows_no_credentials(&resolved);
+    assert_eq!(proxy.heads().len(), tunnels + 1);
+}
+
+#[test]
+fn a_proxy_that_lets_nothing_through_is_not_processed_d02() {
+    const PAGE: &str = "<html>your account txn_proxy was blocked";
+    let (sandbox, authority) = https_sandbox();
+    let page = |status: &str| {
+        let length = PAGE.len();
+        format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n{PAGE}")
+    };
+    let refusing = ["407 Proxy Authentication Required", "502 Bad Gateway", "201 Created"]
+        .map(|status| ConnectProxy::responding(page(status)));
+    let (silent, nobody) = (ConnectProxy::silent(), DeafPort::refusing());
+    let refused = refusing.iter().map(|proxy| (proxy.address(), "connect"));
+    for (address, kind) in refused.chain([(silent.address(), "timeout"), (nobody.address(), "connect")]) {
+        let run = |command: &[&str]| {
+            let run = payments_at(sandbox.base_url(), command.iter().copied()).stdin(CARD_PAYMENT);
+            let run = run.arguments(["--ca-cert", authority.path(), "--timeout", "2", "--verbose"]);
+            run.env("PAYMENTS_PROXY", &with_credentials(address)).end()
+        };
+        let charge = ["transaction", "create", "--file", "-"];
+        let charged = run(&charge);
+        let error = charged.failed(3, "not_processed");
+        assert_eq!((&error["kind"], &error["http_status"]), (&json!(kind), &json!(null)), "{error}");
+        let in_text = run(&[&charge[..], &["--output", "text"]].concat());
+        let hint = format!("the connection goes through the proxy {address}, which came from PAYMENTS_PROXY");
+        assert!(in_text.stderr.contains(&hint), "{}", in_text.stderr);
+        let checked = run(&["check"]);
+        let error = checked.failed(3, "not_processed");
+        let message = error["message"].as_str().expect("a text");
+        assert!(message.starts_with(&format!("the proxy {address} opens no connection to ")), "{message}");
+        for ended in [charged, in_text, checked] {
+            assert_eq!(ended.code, Some(3), "{ended:?}");
+            shows_no_credentials(&ended);
+            assert!(!format!("{ended:?}").contains("txn_proxy"), "the page is no response: {ended:?}");
+        }
+    }
+    assert_eq!(sandbox.gateway().requests().len(), 0);
+}
+
+#[test]
+fn an_address_that_is_no_proxys_is_refused_and_not_shown_d25() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("payments")).expect("it is writable");
+    let file = folder.path().join("payments/config.toml");
+    for (address, mistake) in [
+        ("https://u:canary@localhost:1", "does not begin with http://"),
+        ("socks5://u:canary@localhost:1", "does not begin with http://"),
+        ("http://u:canary@localhost:1/path", "has a path"),
+        ("http://u:canary@localhost:99999", "no usable host and port"),
+        ("http://u:can ary@localhost", "is not a URI"),
+    ] {
+        fs::write(&file, format!("[profiles.p]\nproxy = '{address}'\n")).expect("it is writable");
+        permit_only_me(&file);
+        let charge = || {
+            payments_at("https://localhost:1", ["transaction", "create", "--file", "-", "--verbose"])
+                .stdin(CARD_PAYMENT)
+        };
+        let config = folder.path().to_str().expect("a plain path");
+        for (run, from) in [
+            (charge().arguments(["--proxy", address]), "--proxy"),
+            (charge().env("PAYMENTS_PROXY", address), "PAYMENTS_PROXY"),
+            (charge().arguments(["--profile", "p"]).env("XDG_CONFIG_HOME", config), "proxy in profile p of "),
+        ] {
+            let ended = run.end();
+            let error = ended.failed(2, "invalid");
+            let message = error["message"].as_str().expect("a text");
+            assert_eq!(error["kind"], "configuration");
+            assert!(message.starts_with(from) && message.contains(mistake), "{message}");
+            assert!(message.contains("; nothing was sent"), "{message}");
+            assert!(!format!("{ended:?}").contains("ary@"), "{ended:?}");
+        }
+    }
+    // An empty variable counts as unset, an empty option does not.
+    payments_at("https://localhost:1", look_up()).arguments(["--proxy", ""]).end().failed(2, "invalid");
+    let run = payments_at("https://localhost:1", look_up()).env("PAYMENTS_PROXY", "");
+    run.end().failed(3, "not_processed");
+}
+
+#[test]
+fn a_plain_address_with_a_proxy_on_another_machine_is_refused_d24() {
+    let peer = Peer::new(Then::Close);
+    for command in [&look_up()[..], &["transaction", "get", "txn_1", "--dry-run"], &["check"]] {
+        let run = payments_at(&peer.base_url, command.iter().copied());
+        let ended = run.env("PAYMENTS_PROXY", &with_credentials("192.0.2.1:3128")).end();
+        let error = ended.failed(2, "invalid");
+        assert_eq!(error["kind"], "configuration");
+        let message = error["message"].as_str().expect("a text");
+        assert!(message.contains("a plain http base address cannot be used with a proxy"), "{message}");
+        shows_no_credentials(&ended);
+    }
+    assert_eq!(peer.connections(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_flag_goes_before_the_variable_and_that_before_the_profile_and_no_other_is_read() {
+    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let [flag, variable, profile, other] = [(); 4].map(|()| ConnectProxy::tunnelling());
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("payments")).expect("it is writable");
+    let file = folder.path().join("payments/config.toml");
+    let content =
+        format!("[profiles.p]\nproxy = '{}'\n[profiles.none]\n", with_credentials(profile.address()));
+    fs::write(&file, content).expect("it is writable");
+    permit_only_me(&file);
+    let run = |name: &str| {
+        let mut run = payments_at(&peer.base_url, look_up()).arguments(["--profile", name]);
+        run = run.env("XDG_CONFIG_HOME", folder.path().to_str().expect("a plain path"));
+        for name in ["http_proxy", "https_proxy", "all_proxy"] {
+            let address = format!("http://{}", other.address());
+            run = run.env(name, &address).env(&name.to_ascii_uppercase(), &address);
+        }
+        // What keeps other programs from a proxy does not keep this one from its own.
+        if name == "p" { run.env("NO_PROXY", "*").env("no_proxy", "*") } else { run }
+    };
+    let url = |proxy: &ConnectProxy| format!("http://{}", proxy.address());
+
+    run("p").env("PAYMENTS_PROXY", &url(&variable)).arguments(["--proxy", &url(&flag)]).end().processed();
+    run("p").env("PAYMENTS_PROXY", &url(&variable)).end().processed();
+    run("p").end().processed();
+    run("none").end().processed();
+    let tunnels = [&flag, &variable, &profile, &other].map(|proxy| proxy.heads().len());
+    assert_eq!(tunnels, [1, 1, 1, 0]);
+    assert!(profile.heads()[0].contains(CREDENTIALS));
+
+    // A profile with a password is nobody else's to read, as one with a key is.
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).expect("it is mine");
+    let error = run("none").end().failed(2, "invalid");
+    let message = error["message"].as_str().expect("a text");
+    assert!(message.contains("holds a password and can be opened by others"), "{message}");
+}
+
+#[test]
+fn the_help_says_where_a_password_belongs() {
+    let help = payments(["--help"]).end().stdout;
+    assert!(help.contains("for a password, prefer PAYMENTS_PROXY"), "{help}");
+}
+
+#[cfg_attr(not(unix), allow(unused_variables))]
+fn permit_only_me(file: &std::path::Path) {
+    #[cfg(unix)]
+    fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it is mine");
+}

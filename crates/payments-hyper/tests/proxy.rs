@@ -1,0 +1,180 @@
+//! What does an egress proxy see of a payment, and what is a payment told when the proxy does not let it through?
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod support;
+
+use std::error::Error as StdError;
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use payments_core::{Delivery, TransportErrorKind};
+use payments_hyper::HyperTransport;
+use support::{CARD_NUMBER, ConnectProxy, KEY, Server, post, send, send_failing};
+
+const PASSWORD: &str = "open sesame";
+/// `Aladdin:open sesame`.
+const CREDENTIALS: &str = "QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
+
+fn through(address: SocketAddr) -> HyperTransport {
+    HyperTransport::builder().proxy(format!("http://Aladdin:open%20sesame@{address}")).build().unwrap()
+}
+
+/// Sends what must fail before the request leaves, and returns the kind and the whole text of the error.
+async fn refused(transport: &HyperTransport, plan: support::Plan) -> (TransportErrorKind, String) {
+    let (delivery, kind, error) = send_failing(transport, plan).await;
+    assert_eq!(delivery, Delivery::NotProcessed);
+    let mut text = String::new();
+    let mut this: Option<&dyn StdError> = Some(&error);
+    while let Some(error) = this {
+        text = format!("{text}{error} {error:?} ");
+        this = error.source();
+    }
+    for secret in [PASSWORD, "open%20sesame", CREDENTIALS, "Aladdin"] {
+        assert!(!text.contains(secret), "an error shows the proxy's credentials: {text}");
+    }
+    (kind, text)
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|part| part == text.as_bytes())
+}
+
+#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+#[tokio::test]
+async fn tls_is_end_to_end_and_one_tunnel_carries_two_calls() {
+    let authority = support::Authority::new();
+    let server =
+        Server::start_tls(authority.issue("localhost").server(), |connection| connection.serve("{}"));
+    let proxy = ConnectProxy::tunnelling();
+    let transport = HyperTransport::builder()
+        .root_certificates_pem(authority.pem())
+        .proxy(format!("http://Aladdin:open%20sesame@{}", proxy.address()))
+        .build()
+        .unwrap();
+    for _ in 0..2 {
+        assert_eq!(send(&transport, post(server.https_url())).await.unwrap().body(), "{}");
+    }
+
+    let target = format!("localhost:{}", server.address.port());
+    let head = format!(
+        "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\nProxy-Authorization: Basic {CREDENTIALS}\r\n\r\n"
+    );
+    assert_eq!(proxy.heads(), [head]);
+    let passed = proxy.after_heads();
+    assert_eq!(passed[..2], [22, 3], "a TLS handshake");
+    assert!(!contains(&passed, KEY) && !contains(&passed, CARD_NUMBER));
+    let received = server.received();
+    assert_eq!((received.len(), server.connections()), (2, 1));
+    for request in received {
+        assert_eq!(request.header("authorization"), [KEY]);
+        assert!(request.header("proxy-authorization").is_empty(), "{}", request.head);
+        assert!(contains(&request.body, CARD_NUMBER));
+    }
+}
+
+#[tokio::test]
+async fn what_a_proxy_responds_instead_of_a_tunnel_is_not_processed_and_no_response_d02() {
+    const PAGE: &str = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_proxy"}}"#;
+    let server = Server::start(|connection| connection.serve("{}"));
+    let with_page = |status: &str| {
+        let length = PAGE.len();
+        format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n{PAGE}")
+    };
+    for response in [
+        with_page("407 Proxy Authentication Required"),
+        with_page("502 Bad Gateway"),
+        with_page("201 Created"),
+        with_page("302 Found"),
+        "HTTP/1.1 200 Connection esta".to_owned(),
+        "\0garbage\r\n\r\n".to_owned(),
+        format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "y".repeat(100_000)),
+        String::new(),
+    ] {
+        let proxy = ConnectProxy::responding(response.clone());
+        let (kind, text) = refused(&through(proxy.address()), post(server.url())).await;
+        assert_eq!(kind, TransportErrorKind::Connect, "{response:.60}: {text}");
+        assert!(!text.contains("txn_proxy"), "{text}");
+        assert!(proxy.heads()[0].contains(CREDENTIALS));
+        assert_eq!((proxy.heads().len(), proxy.after_heads().len()), (1, 0), "it is sent nothing more");
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_silent_proxy_ends_with_the_connect_deadline_and_is_not_processed_d02_d23() {
+    let proxy = ConnectProxy::silent();
+    let plan = post("http://127.0.0.1:1/").connect(Duration::from_millis(300));
+    assert_eq!(refused(&through(proxy.address()), plan).await.0, TransportErrorKind::Timeout);
+    // The call ended, and its connection with it.
+    assert_eq!(proxy.heads().len(), 1);
+}
+
+#[tokio::test]
+async fn a_proxy_that_cannot_be_reached_is_not_processed_d02() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = nobody.local_addr().unwrap();
+    drop(nobody);
+    let server = Server::start(|connection| connection.serve("{}"));
+    assert_eq!(refused(&through(address), post(server.url())).await.0, TransportErrorKind::Connect);
+
+    let unknown = HyperTransport::builder().proxy("http://no-such-proxy.invalid:3128").build().unwrap();
+    let plan = post("https://localhost:1/");
+    assert_eq!(refused(&unknown, plan).await.0, TransportErrorKind::Resolve);
+    assert_eq!(server.connections(), 0);
+}
+
+/// Nobody looks for `192.0.2.1` before the error, or this would take as long as the connect deadline.
+#[tokio::test]
+async fn a_plain_address_through_a_proxy_elsewhere_is_a_configuration_error_d24() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let transport = through(SocketAddr::from(([192, 0, 2, 1], 3128)));
+    let (kind, text) = refused(&transport, post(server.url())).await;
+    assert_eq!(kind, TransportErrorKind::Configuration);
+    assert!(text.contains("a proxy that is not on this machine"), "{text}");
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_plain_address_through_a_proxy_on_this_machine_is_tunnelled() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let proxy = ConnectProxy::tunnelling();
+    let transport = through(proxy.address());
+    for _ in 0..2 {
+        send(&transport, post(server.url())).await.unwrap();
+    }
+    assert_eq!((proxy.heads().len(), server.connections(), server.received().len()), (1, 1, 2));
+    assert!(proxy.heads()[0].starts_with(&format!("CONNECT {} HTTP/1.1\r\n", server.address)));
+}
+
+#[tokio::test]
+async fn connect_names_the_port_of_the_scheme_where_the_address_has_none() {
+    let proxy = ConnectProxy::responding("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+    let transport = HyperTransport::builder().proxy(format!("http://{}", proxy.address())).build().unwrap();
+    for (url, target) in [
+        ("http://pay.example/x", "pay.example:80"),
+        ("https://pay.example/x", "pay.example:443"),
+        ("http://pay.example:443/x", "pay.example:443"),
+        ("https://pay.example:80/x", "pay.example:80"),
+        ("https://[::1]/x", "[::1]:443"),
+    ] {
+        if url.starts_with("https") && !cfg!(any(feature = "ring", feature = "aws-lc-rs")) {
+            continue;
+        }
+        refused(&transport, post(url)).await;
+        let head = proxy.heads().pop().unwrap();
+        assert_eq!(head, format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n"), "{url}");
+    }
+}
+
+#[test]
+fn an_address_that_is_no_http_proxys_is_refused_without_being_shown() {
+    for address in
+        ["https://u:hunter2@localhost", "socks5://u:hunter2@localhost", "http://u:hunter2@localhost/x"]
+    {
+        let error = HyperTransport::builder().proxy(address).build().unwrap_err();
+        assert!(error.is_proxy());
+        let text = format!("{error} {error:?} {}", error.source().unwrap());
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}

@@ -1,0 +1,175 @@
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use socket2::SockRef;
+
+/// An egress proxy on a loopback port that reads `CONNECT` requests. Its threads end with the process.
+#[derive(Debug)]
+pub struct ConnectProxy {
+    address: SocketAddr,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    heads: Vec<String>,
+    after_heads: Vec<u8>,
+}
+
+/// One connection of a client, once the head of its request was read.
+struct Request {
+    client: TcpStream,
+    /// Where the client wants to go, as `host:port`.
+    target: String,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl ConnectProxy {
+    /// Opens every tunnel that is asked for, and responds with 502 where the target takes no connection.
+    ///
+    /// What ends or resets one side of a tunnel ends or resets the other.
+    ///
+    /// # Panics
+    ///
+    /// If no port is free.
+    pub fn tunnelling() -> Self {
+        Self::start(Request::tunnel)
+    }
+
+    /// Writes this to everybody, then closes.
+    ///
+    /// # Panics
+    ///
+    /// If no port is free.
+    pub fn responding(response: impl Into<Vec<u8>>) -> Self {
+        let response = response.into();
+        Self::start(move |mut request| {
+            request.client.write_all(&response)?;
+            request.client.shutdown(Shutdown::Write)?;
+            request.read_on()
+        })
+    }
+
+    /// Never responds.
+    ///
+    /// # Panics
+    ///
+    /// If no port is free.
+    pub fn silent() -> Self {
+        Self::start(Request::read_on)
+    }
+
+    fn start(serve: impl Fn(Request) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
+        let address = listener.local_addr().expect("it is bound");
+        let seen = Arc::<Mutex<Seen>>::default();
+        let this = Self { address, seen: Arc::clone(&seen) };
+        let serve = Arc::new(serve);
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let (seen, serve) = (Arc::clone(&seen), Arc::clone(&serve));
+                // A client may leave at any time, which ends its thread and nothing else.
+                thread::spawn(move || Request::read(client, seen).and_then(&*serve));
+            }
+        });
+        this
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The head of every request so far, in the order of their arrival.
+    pub fn heads(&self) -> Vec<String> {
+        locked(&self.seen).heads.clone()
+    }
+
+    /// What clients sent after their heads: what a proxy can read of the traffic that it passes on.
+    pub fn after_heads(&self) -> Vec<u8> {
+        locked(&self.seen).after_heads.clone()
+    }
+}
+
+impl Request {
+    fn read(mut client: TcpStream, seen: Arc<Mutex<Seen>>) -> io::Result<Self> {
+        client.set_nodelay(true)?;
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            client.read_exact(&mut byte)?;
+            head.extend(byte);
+        }
+        let head = String::from_utf8_lossy(&head).into_owned();
+        let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
+        locked(&seen).heads.push(head);
+        Ok(Self { client, target, seen })
+    }
+
+    fn read_on(self) -> io::Result<()> {
+        let mut rest = Vec::new();
+        let read = (&self.client).read_to_end(&mut rest);
+        locked(&self.seen).after_heads.extend(rest);
+        read.map(drop)
+    }
+
+    fn tunnel(mut self) -> io::Result<()> {
+        let Ok(server) = TcpStream::connect(&self.target) else {
+            return self.client.write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
+        };
+        server.set_nodelay(true)?;
+        self.client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+        let tunnel = Tunnel { ends: [&self.client, &server], is_reset: AtomicBool::new(false) };
+        thread::scope(|scope| {
+            scope.spawn(|| tunnel.pass(&server, &self.client, |_| {}));
+            tunnel.pass(&self.client, &server, |bytes| locked(&self.seen).after_heads.extend(bytes));
+        });
+        Ok(())
+    }
+}
+
+struct Tunnel<'a> {
+    ends: [&'a TcpStream; 2],
+    is_reset: AtomicBool,
+}
+
+impl Tunnel<'_> {
+    /// Passes on everything that one end sends, and how it stops sending.
+    fn pass(&self, mut from: &TcpStream, mut to: &TcpStream, note: impl Fn(&[u8])) {
+        let mut buffer = [0; 16 * 1024];
+        let passed = loop {
+            match from.read(&mut buffer) {
+                Ok(0) if self.is_reset.load(Ordering::SeqCst) => return,
+                Ok(0) => break to.shutdown(Shutdown::Write),
+                Ok(length) => {
+                    note(&buffer[..length]);
+                    if let Err(error) = to.write_all(&buffer[..length]) {
+                        break Err(error);
+                    }
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        if passed.is_err() {
+            self.reset();
+        }
+    }
+
+    /// Has both ends reset when they are dropped, and wakes the thread that waits for one of them.
+    fn reset(&self) {
+        self.is_reset.store(true, Ordering::SeqCst);
+        for end in self.ends {
+            // An end that is gone already takes neither.
+            let _ = SockRef::from(end).set_linger(Some(Duration::ZERO));
+            let _ = end.shutdown(Shutdown::Read);
+        }
+    }
+}
+
+fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
