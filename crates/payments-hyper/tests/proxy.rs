@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use payments_core::{Delivery, TransportErrorKind};
 use payments_hyper::HyperTransport;
-use support::{CARD_NUMBER, ConnectProxy, KEY, Server, post, send, send_failing};
+use support::{ConnectProxy, Server, post, send, send_failing};
 
 const PASSWORD: &str = "open sesame";
 /// `Aladdin:open sesame`.
@@ -36,13 +36,12 @@ async fn refused(transport: &HyperTransport, plan: support::Plan) -> (TransportE
     (kind, text)
 }
 
-fn contains(bytes: &[u8], text: &str) -> bool {
-    bytes.windows(text.len()).any(|part| part == text.as_bytes())
-}
-
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 #[tokio::test]
 async fn tls_is_end_to_end_and_one_tunnel_carries_two_calls() {
+    use support::{CARD_NUMBER, KEY};
+
+    let contains = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|it| it == text.as_bytes());
     let authority = support::Authority::new();
     let server =
         Server::start_tls(authority.issue("localhost").server(), |connection| connection.serve("{}"));
