@@ -49,7 +49,7 @@ fn hello_charge(
     table.ours("this SDK", [first.into(), our_mb.into(), our_crates.into()]);
     report.table(table);
     let note = format!("{} turns, two jobs", plan.builds);
-    report.spread("hello-charge: clean build", ratio, "of hyper-rustls", Goal::AtMost(1.15), &note);
+    report.spread("hello-charge: clean build", ratio, "of hyper-rustls", Goal::AtMost(1.1), &note);
     let ratio = our_mb / peer_mb;
     report.figure("hello-charge: stripped program", ratio, "of hyper-rustls", Goal::AtMost(1.15), "");
     Ok(())

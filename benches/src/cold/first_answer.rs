@@ -36,7 +36,7 @@ pub(super) fn measure(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
         plan.cold_starts,
         rig.cores.note(),
     );
-    report.figure(name, ratio.median(), "of hyper-rustls", Goal::AtMost(1.2), &note);
+    report.figure(name, ratio.median(), "of hyper-rustls", Goal::AtMost(1.1), &note);
     Ok(())
 }
 

@@ -16,7 +16,7 @@ pub(super) fn measure(rig: &Rig<'_>, report: &mut Report) -> anyhow::Result<()> 
         (Some(at_peak), Some(at_rest)) => {
             let note =
                 format!("at the peak, over {CONNECTIONS} connections; {} KiB while all wait", Short(at_rest));
-            report.figure(&name, at_peak, "KiB", Goal::AtMost(8.0), &note);
+            report.figure(&name, at_peak, "KiB", Goal::AtMost(12.0), &note);
         }
         _ => report.not_measured(&name, ONLY_LINUX),
     }
