@@ -124,7 +124,7 @@ async fn a_proxy_that_cannot_be_reached_is_not_processed_d02() {
     assert_eq!(server.connections(), 0);
 }
 
-/// Nobody looks for `192.0.2.1` before the error, or this would take as long as the connect deadline.
+/// No connection to `192.0.2.1` is tried: its failure would be of another kind.
 #[tokio::test]
 async fn a_plain_address_through_a_proxy_elsewhere_is_a_configuration_error_d24() {
     let server = Server::start(|connection| connection.serve("{}"));

@@ -1,4 +1,4 @@
-//! The egress proxy: which one is used, what it is told, and what a command says when it does not let a call through.
+//! The egress proxy: which one is used, what is sent to it, and how a command ends when it does not let a call through.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::batch_runs::{Billing, ends};
 use crate::cases::every_command;
 use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, answers, payments, payments_at};
 
-/// `Aladdin:open sesame` as `Proxy-Authorization` has it.
+/// `Aladdin:open sesame` in Base64.
 const CREDENTIALS: &str = "QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
 
 fn with_credentials(address: impl std::fmt::Display) -> String {
