@@ -117,6 +117,10 @@ impl HyperTransportBuilder {
     /// A request that the server itself refuses by `REFUSED_STREAM` was not processed. Its `GOAWAY` is no such proof:
     /// the outcome is unknown. Neither is a connection that the server has closed always found out before it is used,
     /// nor is the body kept from being copied: for both, stay with HTTP/1.1.
+    ///
+    /// A ping that is not acknowledged for 5 seconds ends the connection and every call on it, as unknown. That finds a
+    /// network that dropped the connection. A program that stood still for so long, suspended or with a blocked runtime, can end
+    /// its own connection in this way.
     #[cfg(feature = "http2")]
     pub fn allow_http2(mut self) -> Self {
         self.tls.http2 = true;

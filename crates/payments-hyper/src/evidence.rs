@@ -20,7 +20,13 @@ pub(crate) fn not_answered(error: legacy::Error) -> TransportError {
         });
     let evidence =
         if never_sent { TransportError::not_processed(kind) } else { TransportError::unknown(kind) };
-    evidence.with_source(error)
+    match goaway(&error) {
+        // The error's own text quotes what the peer wrote into the frame.
+        Some(code) => {
+            evidence.with_source(format!("the peer ended the HTTP/2 connection with GOAWAY: {code}"))
+        }
+        None => evidence.with_source(error),
+    }
 }
 
 /// For people and logs. It decides nothing.
@@ -47,7 +53,25 @@ fn kind_of(error: &legacy::Error) -> TransportErrorKind {
 }
 
 fn has_cause(error: &legacy::Error, is_it: impl Fn(&(dyn StdError + 'static)) -> bool) -> bool {
-    std::iter::successors(error.source(), |&cause| cause.source()).any(is_it)
+    causes(error).any(is_it)
+}
+
+fn causes(error: &legacy::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+    std::iter::successors(error.source(), |&cause| cause.source())
+}
+
+/// The code of the peer's `GOAWAY` frame.
+#[cfg(feature = "http2")]
+fn goaway(error: &legacy::Error) -> Option<h2::Reason> {
+    causes(error)
+        .filter_map(|cause| cause.downcast_ref::<h2::Error>())
+        .find(|error| error.is_go_away() && error.is_remote())?
+        .reason()
+}
+
+#[cfg(not(feature = "http2"))]
+fn goaway(_: &legacy::Error) -> Option<&'static str> {
+    None
 }
 
 /// Whether the server reset the stream with the one code by which it says that it did nothing (RFC 9113, 8.7).

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use crate::body::{Call, CallBody};
 use crate::builder::HyperTransportBuilder;
 use crate::connector::{Connector, connecting_by};
-use crate::deadline::{self, Alarm};
+use crate::deadline::{self, Alarm, FAR_AWAY};
 use crate::evidence::not_answered;
 use crate::socket::Closer;
 use crate::uri;
@@ -84,14 +84,10 @@ impl Transport for HyperTransport {
         let call = Call::new();
         let mut request = self.shared.prepare(request, &call)?;
         let connection = capture_connection(&mut request);
-        let mut held = Held { connection, call, is_answered: false };
+        let held = Held { connection: connection.clone(), call, has_head: false, is_answered: false };
 
-        let result = {
-            let mut exchange = pin!(self.shared.exchange(request, &held, deadlines, cap));
-            poll_fn(|cx| deadline::poll_call(exchange.as_mut(), || held.is_connected(), cx)).await
-        };
-        held.is_answered = result.is_ok();
-        result
+        let mut exchange = pin!(self.shared.exchange(request, held, deadlines, cap));
+        poll_fn(|cx| deadline::poll_call(exchange.as_mut(), || is_assigned(&connection), cx)).await
     }
 }
 
@@ -121,7 +117,7 @@ impl Shared {
     async fn exchange(
         &self,
         request: Request<CallBody>,
-        held: &Held,
+        held: Held,
         deadlines: Deadlines,
         cap: usize,
     ) -> Result<TransportResponse, TransportError> {
@@ -135,16 +131,23 @@ impl Shared {
         }
 
         let response = pin!(connecting_by(connect_by, self.client().request(request)));
+        // Dropped before the future above, which would put the connection back into the pool.
+        let mut held = held;
         let response = match deadline::before(alarm.as_mut(), response).await {
             Some(response) => response.map_err(not_answered)?,
-            None if held.is_connected() => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
+            None if is_assigned(&held.connection) => {
+                return Err(TransportError::unknown(TransportErrorKind::Timeout));
+            }
             None => return Err(TransportError::not_processed(TransportErrorKind::Timeout)),
         };
         if has_ambiguous_length(response.headers()) {
             return Err(TransportError::unknown(TransportErrorKind::Protocol)
                 .with_source("the response gives its length more than once"));
         }
-        read(response, cap, alarm, total_ends).await
+        held.has_head = true;
+        let result = read(response, cap, alarm, total_ends).await;
+        held.is_answered = result.is_ok();
+        result
     }
 
     async fn permit(&self, connect_by: Instant) -> Result<Option<SemaphorePermit<'_>>, TransportError> {
@@ -176,7 +179,8 @@ impl Shared {
         let mut builder = legacy::Client::builder(TokioExecutor::new());
         builder
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(idle_timeout)
+            // The pool adds it to the clock's time, which must not overflow.
+            .pool_idle_timeout(idle_timeout.min(FAR_AWAY))
             .pool_max_idle_per_host(if idle_timeout.is_zero() { 0 } else { max_idle })
             // A head that does not fit is an error. Not the "exact size" option, which would make this limit 2 KiB.
             .http1_max_buf_size(LARGEST_HEAD);
@@ -270,31 +274,37 @@ fn has_ambiguous_length(headers: &HeaderMap) -> bool {
     lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
 }
 
-/// The connection of one call. Dropped before the call went to its end, it ends an HTTP/1.1 connection, on which more could
-/// be sent or arrive. Over HTTP/2 hyper resets the call's stream.
+/// Whether hyper-util has given the request to a connection. Until then nothing was sent.
+fn is_assigned(connection: &CaptureConnection) -> bool {
+    connection.connection_metadata().is_some()
+}
+
+/// The connection of one call. Dropped before the call went to its end, it keeps an HTTP/1.1 connection from being used again,
+/// because more could arrive on it. Over HTTP/2 hyper resets the call's stream.
 struct Held {
     connection: CaptureConnection,
     /// The request's body ends when this is dropped.
     call: Call,
+    /// Of a response whose end is in one place.
+    has_head: bool,
     is_answered: bool,
-}
-
-impl Held {
-    fn is_connected(&self) -> bool {
-        self.connection.connection_metadata().is_some()
-    }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if self.is_answered && self.call.is_body_taken() {
+        let is_sent = self.call.is_body_taken();
+        if self.is_answered && is_sent {
             return;
         }
         if let Some(connected) = &*self.connection.connection_metadata()
             && !connected.is_negotiated_h2()
         {
             connected.poison();
-            Closer::of(connected).as_ref().into_iter().for_each(Closer::close);
+            // Once the request is sent and the head is here, the pool may already have given the connection to another
+            // call. hyper closes it by itself if the rest of the body is not read.
+            if !self.has_head || !is_sent {
+                Closer::of(connected).as_ref().into_iter().for_each(Closer::close);
+            }
         }
     }
 }

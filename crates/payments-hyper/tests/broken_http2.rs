@@ -249,7 +249,7 @@ fn is_of_tls(error: &TransportError) -> bool {
 
 fn was_lost(error: &TransportError) -> bool {
     let closed = error.delivery() == Delivery::Unknown && error.kind() == TransportErrorKind::Closed;
-    closed && http2(error).is_none_or(h2::Error::is_io)
+    closed && !is_goaway(error) && http2(error).is_none_or(h2::Error::is_io)
 }
 
 /// The client itself found fault with what the server sent.
@@ -262,7 +262,7 @@ fn is_reset(error: &TransportError) -> bool {
 }
 
 fn is_goaway(error: &TransportError) -> bool {
-    http2(error).is_some_and(|error| error.is_go_away() && error.is_remote())
+    error.source().is_some_and(|source| source.to_string().contains("GOAWAY"))
 }
 
 fn http2(error: &TransportError) -> Option<&h2::Error> {

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::{ClientBuilder, Proxy, Url};
+use tokio::runtime;
 
 use crate::build_error::{BuildError, BuildErrorKind};
 use crate::connect_deadline::ConnectDeadline;
@@ -11,40 +12,53 @@ use crate::connect_deadline::ConnectDeadline;
 /// reqwest's clients, each with a pool of its own, and how to build them again.
 pub(crate) struct Clients {
     builder: Box<dyn Fn() -> ClientBuilder + Send + Sync>,
-    /// For plain http and for https, where they are built.
-    built: Mutex<[Option<reqwest::Client>; 2]>,
+    /// Of each runtime, the last used first: those for plain http and for https, where they are built. The task of a
+    /// connection belongs to the runtime that opened it: in another one, nothing would drive it.
+    built: Mutex<Vec<(runtime::Id, [Option<reqwest::Client>; 2])>>,
 }
+
+/// Chosen by this SDK: the clients of so many runtimes are kept, and of more than that the last used.
+const MOST_RUNTIMES: usize = 8;
 
 impl Clients {
     pub(crate) fn new(
         builder: impl Fn() -> ClientBuilder + Send + Sync + 'static,
     ) -> Result<Self, BuildError> {
         let clients = Self { builder: Box::new(builder), built: Mutex::default() };
-        clients.get(true)?;
+        // To report a builder that makes no client. It is thrown away, because there may be no runtime yet.
+        clients.build(true)?;
         Ok(clients)
     }
 
-    /// The client for https, or for plain http.
-    pub(crate) fn get(&self, is_https: bool) -> Result<reqwest::Client, BuildError> {
+    /// The client of this runtime, for https or for plain http.
+    pub(crate) fn get(&self, runtime: runtime::Id, is_https: bool) -> Result<reqwest::Client, BuildError> {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        let client = &mut built[usize::from(is_https)];
-        if let Some(client) = client {
-            return Ok(client.clone());
+        match built.iter().position(|(id, _)| *id == runtime) {
+            Some(index) => built[..=index].rotate_right(1),
+            None => built.insert(0, (runtime, [None, None])),
         }
+        built.truncate(MOST_RUNTIMES);
+        let client = &mut built[0].1[usize::from(is_https)];
+        match client {
+            Some(client) => Ok(client.clone()),
+            None => Ok(client.insert(self.build(is_https)?).clone()),
+        }
+    }
+
+    fn build(&self, is_https: bool) -> Result<reqwest::Client, BuildError> {
         // reqwest panics where the builder names no TLS and the process has no provider for rustls.
         let outcome =
             catch_unwind(AssertUnwindSafe(|| with_our_settings((self.builder)(), is_https).build()));
-        let new = outcome
+        outcome
             .map_err(|panic| BuildError::new(BuildErrorKind::Client, message(panic.as_ref())))?
-            .map_err(|error| BuildError::new(BuildErrorKind::Client, error))?;
-        Ok(client.insert(new).clone())
+            .map_err(|error| BuildError::new(BuildErrorKind::Client, error))
     }
 
     /// Leaves all connections behind, because one of them cannot be trusted and reqwest closes no single one.
     ///
     /// Calls that are under way end as they would.
     pub(crate) fn leave_connections(&self) {
-        *self.built.lock().unwrap_or_else(PoisonError::into_inner) = [None, None];
+        self.built.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 

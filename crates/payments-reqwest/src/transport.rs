@@ -1,6 +1,8 @@
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::BytesMut;
 use futures_timer::Delay;
@@ -51,14 +53,16 @@ impl Transport for ReqwestTransport {
         let mut total = Delay::new(request.deadlines().total());
         let cap = request.response_cap();
         let no_runtime = "a tokio runtime is missing: make the call within one";
-        Handle::try_current().map_err(|_| never_sent(TransportErrorKind::Configuration, no_runtime))?;
+        let runtime =
+            Handle::try_current().map_err(|_| never_sent(TransportErrorKind::Configuration, no_runtime))?;
         let is_https = request.uri().scheme_str() == Some("https");
-        let client = self.clients.get(is_https);
+        let client = self.clients.get(runtime.id(), is_https);
         let client = client.map_err(|error| never_sent(TransportErrorKind::Configuration, error))?;
         let call = Call::new();
         let request = as_written(request, &call)?;
 
         let sending = connecting_by(connect_by, client.execute(request));
+        let sending = InRuntime { runtime, future: Some(Box::pin(sending)) };
         let mut incoming = match before(&mut total, sending).await {
             Some(Ok(incoming)) => incoming,
             Some(Err(error)) => return Err(before_a_status(error)),
@@ -82,6 +86,28 @@ impl Transport for ReqwestTransport {
             Some((kind, None)) => Err(TransportError::answered(kind, response)),
             Some((kind, Some(source))) => Err(TransportError::answered(kind, response).with_source(source)),
         }
+    }
+}
+
+/// A future that is dropped within its runtime: a connection that goes back into hyper-util's pool spawns a task, which
+/// panics outside of one.
+struct InRuntime<F> {
+    runtime: Handle,
+    future: Option<Pin<Box<F>>>,
+}
+
+impl<F: Future> Future for InRuntime<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        self.future.as_mut().expect("it is taken when this is dropped").as_mut().poll(cx)
+    }
+}
+
+impl<F> Drop for InRuntime<F> {
+    fn drop(&mut self) {
+        let _within = self.runtime.enter();
+        self.future = None;
     }
 }
 

@@ -2,6 +2,8 @@ use std::cell::{Cell, RefCell};
 use std::error::Error as StdError;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use payments_core::{Deadlines, TransportError, TransportErrorKind};
@@ -18,6 +20,8 @@ pub(crate) struct Attempt {
     total_ends: Instant,
     stage: Cell<Stage>,
     expired: Cell<bool>,
+    /// See [`distrust_connection`](Self::distrust_connection).
+    distrusted: RefCell<Arc<AtomicBool>>,
 }
 
 /// How far an attempt got.
@@ -41,6 +45,7 @@ impl Attempt {
             total_ends: now + deadlines.total(),
             stage: Cell::new(Stage::Unsent),
             expired: Cell::new(false),
+            distrusted: RefCell::default(),
         });
         // A logger that makes a call itself would find the attempt of the call that logs.
         let before = CURRENT.replace(Some(Rc::clone(&attempt)));
@@ -92,10 +97,16 @@ impl Attempt {
     /// # Errors
     ///
     /// If the total deadline has passed. Then nothing is written.
-    pub(crate) fn begin_write(&self) -> io::Result<()> {
+    pub(crate) fn begin_write(&self, distrusted: &Arc<AtomicBool>) -> io::Result<()> {
         self.time_left()?;
         self.enter(Stage::MayBeSent);
+        self.distrusted.replace(Arc::clone(distrusted));
         Ok(())
+    }
+
+    /// Keeps the connection from being used again. ureq has it in its pool already if the response has no body.
+    pub(crate) fn distrust_connection(&self) {
+        self.distrusted.borrow().store(true, Ordering::Relaxed);
     }
 
     /// Why there is no status, with the evidence of how far the request got.
@@ -127,7 +138,7 @@ mod tests {
         Attempt::run(Deadlines::default(), |attempt| {
             attempt.enter(Stage::Connecting);
             assert_eq!(delivery(attempt), Delivery::NotProcessed);
-            attempt.begin_write().expect("the deadline has not passed");
+            attempt.begin_write(&Arc::default()).expect("the deadline has not passed");
             attempt.enter(Stage::Connecting);
             assert_eq!(delivery(attempt), Delivery::Unknown);
         });
@@ -136,7 +147,7 @@ mod tests {
     #[test]
     fn after_the_total_deadline_no_write_is_begun() {
         Attempt::run(Deadlines::new(Duration::ZERO, Duration::ZERO), |attempt| {
-            attempt.begin_write().expect_err("the deadline has passed");
+            attempt.begin_write(&Arc::default()).expect_err("the deadline has passed");
             assert_eq!((delivery(attempt), attempt.is_expired()), (Delivery::NotProcessed, true));
         });
     }
@@ -149,7 +160,9 @@ mod tests {
                 attempt.time_left().expect_err("the connect deadline has passed");
             }
             attempt.enter(Stage::Unsent);
-            attempt.begin_write().expect("a connection from the pool needs no time to connect");
+            attempt
+                .begin_write(&Arc::default())
+                .expect("a connection from the pool needs no time to connect");
             attempt.time_left().expect("the total deadline has not passed");
         });
     }

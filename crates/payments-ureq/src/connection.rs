@@ -1,6 +1,7 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::Uri;
 use rustls::pki_types::ServerName;
@@ -41,7 +42,7 @@ impl Connector for Opener {
         attempt.enter(Stage::Unsent);
         let buffers =
             LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
-        Ok(Some(Connection { socket, tls, buffers }))
+        Ok(Some(Connection { socket, tls, buffers, distrusted: Arc::default() }))
     }
 }
 
@@ -68,6 +69,8 @@ pub(crate) struct Connection {
     socket: Socket,
     tls: Option<ClientConnection>,
     buffers: LazyBuffers,
+    /// Set by the call that uses it, where its response may belong to another request.
+    distrusted: Arc<AtomicBool>,
 }
 
 impl Transport for Connection {
@@ -76,7 +79,7 @@ impl Transport for Connection {
     }
 
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
-        Attempt::current()?.begin_write()?;
+        Attempt::current()?.begin_write(&self.distrusted)?;
         let output = &self.buffers.output()[..amount];
         match &mut self.tls {
             Some(tls) => Stream::new(tls, &mut self.socket).write_all(output)?,
@@ -100,7 +103,9 @@ impl Transport for Connection {
 
     /// Asked before a connection is kept for later, and again before it is used.
     fn is_open(&mut self) -> bool {
-        self.socket.is_quiet()
+        // rustls wants nothing to read where it holds text that was not asked for, or the server's close.
+        let tls_is_quiet = self.tls.as_ref().is_none_or(|tls| tls.wants_read());
+        tls_is_quiet && self.socket.is_quiet() && !self.distrusted.load(Ordering::Relaxed)
     }
 
     fn is_tls(&self) -> bool {

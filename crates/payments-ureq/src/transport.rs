@@ -82,6 +82,7 @@ fn call(
 
     // A response with two ends may belong to another request: its status is not believed either.
     if has_ambiguous_length(response.headers()) {
+        attempt.distrust_connection();
         return Err(
             attempt.no_status(TransportErrorKind::Protocol, "the response gives its length more than once")
         );
