@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::panic;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use payments_core::{
 };
 use payments_hyper::{HyperTransport, TokioTimer};
 use static_assertions::assert_impl_all;
-use support::{Server, gate, post, send_failing};
+use support::{Server, gate, post, send, send_failing};
 
 assert_impl_all!(HyperTransport: Clone, Send, Sync, std::fmt::Debug);
 
@@ -199,4 +199,45 @@ fn d23_a_timer_that_needs_no_runtime_ends_a_call_in_one_that_nobody_drives() {
         }
     };
     assert!(error.is_timeout(), "{error}");
+}
+
+/// Told when the future that has it is to be polled again.
+struct Signal(mpsc::Sender<()>);
+
+impl Wake for Signal {
+    fn wake(self: Arc<Self>) {
+        self.0.send(()).unwrap_or(());
+    }
+}
+
+/// hyper-util would put the connection back into its pool, and start a task for that where there is no runtime.
+#[test]
+fn a_call_dropped_outside_of_its_runtime_breaks_no_later_call() {
+    let (answer, may_answer) = gate();
+    let server = Server::start(move |connection| {
+        while connection.read_request() {
+            may_answer();
+            connection.peer().answer("{}");
+        }
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    for calls in (0..20).step_by(2) {
+        let transport = HyperTransport::builder().build().unwrap();
+        let (wake, woken) = mpsc::channel();
+        let waker = Waker::from(Arc::new(Signal(wake)));
+        let mut call = Box::pin(transport.send(post(server.url()).request()));
+        while server.received().len() == calls {
+            let _within = runtime.enter();
+            assert!(call.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            let _ = woken.recv_timeout(Duration::from_millis(5));
+        }
+        // The response arrives, and the call is dropped before it takes it.
+        woken.try_iter().for_each(drop);
+        answer();
+        woken.recv().unwrap();
+        drop(call);
+
+        answer();
+        runtime.block_on(send(&transport, post(server.url()))).unwrap();
+    }
 }
