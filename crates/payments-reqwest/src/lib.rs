@@ -74,6 +74,9 @@
 //! [`is_configuration`](payments_core::Error::is_configuration) is true, and its text names tokio. In a runtime without
 //! a driver tokio panics.
 //!
+//! A connection belongs to the runtime that opened it. One transport may be used from several; each has connections of its
+//! own, and those of the eight runtimes used last are kept.
+//!
 //! # Limits
 //!
 //! - reqwest copies headers, the key among them, and no copy is wiped.
