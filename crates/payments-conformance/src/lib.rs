@@ -43,6 +43,10 @@
 //! `--nocapture` (or `--success-output immediate` with nextest) shows the figures of those that are kept. [`check`]
 //! gives the same as one value, a [`Report`].
 //!
+//! Begin with one, such as `cargo test --test conformance a_payment_arrives_byte_for_byte`. The whole takes a minute or two over a
+//! transport that works, and far longer over one that waits where it should not. The servers keep their connections open
+//! after a response: read as many bytes as `Content-Length` says, even after `Connection: close`.
+//!
 //! One mistake breaks many contracts. A test harness sorts them by name; fix them in the order of [`contracts`], where
 //! those about requests and answers come before those that build on them. A story names the contract that was being
 //! checked, but the first line of it may be about what is owed in every situation.

@@ -37,7 +37,8 @@ fn exchange(
     host: &str,
     request: &http::Request<Bytes>,
 ) -> Result<http::Response<Bytes>, Box<dyn Error + Send + Sync>> {
-    write!(socket, "{} {} HTTP/1.1\r\nHost: {host}\r\n", request.method(), request.uri().path())?;
+    let target = request.uri().path_and_query().expect("an operation's address has a path");
+    write!(socket, "{} {target} HTTP/1.1\r\nHost: {host}\r\n", request.method())?;
     for (name, value) in request.headers() {
         write!(socket, "{name}: {}\r\n", value.to_str()?)?;
     }

@@ -27,6 +27,7 @@
 //!
 //! A call blocks its thread, and with it every other task of that thread. Make it in `spawn_blocking`, or use the
 //! [asynchronous client](crate::Client). On a runtime's own thread it also works and does not panic.
+//! But a service that runs on the same thread, as a sandbox in a `#[tokio::test]` does, cannot respond meanwhile.
 
 use std::fmt;
 use std::future::Future;

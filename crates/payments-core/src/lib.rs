@@ -64,7 +64,7 @@
 //!
 //! # A payment over a bare socket
 //!
-//! The whole of what a blocking program needs, against a fake of the service on loopback:
+//! Operations need no client and no transport. This example has no deadlines; [`blocking::Client`] has them.
 //!
 //! ```
 #![doc = include_str!("../examples/blocking.rs")]

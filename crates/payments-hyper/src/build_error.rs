@@ -1,4 +1,5 @@
 use std::error::Error as StdError;
+use std::fmt;
 
 use thiserror::Error;
 
@@ -6,10 +7,20 @@ use thiserror::Error;
 ///
 /// Its text says what to change, and holds nothing of a private key.
 #[derive(Debug, Error)]
-#[error("{kind}")]
 pub struct BuildError {
     kind: BuildErrorKind,
     source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// `{:#}` shows the source as well.
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind)?;
+        match &self.source {
+            Some(source) if f.alternate() => write!(f, ": {source}"),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Error)]

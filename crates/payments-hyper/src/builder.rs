@@ -92,6 +92,7 @@ impl HyperTransportBuilder {
     }
 
     /// Connects through this egress proxy: `http://host:port`, or `http://user:password@host:port` with both percent-encoded.
+    /// Without a port it is 80.
     ///
     /// Every connection is tunnelled by `CONNECT`. TLS is spoken with the service itself, so the proxy sees neither card data nor
     /// API key, and its own error pages are never taken for a response of the service. If the proxy refuses, does not respond

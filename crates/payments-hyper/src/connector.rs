@@ -1,5 +1,4 @@
 use std::error::Error as StdError;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
@@ -45,10 +44,13 @@ pub(crate) struct Connector {
     tls: Result<Arc<ClientConfig>, NoTls>,
 }
 
-/// Why there is no connection: the error that it wraps, with its kind.
-#[derive(Debug)]
+/// Why there is no connection, and between whom.
+#[derive(Debug, Error)]
+#[error("{between}")]
 pub(crate) struct NotConnected {
     pub(crate) kind: TransportErrorKind,
+    between: String,
+    #[source]
     error: BoxError,
 }
 
@@ -100,11 +102,19 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let by = CONNECT_BY.get();
+        let server = uri.authority().map_or_else(String::new, Authority::to_string);
         let connecting = self.clone().connect(uri, by);
+        let proxy = self.proxy.as_ref().and_then(|proxy| proxy.uri.authority().cloned());
         // hyper-util may finish the connection in the background for a later call: the deadline is taken along.
         Box::pin(async move {
             let connected = timeout_at(by, connecting).await.unwrap_or_else(|late| Err(late.into()));
-            connected.map_err(NotConnected::from)
+            connected.map_err(|error| {
+                let between = match proxy {
+                    Some(proxy) => format!("no connection through the proxy {proxy}"),
+                    None => format!("no connection to {server}"),
+                };
+                NotConnected { kind: kind_of(&error), between, error }
+            })
         })
     }
 }
@@ -148,70 +158,57 @@ struct Tcp(HttpConnector<Resolver>);
 
 impl Service<Uri> for Tcp {
     type Response = TokioIo<Socket>;
-    type Error = NotConnected;
-    type Future = BoxFuture<Self::Response, NotConnected>;
+    type Error = TcpFailed;
+    type Future = BoxFuture<Self::Response, TcpFailed>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), NotConnected>> {
-        self.0.poll_ready(cx).map_err(|error| NotConnected::tcp(error.into()))
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TcpFailed>> {
+        self.0.poll_ready(cx).map_err(|error| TcpFailed(error.into()))
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let connecting = self.0.call(uri);
         Box::pin(async move {
-            let tcp = connecting.await.map_err(|error| NotConnected::tcp(error.into()))?;
+            let tcp = connecting.await.map_err(|error| TcpFailed(error.into()))?;
             Ok(TokioIo::new(Socket::new(tcp.into_inner())))
         })
     }
 }
 
-impl NotConnected {
-    fn tcp(source: BoxError) -> Self {
-        let mut kind = TransportErrorKind::Connect;
-        let mut cause: Option<&(dyn StdError + 'static)> = Some(&*source);
+/// The error of hyper-util's connector, told from one of TLS.
+#[derive(Debug, Error)]
+#[error(transparent)]
+struct TcpFailed(BoxError);
+
+impl TcpFailed {
+    fn kind(&self) -> TransportErrorKind {
+        let mut cause: Option<&(dyn StdError + 'static)> = Some(&*self.0);
         while let Some(this) = cause {
             if this.is::<Unresolved>() {
-                kind = TransportErrorKind::Resolve;
+                return TransportErrorKind::Resolve;
             }
             // The last address's share of the time ends with the whole, and either timer may be the first.
             let inner = this.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
             if inner.is_some_and(<dyn StdError + Send + Sync>::is::<Elapsed>) {
-                kind = TransportErrorKind::Timeout;
+                return TransportErrorKind::Timeout;
             }
             cause = this.source();
         }
-        Self { kind, error: source }
+        TransportErrorKind::Connect
     }
 }
 
-/// What failed above TCP. A failure of TCP itself keeps its kind, also below a tunnel.
-impl From<BoxError> for NotConnected {
-    fn from(error: BoxError) -> Self {
-        let error = match error.downcast::<Self>() {
-            Ok(already) => return *already,
-            Err(error) => error,
-        };
-        let below = error.source().and_then(|source| source.downcast_ref::<Self>()).map(|below| below.kind);
-        let kind = if error.is::<Elapsed>() {
-            TransportErrorKind::Timeout
-        } else if error.is::<TunnelError>() {
-            below.unwrap_or(TransportErrorKind::Connect)
-        } else {
-            TransportErrorKind::Tls
-        };
-        Self { kind, error }
+fn kind_of(error: &BoxError) -> TransportErrorKind {
+    if let Some(tcp) = error.downcast_ref::<TcpFailed>() {
+        return tcp.kind();
     }
-}
-
-impl fmt::Display for NotConnected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
+    if error.is::<Elapsed>() {
+        return TransportErrorKind::Timeout;
     }
-}
-
-impl StdError for NotConnected {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&*self.error)
+    if error.is::<TunnelError>() {
+        let tcp = error.source().and_then(|source| source.downcast_ref::<TcpFailed>());
+        return tcp.map_or(TransportErrorKind::Connect, TcpFailed::kind);
     }
+    TransportErrorKind::Tls
 }
 
 /// The operating system's resolver, its failures marked so that they are not taken for a refused connection.

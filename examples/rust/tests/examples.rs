@@ -107,13 +107,14 @@ fn built(example: &str) -> PathBuf {
     path
 }
 
-/// Without what differs in each run: the time, how long something took, and the random id of a call.
+/// Without what differs in each run: the time, how long something took, a port, and the random id of a call.
 fn without_chance(shown: &str) -> String {
     let words = shown.split_inclusive(char::is_whitespace).map(|piece| {
         let word = piece.trim_end();
         let is_time = word.len() >= 20 && word.starts_with("20") && word.ends_with('Z');
         let stable = match word.split_once('=') {
             _ if is_time => "TIME",
+            _ if word.starts_with("127.0.0.1:") => "127.0.0.1:PORT:",
             Some(("latency", _)) => "latency=TIME",
             Some(("call_id", _)) => "call_id=ID",
             _ => word,
