@@ -71,14 +71,14 @@
 //!
 //! The pool is that of hyper-util's client. An HTTP/1.1 connection carries one exchange at a time and is used again only if
 //! the whole response was read and nothing went wrong. Dropping a call ends its connection: from then on nothing more is
-//! written to it. The server may have read the request all the same.
+//! written to it. The server may still have read the request.
 //!
 //! Before a pooled connection is written to, the operating system is asked whether the server has closed it. What
 //! remains is a close that is still on its way; connections that were idle for 20 seconds are not used again, because
 //! servers commonly close after 60 and more.
 //!
-//! The same look finds a response to no request: what has arrived before a request is written (over TLS, one whole
-//! record of it) is never taken for its response. HTTP/1.1 numbers neither requests nor responses, so a second response that
+//! The same look finds a response to no request. Bytes that arrived before a request is written (over TLS, one whole
+//! record of them) are never taken for its response. HTTP/1.1 numbers neither requests nor responses, so a second response that
 //! arrives later, when the next request is in flight, is taken for that one's. Against a server or proxy that might do so, give
 //! each call a connection of its own: [`pool_idle_timeout`](HyperTransportBuilder::pool_idle_timeout) of zero.
 //!

@@ -104,7 +104,7 @@ impl Attempt {
         Ok(())
     }
 
-    /// Keeps the connection from being used again. ureq has it in its pool already if the response has no body.
+    /// Keeps the connection from being used again. If the response has no body, ureq has already put it into its pool.
     pub(crate) fn distrust_connection(&self) {
         self.distrusted.borrow().store(true, Ordering::Relaxed);
     }

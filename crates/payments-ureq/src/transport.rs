@@ -93,7 +93,7 @@ fn call(
     let ended = body.into_reader().take(one_more).read_to_end(&mut read);
     let is_too_large = read.len() > cap;
     read.truncate(cap);
-    // What was read is kept, whatever comes after it: it may hold the transaction's id.
+    // The part that arrived is always kept: it may hold the transaction's id.
     let response = Response::from_parts(head, read.into());
     match ended {
         _ if is_too_large => Err(TransportError::answered(TransportErrorKind::BodyTooLarge, response)),
