@@ -21,8 +21,6 @@ use tokio::task::coop;
 pub(crate) struct Socket {
     tcp: TcpStream,
     closer: Closer,
-    /// Something was written, and nothing was read since: what arrives now is the response.
-    awaits_response: bool,
 }
 
 /// Ends a connection whose call has ended, wherever hyper's task for it is: it may wait for a server that reads no more.
@@ -64,7 +62,7 @@ const COST_OF_A_READ: u8 = 8;
 
 impl Socket {
     pub(crate) fn new(tcp: TcpStream) -> Self {
-        Self { tcp, closer: Closer::default(), awaits_response: false }
+        Self { tcp, closer: Closer::default() }
     }
 
     /// Reads what has arrived according to the operating system. The socket does not block, so neither call can wait.
@@ -91,11 +89,10 @@ impl AsyncRead for Socket {
         self.closer.check(cx)?;
         let mut read = Pin::new(&mut self.tcp).poll_read(cx, buf);
         // Without budget tokio reads nothing in this turn. Otherwise it has registered the waker.
-        if read.is_pending() && !self.awaits_response && coop::has_budget_remaining() {
+        if read.is_pending() && coop::has_budget_remaining() {
             read = self.look(buf);
         }
         if read.is_ready() {
-            self.awaits_response = false;
             for _ in 0..COST_OF_A_READ {
                 if let Poll::Ready(budget) = coop::poll_proceed(cx) {
                     budget.made_progress();
@@ -109,7 +106,6 @@ impl AsyncRead for Socket {
 impl AsyncWrite for Socket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.closer.check(cx)?;
-        self.awaits_response = true;
         Pin::new(&mut self.tcp).poll_write(cx, buf)
     }
 
@@ -127,7 +123,6 @@ impl AsyncWrite for Socket {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.closer.check(cx)?;
-        self.awaits_response = true;
         Pin::new(&mut self.tcp).poll_write_vectored(cx, bufs)
     }
 
