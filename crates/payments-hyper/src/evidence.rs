@@ -15,7 +15,7 @@ pub(crate) fn not_answered(error: legacy::Error) -> TransportError {
     let kind = kind_of(&error);
     let never_sent = error.is_connect()
         || error.connect_info().is_none()
-        || has_cause(&error, |cause| {
+        || causes(&error).any(|cause| {
             cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled) || is_refused(cause)
         });
     let evidence =
@@ -31,8 +31,7 @@ pub(crate) fn not_answered(error: legacy::Error) -> TransportError {
 
 /// For people and logs. It decides nothing.
 fn kind_of(error: &legacy::Error) -> TransportErrorKind {
-    let mut cause: Option<&(dyn StdError + 'static)> = error.source();
-    while let Some(this) = cause {
+    for this in causes(error) {
         if let Some(not_connected) = this.downcast_ref::<NotConnected>() {
             return not_connected.kind;
         }
@@ -47,13 +46,8 @@ fn kind_of(error: &legacy::Error) -> TransportErrorKind {
         if inner.is_some_and(<dyn StdError + Send + Sync>::is::<rustls::Error>) {
             return TransportErrorKind::Tls;
         }
-        cause = this.source();
     }
     TransportErrorKind::Closed
-}
-
-fn has_cause(error: &legacy::Error, is_it: impl Fn(&(dyn StdError + 'static)) -> bool) -> bool {
-    causes(error).any(is_it)
 }
 
 fn causes(error: &legacy::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
