@@ -23,6 +23,6 @@ pub(super) fn measure(rig: &Rig<'_>, report: &mut Report) -> anyhow::Result<()> 
         Short(ratio.least()),
         Short(ratio.most()),
     );
-    report.figure(&name, ratio.median(), "of no journal", Goal::AtLeast(0.5), &note);
+    report.figure(&name, ratio.median(), "of no journal", Goal::AtLeast(0.4), &note);
     Ok(())
 }
