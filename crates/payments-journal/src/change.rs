@@ -22,7 +22,7 @@ pub struct Change {
 #[derive(Clone, Debug)]
 enum Kind {
     Begin { request: IntentRequest, attempt: AttemptId, owner: OwnerId, is_after_rejection: bool },
-    End { attempt: AttemptId, ending: Ending, follows: Option<Failure> },
+    End { attempt: AttemptId, ending: Ending },
     Orphan { attempt: AttemptId },
     Resolve { resolution: Resolution },
     Reopen { http_statuses: Vec<u16> },
@@ -73,21 +73,9 @@ impl Change {
         Self { key, at, kind: Kind::Begin { request, attempt, owner, is_after_rejection: true } }
     }
 
-    /// This attempt ended so.
+    /// This attempt ended so. If it [follows a rejection](Intent::follows) and was not processed, the key is rejected again.
     pub fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
-        Self::end_after(None, key, attempt, ending, at)
-    }
-
-    /// The same, for an attempt that follows this rejection. If it was not processed, the key stays rejected, and no plain call
-    /// sends it.
-    pub(crate) fn end_after(
-        rejection: Option<Failure>,
-        key: IntentKey,
-        attempt: AttemptId,
-        ending: Ending,
-        at: SystemTime,
-    ) -> Self {
-        Self { key, at, kind: Kind::End { attempt, ending, follows: rejection } }
+        Self { key, at, kind: Kind::End { attempt, ending } }
     }
 
     /// Whoever made this attempt is gone, and has not said how it ended.
@@ -140,6 +128,7 @@ impl Change {
                     state: IntentState::Sending,
                     attempt: attempt.clone(),
                     owner: owner.clone(),
+                    follows: None,
                     attempts: 1,
                     created_at: self.at,
                     begun_at: self.at,
@@ -160,25 +149,29 @@ impl Change {
                     request: request.clone(),
                     attempt: attempt.clone(),
                     owner: owner.clone(),
+                    follows: match &found.state {
+                        IntentState::Rejected(failure) => Some(failure.clone()),
+                        _ => None,
+                    },
                     attempts: found.attempts.saturating_add(1),
                     begun_at: self.at,
                     ..self.changed(found, IntentState::Sending)
                 })
             }
             // A row that was given up as a crash still learns how the attempt ended, if its sender lives after all.
-            Kind::End { attempt, ending, follows } => {
+            Kind::End { attempt, ending } => {
                 let is_open = found.state == IntentState::Sending || is_given_up(found);
                 (found.attempt == *attempt && is_open).then(|| {
                     let state = match ending.clone() {
                         Ending::Processed(transaction_id) => IntentState::Processed { transaction_id },
                         Ending::Rejected(failure) => IntentState::Rejected(failure),
-                        Ending::NotProcessed(failure) => match follows {
+                        Ending::NotProcessed(failure) => match &found.follows {
                             Some(rejection) => IntentState::Rejected(rejection.clone()),
                             None => IntentState::NotProcessed(failure),
                         },
                         Ending::Unknown(failure) => IntentState::Unknown(failure),
                     };
-                    self.changed(found, state)
+                    Intent { follows: None, ..self.changed(found, state) }
                 })
             }
             Kind::Orphan { attempt } => {
@@ -196,7 +189,7 @@ impl Change {
                 IntentState::Unknown(before) | IntentState::Resolved { before, .. } => {
                     let state =
                         IntentState::Resolved { resolution: resolution.clone(), before: before.clone() };
-                    Some(self.changed(found, state))
+                    Some(Intent { follows: None, ..self.changed(found, state) })
                 }
                 _ => None,
             },

@@ -1,9 +1,10 @@
 use std::borrow::Cow;
 
 use payments_model::TransactionId;
+use serde::{Deserialize, Serialize};
 
 /// What is kept of an attempt that did not succeed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Failure {
     /// One word: that of [`payments_core::Error::code`], such as `timeout` or `rejected`, or one of the journal's own:

@@ -18,6 +18,9 @@ pub struct Intent {
     pub attempt: AttemptId,
     /// Who made that attempt.
     pub owner: OwnerId,
+    /// The rejection that the newest attempt follows, until its end is known. If that attempt was not processed, the key is
+    /// rejected again, so that no plain call sends it.
+    pub follows: Option<Failure>,
     /// How many attempts there were. All but the last provably moved nothing or were rejected, or a person has said so.
     pub attempts: u32,
     /// When the intent was first written down.

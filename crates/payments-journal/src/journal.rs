@@ -8,8 +8,8 @@ use crate::events;
 use crate::row::now;
 use crate::store::ErasedStore;
 use crate::{
-    Applied, AttemptId, Change, Cursor, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState,
-    IntentStore, Page, Purged, Resolution, ResolveError, StateName, StoreError, Verdict,
+    Applied, AttemptId, Change, Cursor, Ending, Intent, IntentKey, IntentRequest, IntentState, IntentStore,
+    Page, Purged, Resolution, ResolveError, StateName, StoreError, Verdict,
 };
 
 /// Every intent, and what became of it: an opened [`IntentStore`].
@@ -35,8 +35,8 @@ struct Unwritten {
 /// What became of the wish to begin.
 #[derive(Debug)]
 pub(crate) enum Begun {
-    /// It is written down, and may be handed to the transport. It follows this rejection.
-    Sending(Option<Failure>),
+    /// It is written down, and may be handed to the transport.
+    Sending,
     /// Nothing was changed, and nothing may be sent: the row says why.
     Kept(Box<Intent>),
     /// A new attempt after a rejection was asked for, and there is no row.
@@ -197,21 +197,13 @@ impl Journal {
         self.store.close().await;
     }
 
-    /// The rejection of the key, once every end that is left is written.
-    pub(crate) async fn rejection(&self, key: &IntentKey) -> Result<Option<Failure>, StoreError> {
-        self.write_what_is_left().await?;
-        Ok(self.store.find(key).await?.and_then(rejection))
-    }
-
-    /// Writes down that this attempt is about to be sent, if the key allows it. `follows` is the rejection that stands before it,
-    /// for the case that nobody can say whether this is written.
+    /// Writes down that this attempt is about to be sent, if the key allows it.
     pub(crate) async fn begin(
         &self,
         key: &IntentKey,
         request: IntentRequest,
         attempt: &AttemptId,
         is_after_rejection: bool,
-        follows: Option<Failure>,
     ) -> Result<Begun, StoreError> {
         self.write_what_is_left().await?;
         let owner = self.store.owner().clone();
@@ -221,13 +213,13 @@ impl Journal {
             Err(error) if error.is_in_doubt() => {
                 // It may be written down as begun, and is not sent. Taken back at once, so that the key is free again.
                 let (key, attempt) = (key.clone(), attempt.clone());
-                let _ = self.end(Change::end_after(follows, key, attempt, Ending::withdrawn(), now())).await;
+                let _ = self.end(Change::end(key, attempt, Ending::withdrawn(), now())).await;
                 return Err(error);
             }
             applied => applied?,
         };
         if applied.written.is_some() {
-            return Ok(Begun::Sending(applied.found.and_then(rejection)));
+            return Ok(Begun::Sending);
         }
         let Some(found) = applied.found else {
             if is_after_rejection {
@@ -312,13 +304,6 @@ impl Journal {
 
     fn unwritten(&self) -> MutexGuard<'_, VecDeque<Change>> {
         self.unwritten.ends.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn rejection(intent: Intent) -> Option<Failure> {
-    match intent.state {
-        IntentState::Rejected(failure) => Some(failure),
-        _ => None,
     }
 }
 

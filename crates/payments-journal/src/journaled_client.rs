@@ -330,14 +330,9 @@ impl<P: Payment> Attempt<P> {
         let mut request = payment.intent_request();
         // A reference that came out of the wrong field.
         request.reference.take_if(|reference| client.is_api_key_in(reference));
-        let follows = if is_after_rejection {
-            journal.rejection(&key).await.map_err(|error| Error::store(key.clone(), error))?
-        } else {
-            None
-        };
-        let mut end = End::unless_begun(&journal, &key, &id, follows.clone());
-        match journal.begin(&key, request, &id, is_after_rejection, follows).await {
-            Ok(Begun::Sending(follows)) => end.follows = follows,
+        let mut end = End::unless_begun(&journal, &key, &id);
+        match journal.begin(&key, request, &id, is_after_rejection).await {
+            Ok(Begun::Sending) => {}
             Ok(Begun::Kept(intent)) => {
                 end.is_none_of_ours();
                 return from_the_journal(*intent, &payment);
@@ -385,25 +380,17 @@ struct End<'a> {
     key: &'a IntentKey,
     attempt: &'a AttemptId,
     ending: Ending,
-    /// The rejection that it follows.
-    follows: Option<Failure>,
     is_open: bool,
 }
 
 impl<'a> End<'a> {
     /// For as long as nothing was sent.
-    fn unless_begun(
-        journal: &'a Journal,
-        key: &'a IntentKey,
-        attempt: &'a AttemptId,
-        follows: Option<Failure>,
-    ) -> Self {
-        Self { journal, key, attempt, ending: Ending::withdrawn(), follows, is_open: true }
+    fn unless_begun(journal: &'a Journal, key: &'a IntentKey, attempt: &'a AttemptId) -> Self {
+        Self { journal, key, attempt, ending: Ending::withdrawn(), is_open: true }
     }
 
     fn change(&self) -> Change {
-        let (key, attempt) = (self.key.clone(), self.attempt.clone());
-        Change::end_after(self.follows.clone(), key, attempt, self.ending.clone(), now())
+        Change::end(self.key.clone(), self.attempt.clone(), self.ending.clone(), now())
     }
 
     /// The row is another attempt's, or there is none.

@@ -29,6 +29,8 @@ pub struct IntentRow {
     pub state: String,
     pub attempt: String,
     pub owner: String,
+    /// A [`Failure`] as JSON.
+    pub follows: Option<String>,
     pub attempts: i64,
     pub kind: Option<String>,
     pub http_status: Option<i64>,
@@ -49,7 +51,7 @@ pub struct IntentRow {
 
 /// The names of its columns in every database, in its order.
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub(crate) const COLUMNS: [&str; 24] = [
+pub(crate) const COLUMNS: [&str; 25] = [
     "key",
     "operation",
     "subject_kind",
@@ -61,6 +63,7 @@ pub(crate) const COLUMNS: [&str; 24] = [
     "state",
     "attempt",
     "owner",
+    "follows",
     "attempts",
     "kind",
     "http_status",
@@ -101,6 +104,7 @@ impl From<&Intent> for IntentRow {
             state,
             attempt,
             owner,
+            follows,
             attempts,
             created_at,
             begun_at,
@@ -149,6 +153,7 @@ impl From<&Intent> for IntentRow {
             state: owned(state.name().as_str()),
             attempt: owned(attempt.as_str()),
             owner: owned(owner.as_str()),
+            follows: follows.as_ref().map(|failure| serde_json::to_string(failure).expect("it has no map")),
             attempts: i64::from(*attempts),
             kind: failure.map(|failure| owned(&failure.kind)),
             http_status: failure.and_then(|failure| failure.http_status).map(i64::from),
@@ -234,6 +239,7 @@ fn read(row: IntentRow) -> Result<Intent, &'static str> {
         state,
         attempt: AttemptId::from_kept(row.attempt),
         owner: OwnerId::from_kept(row.owner),
+        follows: row.follows.map(|json| serde_json::from_str(&json)).transpose().map_err(|_| "follows")?,
         attempts: u32::try_from(row.attempts).map_err(|_| "attempts")?,
         created_at: time(row.created_at).ok_or("created_at")?,
         begun_at: time(row.begun_at).ok_or("begun_at")?,

@@ -188,3 +188,32 @@ fn what_a_person_writes_is_kept_without_card_numbers() {
         assert!(digits.len() <= 4, "{text}");
     }
 }
+
+#[test]
+fn a_rejection_is_kept_by_the_attempt_that_follows_it_and_returns_if_that_was_not_processed_d44() {
+    let (_, refused) = rows().into_iter().find(|(name, _)| *name == "rejected 400").unwrap();
+    assert_eq!(refused.follows, None);
+    let running = begin_after_rejection("second", 11).decide(Some(&refused)).unwrap();
+    assert_eq!(running.follows, Some(rejected(400)));
+    let given_up = Change::orphan(key(), attempt("second"), at(9)).decide(Some(&running)).unwrap();
+    for open in [running, given_up] {
+        let ended = |ending| end("second", ending).decide(Some(&open)).unwrap();
+        for kind in ["connect", Failure::WITHDRAWN, Failure::ABANDONED] {
+            let restored = ended(Ending::NotProcessed(Failure::of_kind(kind)));
+            assert_eq!((restored.state, restored.follows), (IntentState::Rejected(rejected(400)), None));
+        }
+        for (ending, state) in [
+            (Ending::Processed(id("txn_3")), StateName::Processed),
+            (Ending::Rejected(rejected(422)), StateName::Rejected),
+            (Ending::Unknown(Failure::of_kind("closed")), StateName::Unknown),
+        ] {
+            let ended = ended(ending);
+            assert_eq!((ended.state.name(), ended.follows), (state, None));
+        }
+    }
+    // Without a rejection there is none to return to.
+    for name in ["not processed", "resolved: not processed"] {
+        let (_, row) = rows().into_iter().find(|(row, _)| *row == name).unwrap();
+        assert_eq!(begin_after_rejection("second", 11).decide(Some(&row)).unwrap().follows, None);
+    }
+}

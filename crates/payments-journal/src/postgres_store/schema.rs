@@ -142,6 +142,7 @@ const MIGRATIONS: &[&str] = &[
             WHEN verdict = 'processed' THEN resolved_id
             WHEN state = 'processed' THEN transaction_id
         END) STORED,
+        ADD COLUMN follows text,
         ADD COLUMN stored_at timestamptz NOT NULL DEFAULT now();
     CREATE INDEX intents_processed ON payments_journal.intents USING hash (processed_as);
     "#,

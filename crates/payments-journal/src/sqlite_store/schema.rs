@@ -35,6 +35,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
             END) VIRTUAL;
         ALTER TABLE intent ADD COLUMN stored_at INTEGER NOT NULL DEFAULT 0;
         UPDATE intent SET stored_at = max(unixepoch() * 1000, (SELECT max(changed_at) FROM intent));
+        ALTER TABLE intent ADD COLUMN follows TEXT;
         ALTER TABLE meta ADD COLUMN newest_stored_at INTEGER NOT NULL DEFAULT 0;
         UPDATE meta SET newest_stored_at = (SELECT coalesce(max(stored_at), 0) FROM intent);
         CREATE INDEX intent_processed ON intent (processed_as) WHERE processed_as IS NOT NULL;",
@@ -91,7 +92,8 @@ const DEFINITIONS: &[(&str, &str)] = &[
                 WHEN verdict = 'processed' THEN resolved_id
                 WHEN state = 'processed' THEN transaction_id
             END) VIRTUAL,
-            stored_at INTEGER NOT NULL DEFAULT 0
+            stored_at INTEGER NOT NULL DEFAULT 0,
+            follows TEXT
         ) STRICT",
     ),
     ("index intent_key", "CREATE UNIQUE INDEX intent_key ON intent (key)"),
@@ -164,6 +166,7 @@ pub(super) fn values(row: &IntentRow) -> [&dyn ToSql; COLUMNS.len()] {
         state,
         attempt,
         owner,
+        follows,
         attempts,
         kind,
         http_status,
@@ -190,6 +193,7 @@ pub(super) fn values(row: &IntentRow) -> [&dyn ToSql; COLUMNS.len()] {
         state,
         attempt,
         owner,
+        follows,
         attempts,
         kind,
         http_status,
@@ -220,19 +224,20 @@ pub(super) fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<IntentRow> {
         state: row.get(first + 8)?,
         attempt: row.get(first + 9)?,
         owner: row.get(first + 10)?,
-        attempts: row.get(first + 11)?,
-        kind: row.get(first + 12)?,
-        http_status: row.get(first + 13)?,
-        reason: row.get(first + 14)?,
-        transaction_id: row.get(first + 15)?,
-        verdict: row.get(first + 16)?,
-        resolved_id: row.get(first + 17)?,
-        resolved_by: row.get(first + 18)?,
-        note: row.get(first + 19)?,
-        created_at: row.get(first + 20)?,
-        begun_at: row.get(first + 21)?,
-        changed_at: row.get(first + 22)?,
-        revision: row.get(first + 23)?,
+        follows: row.get(first + 11)?,
+        attempts: row.get(first + 12)?,
+        kind: row.get(first + 13)?,
+        http_status: row.get(first + 14)?,
+        reason: row.get(first + 15)?,
+        transaction_id: row.get(first + 16)?,
+        verdict: row.get(first + 17)?,
+        resolved_id: row.get(first + 18)?,
+        resolved_by: row.get(first + 19)?,
+        note: row.get(first + 20)?,
+        created_at: row.get(first + 21)?,
+        begun_at: row.get(first + 22)?,
+        changed_at: row.get(first + 23)?,
+        revision: row.get(first + 24)?,
     })
 }
 

@@ -4,8 +4,9 @@ use http::StatusCode;
 use payments_core::model::{ConvenienceFee, TokenTransaction};
 use payments_core::{OperationName, Outcome};
 use payments_fake::Fault;
-use payments_journal::{Resolution, StateName};
+use payments_journal::{MemoryStore, Resolution, StateName};
 
+use crate::faulty_store::{FaultyStore, StoreFault};
 use crate::settling::{ScriptedStore, Step};
 use crate::support::{Result, TEN_FIFTY, World, key};
 
@@ -127,6 +128,23 @@ async fn the_latest_rejection_stays_if_the_attempt_that_follows_it_is_not_sent_d
     assert_eq!(third.await.unwrap().unwrap_err().outcome(), Outcome::NotProcessed);
     assert_eq!(world.intent().await.state, declined, "and not the first");
     assert_eq!(world.client.journal().reopen(&key(), &[429]).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_rejection_stays_one_if_nobody_knows_whether_the_next_attempt_was_written_d44() {
+    for fault in [StoreFault::ReplyLost, StoreFault::RequestLost] {
+        let store = FaultyStore::new(MemoryStore::new(), [None, None, Some(fault)]);
+        let world = World::over(store).await;
+        plain(&world, "tok_declined").await.unwrap_err();
+        let rejected = world.intent().await.state;
+        assert!(again(&world, "tok_approved").await.unwrap_err().is_journal());
+        assert_eq!(world.intent().await.state, rejected);
+        for token in ["tok_declined", "tok_approved"] {
+            let error = plain(&world, token).await.unwrap_err();
+            assert!(error.is_recorded() || error.is_key_reused(), "{error}");
+        }
+        assert_eq!(world.sent(), 1, "no plain call sends what was rejected");
+    }
 }
 
 #[tokio::test]

@@ -18,7 +18,8 @@ pub(crate) fn make_version_1(path: &Path) -> Connection {
     older
         .execute_batch(
             "DROP INDEX intent_processed; ALTER TABLE intent DROP COLUMN processed_as;
-             ALTER TABLE intent DROP COLUMN stored_at; ALTER TABLE meta DROP COLUMN newest_stored_at;
+             ALTER TABLE intent DROP COLUMN stored_at;
+             ALTER TABLE intent DROP COLUMN follows; ALTER TABLE meta DROP COLUMN newest_stored_at;
              PRAGMA user_version = 1",
         )
         .unwrap();

@@ -58,7 +58,7 @@ async fn tables_of_version_1_are_brought_up_and_their_rows_are_found_by_their_tr
     let end = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
     store.apply(Change::end(key("answered"), attempt, end, at(2))).await.unwrap();
     drop(store);
-    let as_version_1 = "ALTER TABLE payments_journal.intents DROP COLUMN processed_as, DROP COLUMN stored_at;
+    let as_version_1 = "ALTER TABLE payments_journal.intents DROP COLUMN processed_as, DROP COLUMN stored_at, DROP COLUMN follows;
         UPDATE payments_journal.version SET version = 1";
     sql(&server.url(), as_version_1).await;
 
