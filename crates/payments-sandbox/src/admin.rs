@@ -1,36 +1,21 @@
 //! The interface under `/_sandbox`, for tests in any language: what the fake's own types offer to tests in Rust.
 
-#![allow(clippy::unnecessary_wraps, reason = "every handler may refuse, though some never do")]
-
 mod ask;
-mod clock;
-mod customers;
-mod faults;
-mod health;
-mod host;
-mod late;
-mod magic;
-mod openapi;
-mod refusal;
-mod requests;
-mod reset;
-mod state;
-mod tokens;
+mod resources;
 
 use bytes::Bytes;
 use http::header::{ALLOW, ORIGIN};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use payments_fake::{FakeGateway, Fixtures};
 
-use self::ask::Ask;
-use self::refusal::Refusal;
-use crate::json_answer::json_answer;
+use self::ask::{Ask, Refusal};
+use crate::body::{Content, json};
 use crate::wall_clock::WallClock;
 
 /// The prefix of every path here. It is never under the base path of the service.
 pub(crate) const PREFIX: &str = "/_sandbox";
 
-/// What is steered.
+/// What the interface reads and changes.
 pub(crate) struct Admin {
     pub(crate) gateway: FakeGateway,
     /// The sandbox's clock, unless the gateway brought one of its own.
@@ -41,100 +26,75 @@ pub(crate) struct Admin {
     pub(crate) is_on_loopback: bool,
 }
 
-/// Does what is asked and says the answer in JSON.
-type Handler = fn(&Admin, &Ask<'_>) -> Result<String, Refusal>;
+/// Does what is asked. The response's changes are flushed before it is sent.
+type Handler = fn(&Admin, &Ask<'_>) -> Result<Response<Content>, Refusal>;
 
-/// What can be done with one path.
-struct Resource {
-    path: &'static str,
-    /// The names that its query may have.
-    parameters: &'static [&'static str],
-    methods: &'static [(Method, Handler)],
-}
+type Methods = &'static [(Method, Handler)];
 
-const RESOURCES: &[Resource] = &[
-    Resource { path: "/health", parameters: &[], methods: &[(Method::GET, health::get)] },
-    Resource { path: "/reset", parameters: &[], methods: &[(Method::POST, reset::post)] },
-    Resource { path: "/state", parameters: &["api_key"], methods: &[(Method::GET, state::get)] },
-    Resource { path: "/customers", parameters: &["api_key"], methods: &[(Method::POST, customers::post)] },
-    Resource { path: "/tokens", parameters: &["api_key"], methods: &[(Method::POST, tokens::post)] },
-    Resource {
-        path: "/requests",
-        parameters: &["operation", "limit"],
-        methods: &[(Method::GET, requests::get), (Method::DELETE, requests::delete)],
-    },
-    Resource {
-        path: "/faults",
-        parameters: &["id"],
-        methods: &[
-            (Method::GET, faults::get),
-            (Method::POST, faults::post),
-            (Method::DELETE, faults::delete),
-        ],
-    },
-    Resource { path: "/deliver-late", parameters: &[], methods: &[(Method::POST, late::post)] },
-    Resource { path: "/magic", parameters: &[], methods: &[(Method::GET, magic::get)] },
-    Resource { path: "/openapi.json", parameters: &[], methods: &[(Method::GET, openapi::get)] },
-    Resource {
-        path: "/clock",
-        parameters: &[],
-        methods: &[(Method::GET, clock::get), (Method::POST, clock::post)],
-    },
+/// Each path, the names that its query may have, and its methods.
+const RESOURCES: &[(&str, &[&str], Methods)] = &[
+    ("/health", &[], &[(Method::GET, Admin::health)]),
+    ("/reset", &[], &[(Method::POST, Admin::reset)]),
+    ("/state", &["api_key"], &[(Method::GET, Admin::state)]),
+    ("/customers", &["api_key"], &[(Method::POST, Admin::add_customer)]),
+    ("/tokens", &["api_key"], &[(Method::POST, Admin::add_token)]),
+    (
+        "/requests",
+        &["operation", "limit"],
+        &[(Method::GET, Admin::requests), (Method::DELETE, Admin::clear_requests)],
+    ),
+    (
+        "/faults",
+        &["id"],
+        &[(Method::GET, Admin::faults), (Method::POST, Admin::arm), (Method::DELETE, Admin::disarm)],
+    ),
+    ("/deliver-late", &[], &[(Method::POST, Admin::deliver_late)]),
+    ("/magic", &[], &[(Method::GET, Admin::magic)]),
+    ("/openapi.json", &[], &[(Method::GET, Admin::openapi)]),
+    ("/clock", &[], &[(Method::GET, Admin::show_clock), (Method::POST, Admin::set_clock)]),
 ];
 
 impl Admin {
     /// Answers a request whose path begins with [`PREFIX`]. What it changes or tells of is durable before it is answered.
-    pub(crate) async fn answer(&self, request: &Request<Bytes>) -> Response<Bytes> {
+    pub(crate) async fn answer(&self, request: &Request<Bytes>) -> Response<Content> {
         let answered = match self.carry_out(request) {
-            Ok(json) => self.gateway.responder().flushed().await.map(|()| json).map_err(Refusal::from),
+            Ok(answer) => self.gateway.responder().flushed().await.map(|()| answer).map_err(Refusal::from),
             refused => refused,
         };
-        match answered {
-            Ok(json) => json_answer(StatusCode::OK, line(json)),
-            Err(refusal) => {
-                let mut answer = json_answer(refusal.status, line(refusal.to_json()));
-                if let Some(allow) = refusal.allow {
-                    let allow = HeaderValue::try_from(allow).expect("methods are visible ASCII");
-                    answer.headers_mut().insert(ALLOW, allow);
-                }
-                answer
+        answered.unwrap_or_else(|refusal| {
+            let mut answer = json(refusal.status, refusal.to_json() + "\n");
+            if let Some(allow) = refusal.allow {
+                let allow = HeaderValue::try_from(allow).expect("methods are visible ASCII");
+                answer.headers_mut().insert(ALLOW, allow);
             }
-        }
+            answer
+        })
     }
 
-    fn carry_out(&self, request: &Request<Bytes>) -> Result<String, Refusal> {
-        // A browser says so when a page of somebody else's asks; no page may arm faults in a developer's sandbox.
+    fn carry_out(&self, request: &Request<Bytes>) -> Result<Response<Content>, Refusal> {
+        // A browser sends it for a page of another origin; no page may arm faults in a developer's sandbox.
         if request.headers().contains_key(ORIGIN) {
             return Err(Refusal::new(StatusCode::FORBIDDEN, "a web page cannot steer the sandbox"));
         }
         // On another address the sandbox does not know its names.
-        if self.is_on_loopback && !host::is_local(request.headers()) {
+        if self.is_on_loopback && !ask::is_for_local_host(request.headers()) {
             return Err(Refusal::new(
                 StatusCode::FORBIDDEN,
                 "ask for an address or localhost: any other name might be a web page's",
             ));
         }
         let path = request.uri().path().strip_prefix(PREFIX).unwrap_or_default();
-        let resource = RESOURCES.iter().find(|resource| resource.path == path).ok_or_else(|| {
-            let paths: Vec<_> = RESOURCES.iter().map(|resource| resource.path).collect();
-            Refusal::new(
-                StatusCode::NOT_FOUND,
-                format!("there is nothing here; under {PREFIX} are {}", paths.join(" ")),
-            )
+        let resource = RESOURCES.iter().find(|(own, ..)| *own == path);
+        let (_, parameters, methods) = resource.ok_or_else(|| {
+            let paths: Vec<_> = RESOURCES.iter().map(|(path, ..)| *path).collect();
+            let message = format!("there is nothing here; under {PREFIX} are {}", paths.join(" "));
+            Refusal::new(StatusCode::NOT_FOUND, message)
         })?;
         let (_, handler) =
-            resource.methods.iter().find(|(method, _)| method == request.method()).ok_or_else(|| {
-                let allowed: Vec<_> = resource.methods.iter().map(|(method, _)| method.as_str()).collect();
+            methods.iter().find(|(method, _)| method == request.method()).ok_or_else(|| {
+                let allowed: Vec<_> = methods.iter().map(|(method, _)| method.as_str()).collect();
                 Refusal::method_not_allowed(allowed.join(", "))
             })?;
-        handler(self, &Ask::read(request, resource.parameters)?)
+        handler(self, &Ask::read(request, parameters)?)
     }
-}
-
-/// For whoever asks from a shell.
-fn line(mut json: String) -> String {
-    if !json.ends_with('\n') {
-        json.push('\n');
-    }
-    json
 }

@@ -19,6 +19,7 @@ use payments_fake::Reply;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
+use crate::body::ContentBody;
 use crate::patient_socket::PatientSocket;
 use crate::pause::pause;
 use crate::real_time::RealTime;
@@ -97,7 +98,7 @@ const LARGEST_HEAD: usize = 64 * 1024;
 async fn answer<S: Socket>(
     request: Request<Incoming>,
     conversation: Arc<Conversation<S>>,
-) -> Result<Response<Full<Bytes>>, NotAnswered> {
+) -> Result<Response<ContentBody>, NotAnswered> {
     let Conversation { address, watch, site, time, symptom } = &*conversation;
     let (head, body) = request.into_parts();
     let mut reading = pin!(read(body, site.wanted_body(head.uri.path())));
@@ -115,22 +116,30 @@ async fn answer<S: Socket>(
             // Otherwise the client went away in the middle of its request, which therefore is none.
             return Err(NotAnswered);
         }
-        Err(_) => return Ok(site.too_slow().map(Full::new)),
+        Err(_) => return Ok(whole(site.too_slow())),
     };
+    let request = Request::from_parts(head, body);
+    if let Some(answer) = site.administer(&request).await {
+        return Ok(answer.map(|content| content.until(time.0.clone())));
+    }
     // Whether it closed its side only or the connection is broken, it is not charged any more.
     let given_up = async { drop(watch.departure().await) };
-    match site.answer(Request::from_parts(head, body), *address, time, given_up).await {
-        Reply::Answer(answer) => Ok(answer.map(Full::new)),
+    match site.answer(request, *address, time, given_up).await {
+        Reply::Answer(answer) => Ok(whole(answer)),
         Reply::Delayed { by, answer } => {
             let mut shutdown = time.0.clone();
             pause(by, &mut shutdown, watch.departure()).await.map_err(|_| NotAnswered)?;
-            Ok(answer.map(Full::new))
+            Ok(whole(answer))
         }
         reply => {
             symptom.put(reply);
             Err(NotAnswered)
         }
     }
+}
+
+fn whole(answer: Response<Bytes>) -> Response<ContentBody> {
+    answer.map(|body| ContentBody::Whole(Full::new(body)))
 }
 
 /// The body as far as it is wanted, unless it broke off.

@@ -93,11 +93,11 @@
 
 mod admin;
 mod blocking_sandbox;
+mod body;
 mod certificate;
 mod connection;
 mod exchange;
 mod fresh_gateway;
-mod json_answer;
 mod magic;
 mod openapi;
 mod patient_socket;

@@ -11,8 +11,8 @@ use payments_fake::{Fault, Reply, RequestedFault, Responder};
 use payments_model::unversioned::ErrorEnvelope;
 
 use crate::admin::{self, Admin};
+use crate::body::{Content, json};
 use crate::exchange::{Exchange, Shown};
-use crate::json_answer::json_answer;
 use crate::real_time::RealTime;
 
 /// What is offered on one port.
@@ -39,6 +39,19 @@ impl Site {
         if self.admin_for(path).is_some() { ADMIN + 1 } else { SERVICE + 1 }
     }
 
+    /// The admin interface's response, if the request is for it.
+    pub(crate) async fn administer(&self, request: &Request<Bytes>) -> Option<Response<Content>> {
+        let path = request.uri().path();
+        let admin = self.admin_for(path)?;
+        let mut answer = if request.body().len() < self.wanted_body(path) {
+            admin.answer(request).await
+        } else {
+            error(StatusCode::PAYLOAD_TOO_LARGE, "Request body is larger than 1 MiB")
+        };
+        self.stamp(&mut answer);
+        Some(answer)
+    }
+
     /// What the client is to be shown. Faults wait by `time`, and `given_up` is ready when the client has gone.
     pub(crate) async fn answer(
         &self,
@@ -47,15 +60,6 @@ impl Site {
         time: &RealTime,
         given_up: impl Future<Output = ()>,
     ) -> Reply {
-        if let Some(admin) = self.admin_for(request.uri().path()) {
-            let mut answer = if request.body().len() < self.wanted_body(request.uri().path()) {
-                admin.answer(&request).await
-            } else {
-                error(StatusCode::PAYLOAD_TOO_LARGE, "Request body is larger than 1 MiB")
-            };
-            self.stamp(&mut answer);
-            return Reply::Answer(answer);
-        }
         let exchange = self.on_exchange.as_ref().zip(client).map(|(tell, client)| {
             let begun = Instant::now();
             let path = self.service.loggable_path(&request);
@@ -133,7 +137,7 @@ impl Site {
     }
 
     /// Every answer says which sandbox gave it, and has an id of its own, even a proxy's page.
-    fn stamp(&self, answer: &mut Response<Bytes>) {
+    fn stamp<B>(&self, answer: &mut Response<B>) {
         answer.headers_mut().insert(VERSION_HEADER, HeaderValue::from_static(crate::VERSION));
         answer.headers_mut().entry(REQUEST_ID).or_insert_with(|| self.request_ids.next());
     }
@@ -167,12 +171,12 @@ impl RequestIds {
     }
 }
 
-fn error(status: StatusCode, msg: &str) -> Response<Bytes> {
-    json_answer(status, ErrorEnvelope::new(status.as_u16(), msg).encode())
+fn error<B: From<Bytes>>(status: StatusCode, msg: &str) -> Response<B> {
+    json(status, ErrorEnvelope::new(status.as_u16(), msg).encode())
 }
 
 fn bad_request(reason: &str) -> Response<Bytes> {
-    json_answer(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(reason).encode())
+    json(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(reason).encode())
 }
 
 /// The fault that the request asks for itself, or what is wrong with the header in which it does.

@@ -1,16 +1,17 @@
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use bytes::Bytes;
-use http::{Request, StatusCode};
-use payments_fake::Tenant;
-
-use super::Admin;
-use super::refusal::Refusal;
+use http::header::HOST;
+use http::uri::Authority;
+use http::{HeaderMap, Request, StatusCode};
+use payments_fake::{DocumentError, NotDurable};
+use serde_json::json;
 
 /// A request to the admin interface, as far as a handler needs it.
 pub(super) struct Ask<'a> {
     query: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    body: &'a str,
+    pub(super) body: &'a str,
 }
 
 impl<'a> Ask<'a> {
@@ -33,18 +34,89 @@ impl<'a> Ask<'a> {
     pub(super) fn parameter(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_ref())
     }
+}
 
-    pub(super) fn body(&self) -> &str {
-        self.body
+/// Why something was not done. Nothing was changed.
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    /// The methods that the path does have.
+    pub(super) allow: Option<String>,
+    message: String,
+    problems: Vec<String>,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, allow: None, message: message.into(), problems: Vec::new() }
     }
 
-    /// Whose books are asked for: those of the key in the query, or the first one's.
-    pub(super) fn tenant(&self, admin: &Admin) -> Result<Tenant, Refusal> {
-        match self.parameter("api_key") {
-            None => Ok(admin.gateway.first_tenant()),
-            Some(key) => admin.gateway.tenant(key).ok_or_else(|| {
-                Refusal::new(StatusCode::NOT_FOUND, "this sandbox does not accept that api_key")
-            }),
+    pub(super) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    pub(super) fn method_not_allowed(allow: String) -> Self {
+        let refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, "this path has other methods");
+        Self { allow: Some(allow), ..refusal }
+    }
+
+    /// The service's error body, and all problems of a document one by one.
+    pub(super) fn to_json(&self) -> String {
+        let mut body = json!({"status": "failed", "status_code": self.status.as_u16(), "msg": self.message});
+        if !self.problems.is_empty() {
+            body["problems"] = json!(self.problems);
         }
+        body.to_string()
+    }
+}
+
+impl From<DocumentError> for Refusal {
+    fn from(error: DocumentError) -> Self {
+        Self { problems: error.problems().to_vec(), ..Self::bad_request(error.to_string()) }
+    }
+}
+
+impl From<NotDurable> for Refusal {
+    fn from(error: NotDurable) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, format!("{error}; see the sandbox's own output"))
+    }
+}
+
+/// Whether every host that is asked for is a literal address or `localhost`.
+///
+/// A web page cannot read another origin's responses, but a name of its own may resolve to this machine. Then the browser
+/// takes the sandbox for the page's own server and sends no `Origin`, and only the name shows it.
+pub(super) fn is_for_local_host(headers: &HeaderMap) -> bool {
+    headers.get_all(HOST).iter().all(|host| host.to_str().is_ok_and(is_address_or_localhost))
+}
+
+fn is_address_or_localhost(host: &str) -> bool {
+    let Ok(authority) = host.parse::<Authority>() else { return false };
+    let host = authority.host();
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    address.parse::<IpAddr>().is_ok() || host.eq_ignore_ascii_case("localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_and_localhost_are_local_and_no_other_name_is() {
+        for local in
+            ["127.0.0.1", "127.0.0.1:8080", "[::1]:8080", "[::1]", "localhost", "LOCALHOST:1", "192.0.2.1:80"]
+        {
+            assert!(is_address_or_localhost(local), "{local}");
+        }
+        for other in [
+            "",
+            "evil.example",
+            "evil.example:8080",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:80",
+            "x",
+        ] {
+            assert!(!is_address_or_localhost(other), "{other}");
+        }
+        assert!(is_for_local_host(&HeaderMap::new()), "no browser leaves it out");
     }
 }

@@ -1,7 +1,0 @@
-use super::refusal::Refusal;
-use super::{Admin, Ask};
-
-pub(super) fn post(admin: &Admin, ask: &Ask<'_>) -> Result<String, Refusal> {
-    let added = ask.tenant(admin)?.add_token_json(ask.body())?;
-    Ok(added)
-}
