@@ -370,6 +370,7 @@ fn fake(page: &Page, canaries: &Canaries) {
     for request in gateway.requests() {
         page.write(&request.to_json());
         page.debug(request.headers());
+        tell!(page, request.effect());
         tell!(page, request);
     }
     tell!(page, gateway.gate(OperationName::Void));

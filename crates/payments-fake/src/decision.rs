@@ -15,13 +15,16 @@ use payments_model::{
 use crate::choices::{Choices, UnlistedCards, VoidAnswer};
 use crate::randomness::Randomness;
 use crate::record;
+use crate::recorded_request::Decided;
 use crate::redaction::Redaction;
 use crate::store::{Effect, Store};
 use crate::tenants::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::transaction_document::TransactionDocument;
 use crate::understood_request::{Asked, UnderstoodRequest};
-use crate::{EntryKind, EntryState, LedgerEntry, PaymentSource, StoredToken, answer, seeded_customer};
+use crate::{
+    EntryKind, EntryState, LedgerEntry, PaymentSource, RequestEffect, StoredToken, answer, seeded_customer,
+};
 
 /// What the service would answer, and what it would change.
 #[derive(Debug)]
@@ -29,6 +32,17 @@ pub(crate) struct Decision {
     pub(crate) answer: Response<Bytes>,
     /// The change and the tenant it belongs to.
     pub(crate) effect: Option<(usize, Effect)>,
+}
+
+impl Decision {
+    /// What the service does if the effect is committed.
+    pub(crate) fn decided(&self) -> Decided {
+        match &self.effect {
+            Some((_, effect)) => effect.decided(),
+            None if self.answer.status().is_success() => (RequestEffect::LookedUp, None),
+            None => (RequestEffect::Refused, None),
+        }
+    }
 }
 
 /// What would be done with the request, under whosever key it comes.
@@ -236,7 +250,7 @@ impl Clerk<'_> {
         let document = TransactionDocument::of(&entry);
         let answer = self.payment_answer(&entry, &document, new_token.as_ref(), verdict);
         let id = entry.record.transaction_id;
-        Ruling { answer, effect: Some(Effect::Payment { id, document, new_token }) }
+        Ruling { answer, effect: Some(Effect::Payment { id, state, document, new_token }) }
     }
 
     /// A card or ACH payment answers with its record, a token payment with its `TransactionId`.

@@ -280,7 +280,13 @@ impl FakeGateway {
 
     /// The newest requests, as they were received and without their secrets, newest last.
     pub fn requests(&self) -> Vec<RecordedRequest> {
-        self.service().requests.all()
+        self.requests_since(0)
+    }
+
+    /// Those of the [`requests`](Self::requests) whose [number](RecordedRequest::number) is above this one: what came
+    /// since the last look.
+    pub fn requests_since(&self, number: u64) -> Vec<RecordedRequest> {
+        self.service().requests.since(number)
     }
 
     /// Forgets the requests that were received so far. The ledger stays.

@@ -131,7 +131,7 @@ pub use gateway_builder::FakeGatewayBuilder;
 pub use held_request::HeldRequest;
 pub use ledger::{EntryKind, EntryState, Ledger, LedgerEntry, PaymentSource};
 pub use manual_clock::ManualClock;
-pub use recorded_request::RecordedRequest;
+pub use recorded_request::{RecordedRequest, RequestEffect};
 pub use reply::Reply;
 pub use responder::Responder;
 pub use scripted_transport::ScriptedTransport;

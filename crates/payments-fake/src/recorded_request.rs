@@ -5,14 +5,15 @@ use std::time::SystemTime;
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode};
 use payments_core::OperationName;
 use payments_model::unversioned::RequestMembers;
+use payments_model::{Amount, TransactionId};
 
 use crate::recorded_fields::RecordedFields;
 use crate::redaction::{Redaction, lossy, quoted};
 use crate::route::Route;
-use crate::timestamp;
+use crate::{Fault, Reply, timestamp};
 
 /// A request as it was received, without its secrets.
 ///
@@ -29,7 +30,53 @@ pub struct RecordedRequest {
     fields: RecordedFields,
     body_length: usize,
     received_at: SystemTime,
+    number: u64,
+    effect: RequestEffect,
+    transaction_id: Option<TransactionId>,
+    fault: Option<Fault>,
+    status: Option<StatusCode>,
+    symptom: Option<&'static str>,
 }
+
+/// What the service did with a request, whatever the client saw of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RequestEffect {
+    /// Nothing: a fault stopped the request before the commit, or it still waits.
+    #[default]
+    Nothing,
+    /// The service made the payment: a sale or an authorization.
+    Charged,
+    /// The service declined the payment and keeps a record of it.
+    Declined,
+    /// The service voided a transaction.
+    Voided,
+    /// The service looked something up.
+    LookedUp,
+    /// The service refused the request, and nothing changed.
+    Refused,
+    /// Nothing so far: what was decided takes effect with
+    /// [`FakeGateway::deliver_late`](crate::FakeGateway::deliver_late).
+    Late,
+}
+
+impl RequestEffect {
+    /// `nothing`, `charged`, `declined`, `voided`, `looked_up`, `refused` or `late`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Charged => "charged",
+            Self::Declined => "declined",
+            Self::Voided => "voided",
+            Self::LookedUp => "looked_up",
+            Self::Refused => "refused",
+            Self::Late => "late",
+        }
+    }
+}
+
+/// What was decided about a request: its effect and the transaction that it made or voided.
+pub(crate) type Decided = (RequestEffect, Option<TransactionId>);
 
 impl RecordedRequest {
     /// `members` are the body's, if it is a JSON object.
@@ -51,7 +98,64 @@ impl RecordedRequest {
             fields: members.map(|members| RecordedFields::redacted(members, &redaction)).unwrap_or_default(),
             body_length,
             received_at: now,
+            number: 0,
+            effect: RequestEffect::Nothing,
+            transaction_id: None,
+            fault: None,
+            status: None,
+            symptom: None,
         }
+    }
+
+    /// Its number among all requests of the gateway, counted from 1; 0 in a
+    /// [`ScriptedTransport`](crate::ScriptedTransport).
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The amount that the request names, if it can be read.
+    pub fn amount(&self) -> Option<Amount> {
+        self.field("Amount")?.parse().ok()
+    }
+
+    /// What the service did, whatever the client saw.
+    ///
+    /// ```
+    /// # use payments_core::OperationName;
+    /// # use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+    /// # use payments_fake::{FakeGateway, Fault, RequestEffect};
+    /// # let gateway = FakeGateway::new();
+    /// # let payment = TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
+    /// gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    /// payments_fake::block_on(gateway.client().process_token(&payment)).unwrap_err();
+    /// let request = &gateway.requests()[0];
+    /// assert_eq!((request.effect(), request.symptom()), (RequestEffect::Charged, Some("close")));
+    /// assert_eq!(request.transaction_id(), Some(gateway.ledger().entries()[0].transaction_id()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn effect(&self) -> RequestEffect {
+        self.effect
+    }
+
+    /// The transaction that the request made or voided, or will with a late delivery.
+    pub fn transaction_id(&self) -> Option<&TransactionId> {
+        self.transaction_id.as_ref()
+    }
+
+    /// The fault that struck the request.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    /// The HTTP status that the client was sent; `None` if it saw none, or sees none yet.
+    pub fn status(&self) -> Option<StatusCode> {
+        self.status
+    }
+
+    /// What the client saw instead of a whole response: `close`, `reset`, `stall`, `drip`, `truncate` or `garbage`.
+    /// With `drip` and `truncate` it saw the [status](Self::status) too.
+    pub fn symptom(&self) -> Option<&'static str> {
+        self.symptom
     }
 
     /// The operation it was for, if its method and path are those of one.
@@ -107,22 +211,31 @@ impl RecordedRequest {
     }
 
     /// Everything above as one JSON object: `operation` (or `null`), `method`, `path`, `headers` (several values of one name
-    /// joined by commas), `fields`, `body_length` and `received_at`.
+    /// joined by commas), `fields`, `body_length`, `received_at`, `number`, `amount`, `effect`, `transaction_id`, `fault`
+    /// (in words), `status` and `symptom`. What there is not is `null`.
     pub fn to_json(&self) -> String {
-        let Self { operation, method, path, headers, fields, body_length, received_at } = self;
+        let Self { operation, method, path, headers, fields, body_length, received_at, .. } = self;
+        let or_null = |text: Option<String>| text.unwrap_or_else(|| "null".to_owned());
         let headers = headers.keys().map(|name| {
             let values: Vec<_> = headers.get_all(name).iter().map(lossy).collect();
             format!("{}:{}", quoted(name.as_str()), quoted(&values.join(", ")))
         });
         let fields = fields.sorted().into_iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
         format!(
-            r#"{{"operation":{},"method":{},"path":{},"headers":{{{}}},"fields":{{{}}},"body_length":{body_length},"received_at":{}}}"#,
-            operation.map_or("null".to_owned(), |operation| quoted(operation.as_str())),
+            r#"{{"operation":{},"method":{},"path":{},"headers":{{{}}},"fields":{{{}}},"body_length":{body_length},"received_at":{},"number":{},"amount":{},"effect":{},"transaction_id":{},"fault":{},"status":{},"symptom":{}}}"#,
+            or_null(operation.map(|operation| quoted(operation.as_str()))),
             quoted(method.as_str()),
             quoted(path),
             headers.collect::<Vec<_>>().join(","),
             fields.collect::<Vec<_>>().join(","),
             quoted(&timestamp::format(*received_at)),
+            self.number,
+            or_null(self.amount().map(|amount| amount.to_string())),
+            quoted(self.effect.as_str()),
+            or_null(self.transaction_id.as_ref().map(|id| quoted(id.as_str()))),
+            or_null(self.fault.as_ref().map(|fault| quoted(&fault.to_string()))),
+            or_null(self.status.map(|status| status.as_u16().to_string())),
+            or_null(self.symptom.map(quoted)),
         )
     }
 
@@ -134,35 +247,68 @@ impl RecordedRequest {
 
 impl fmt::Debug for RecordedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { operation: _, method, path, headers: _, fields: _, body_length, received_at: _ } = self;
+        let Self { method, path, body_length, .. } = self;
         write!(f, "RecordedRequest({method} {path}, {body_length} bytes)")
     }
 }
 
-/// The newest requests, as many as there is room for.
+/// The newest requests, as many as there is room for, numbered without a gap.
 #[derive(Debug)]
 pub(crate) struct RequestLog {
     requests: VecDeque<RecordedRequest>,
     room: usize,
+    /// The number of the newest request.
+    newest: u64,
 }
 
 impl RequestLog {
     pub(crate) const fn new(room: usize) -> Self {
-        Self { requests: VecDeque::new(), room }
+        Self { requests: VecDeque::new(), room, newest: 0 }
     }
 
-    /// Gives the request back that there is no room for, so that it need not be dropped under the gateway's lock.
-    pub(crate) fn push(&mut self, request: RecordedRequest) -> Option<RecordedRequest> {
+    /// Keeps the request under the next number. Gives the request back that there is no room for, so that it need not be
+    /// dropped under the gateway's lock.
+    pub(crate) fn push(&mut self, mut request: RecordedRequest) -> (u64, Option<RecordedRequest>) {
+        self.newest += 1;
         if self.room == 0 {
-            return Some(request);
+            return (self.newest, Some(request));
         }
+        request.number = self.newest;
         let oldest = if self.requests.len() >= self.room { self.requests.pop_front() } else { None };
         self.requests.push_back(request);
-        oldest
+        (self.newest, oldest)
     }
 
-    pub(crate) fn all(&self) -> Vec<RecordedRequest> {
-        self.requests.iter().cloned().collect()
+    /// Notes which fault struck a request.
+    pub(crate) fn note_fault(&mut self, number: u64, fault: &Fault) {
+        if let Some(request) = self.with_number(number) {
+            request.fault = Some(fault.clone());
+        }
+    }
+
+    /// Notes what the service did with a request.
+    pub(crate) fn note_effect(&mut self, number: u64, (effect, id): Decided) {
+        if let Some(request) = self.with_number(number) {
+            (request.effect, request.transaction_id) = (effect, id);
+        }
+    }
+
+    /// Notes what the client is sent.
+    pub(crate) fn note_reply(&mut self, number: u64, reply: &Reply) {
+        if let Some(request) = self.with_number(number) {
+            (request.status, request.symptom) = (reply.status(), reply.symptom());
+        }
+    }
+
+    fn with_number(&mut self, number: u64) -> Option<&mut RecordedRequest> {
+        let behind = usize::try_from(self.newest.checked_sub(number)?).ok()?;
+        let index = self.requests.len().checked_sub(behind + 1)?;
+        self.requests.get_mut(index)
+    }
+
+    /// Those after this number.
+    pub(crate) fn since(&self, number: u64) -> Vec<RecordedRequest> {
+        self.requests.iter().filter(|request| request.number > number).cloned().collect()
     }
 
     pub(crate) fn clear(&mut self) {

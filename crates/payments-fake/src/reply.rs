@@ -2,7 +2,7 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Response;
+use http::{Response, StatusCode};
 
 use crate::fault::{Fault, FaultKind, Phase};
 use crate::randomness::Randomness;
@@ -89,6 +89,32 @@ impl Reply {
 }
 
 impl Reply {
+    /// The HTTP status that the client sees, now or later.
+    pub fn status(&self) -> Option<StatusCode> {
+        match self {
+            Self::Answer(answer)
+            | Self::Delayed { answer, .. }
+            | Self::Drip { answer, .. }
+            | Self::Truncated { answer, .. } => Some(answer.status()),
+            _ => None,
+        }
+    }
+
+    /// The kind of fault that the client sees instead of a whole response: `refuse`, `close`, `reset`, `stall`, `drip`,
+    /// `truncate` or `garbage`.
+    pub fn symptom(&self) -> Option<&'static str> {
+        match self {
+            Self::Answer(_) | Self::Delayed { .. } | Self::Held { .. } => None,
+            Self::Drip { .. } => Some("drip"),
+            Self::Truncated { .. } => Some("truncate"),
+            Self::Garbage(_) => Some("garbage"),
+            Self::Refused => Some("refuse"),
+            Self::Closed => Some("close"),
+            Self::Reset => Some("reset"),
+            Self::Stalled => Some("stall"),
+        }
+    }
+
     /// The answer that it is, or of which it shows a part.
     pub fn answer_mut(&mut self) -> Option<&mut Response<Bytes>> {
         match self {

@@ -70,14 +70,18 @@ impl Responder {
             // It never arrived, so there is nothing to record.
             return Reply::Refused;
         }
-        _outgrown = service.requests.push(recorded);
-        match fault.as_ref().map(|fault| (fault, fault.kind(), fault.phase())) {
-            None => service.process(now, &request, &self.0.choices),
-            Some((_, FaultKind::Delay { by }, Phase::BeforeCommit)) => {
+        let number;
+        (number, _outgrown) = service.requests.push(recorded);
+        let Some(fault) = fault else {
+            return service.process(now, &request, number, &self.0.choices);
+        };
+        service.requests.note_fault(number, &fault);
+        match (fault.kind(), fault.phase()) {
+            (FaultKind::Delay { by }, Phase::BeforeCommit) => {
                 let (request, epoch) = (Box::new(request), service.epoch);
-                Reply::Held { by, request: HeldRequest { request, epoch } }
+                Reply::Held { by, request: HeldRequest { request, number, epoch } }
             }
-            Some((fault, ..)) => service.fail(now, &request, &self.0.choices, fault),
+            _ => service.fail(now, &request, number, &self.0.choices, &fault),
         }
     }
 
@@ -85,12 +89,12 @@ impl Responder {
     /// [reset](crate::FakeGateway::reset) since, the request is [closed](Reply::Closed) without an effect: it belongs to
     /// what was forgotten.
     pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
-        let HeldRequest { request, epoch } = request;
+        let HeldRequest { request, number, epoch } = request;
         let mut service = self.service();
         if service.epoch != epoch {
             return Reply::Closed;
         }
-        service.process(now, &request, &self.0.choices)
+        service.process(now, &request, number, &self.0.choices)
     }
 
     /// [`handle`](Self::handle) as a server does it: at the gateway's time of day, waiting at its

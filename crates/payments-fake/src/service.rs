@@ -9,11 +9,11 @@ use crate::choices::Choices;
 use crate::decision::{self, Decision};
 use crate::fault::Phase;
 use crate::randomness::Randomness;
-use crate::recorded_request::RequestLog;
+use crate::recorded_request::{Decided, RequestLog};
 use crate::store::Effect;
 use crate::tenants::Tenants;
 use crate::understood_request::UnderstoodRequest;
-use crate::{Fault, Fixtures, Reply};
+use crate::{Fault, Fixtures, Reply, RequestEffect};
 
 /// The service as a state machine: no I/O, no clock and no randomness of its own.
 pub(crate) struct Service {
@@ -21,10 +21,18 @@ pub(crate) struct Service {
     pub(crate) randomness: Randomness,
     pub(crate) faults: ArmedFaults,
     pub(crate) requests: RequestLog,
-    /// What was decided for a tenant and is to be committed when the test says so.
-    pub(crate) late: Vec<(usize, Effect)>,
+    /// What was decided and is to be committed when the test says so.
+    pub(crate) late: Vec<Late>,
     /// How often everything was forgotten.
     pub(crate) epoch: u64,
+}
+
+/// An effect that is decided and not yet committed.
+pub(crate) struct Late {
+    /// The request's.
+    number: u64,
+    tenant: usize,
+    effect: Effect,
 }
 
 impl Service {
@@ -63,8 +71,12 @@ impl Service {
     pub(crate) fn deliver_late(&mut self) -> usize {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
-        for (tenant, effect) in late {
-            self.tenants.change(tenant, |store| store.commit(effect));
+        for Late { number, tenant, effect } in late {
+            let decided = effect.decided();
+            let mut is_committed = false;
+            self.tenants.change(tenant, |store| is_committed = store.commit(effect));
+            let without_effect = (RequestEffect::Refused, None);
+            self.requests.note_effect(number, if is_committed { decided } else { without_effect });
         }
         count
     }
@@ -74,13 +86,18 @@ impl Service {
         &mut self,
         now: SystemTime,
         request: &UnderstoodRequest,
+        number: u64,
         choices: &Choices,
     ) -> Reply {
-        let Decision { answer, effect } = self.decide(now, request, choices);
+        let decision = self.decide(now, request, choices);
+        self.requests.note_effect(number, decision.decided());
+        let Decision { answer, effect } = decision;
         if let Some((tenant, effect)) = effect {
-            self.tenants.change(tenant, |store| store.commit(effect));
+            self.tenants.change(tenant, |store| _ = store.commit(effect));
         }
-        Reply::Answer(answer)
+        let reply = Reply::Answer(answer);
+        self.requests.note_reply(number, &reply);
+        reply
     }
 
     /// The effect and the symptom, one after the other and neither because of the other.
@@ -88,18 +105,30 @@ impl Service {
         &mut self,
         now: SystemTime,
         request: &UnderstoodRequest,
+        number: u64,
         choices: &Choices,
         fault: &Fault,
     ) -> Reply {
-        let Decision { answer, effect } = self.decide(now, request, choices);
-        if let Some((tenant, effect)) = effect {
-            match fault.phase() {
-                Phase::BeforeCommit => drop(effect),
-                Phase::AfterCommit => self.tenants.change(tenant, |store| store.commit(effect)),
-                Phase::Late => self.late.push((tenant, effect)),
+        let decision = self.decide(now, request, choices);
+        let decided = decision.decided();
+        let Decision { answer, effect } = decision;
+        let phase = fault.phase();
+        let decided = match phase {
+            Phase::BeforeCommit => Decided::default(),
+            Phase::Late if effect.is_some() => (RequestEffect::Late, decided.1),
+            Phase::AfterCommit | Phase::Late => decided,
+        };
+        self.requests.note_effect(number, decided);
+        match (effect, phase) {
+            (Some((tenant, effect)), Phase::AfterCommit) => {
+                self.tenants.change(tenant, |store| _ = store.commit(effect));
             }
+            (Some((tenant, effect)), Phase::Late) => self.late.push(Late { number, tenant, effect }),
+            _ => {}
         }
-        Reply::of_fault(fault, answer, &mut self.randomness)
+        let reply = Reply::of_fault(fault, answer, &mut self.randomness);
+        self.requests.note_reply(number, &reply);
+        reply
     }
 
     fn decide(&mut self, now: SystemTime, request: &UnderstoodRequest, choices: &Choices) -> Decision {

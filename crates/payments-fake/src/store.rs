@@ -4,9 +4,12 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 
+use crate::recorded_request::Decided;
 use crate::test_values::{TEST_VALUES, TestEffect};
 use crate::transaction_document::TransactionDocument;
-use crate::{Change, EntryState, Fixtures, LedgerEntry, StoredToken, customer_document, token_document};
+use crate::{
+    Change, EntryState, Fixtures, LedgerEntry, RequestEffect, StoredToken, customer_document, token_document,
+};
 
 /// What one tenant has: transactions, tokens and customers. It is changed by committing an [`Effect`] and by putting
 /// records into it, so that whether a payment takes place can be decided apart from what the client is told.
@@ -31,6 +34,7 @@ pub(crate) enum Effect {
     /// A payment, approved or declined.
     Payment {
         id: TransactionId,
+        state: EntryState,
         document: TransactionDocument,
         /// The token it makes.
         new_token: Option<StoredToken>,
@@ -45,6 +49,19 @@ pub(crate) enum Effect {
     },
 }
 
+impl Effect {
+    /// What it is to the record of requests.
+    pub(crate) fn decided(&self) -> Decided {
+        match self {
+            Self::Payment { id, state: EntryState::Declined, .. } => {
+                (RequestEffect::Declined, Some(id.clone()))
+            }
+            Self::Payment { id, .. } => (RequestEffect::Charged, Some(id.clone())),
+            Self::Void { transaction_id, .. } => (RequestEffect::Voided, Some(transaction_id.clone())),
+        }
+    }
+}
+
 impl Store {
     /// Notes every change from now on.
     pub(crate) fn note_changes(&mut self) {
@@ -57,18 +74,18 @@ impl Store {
         self.changes.drain(..)
     }
 
-    pub(crate) fn commit(&mut self, effect: Effect) {
+    /// Says whether it took effect: a late void may come after another one, and a transaction is voided once.
+    pub(crate) fn commit(&mut self, effect: Effect) -> bool {
         match effect {
-            Effect::Payment { id, document, new_token } => {
+            Effect::Payment { id, state: _, document, new_token } => {
                 self.put_document(id, document);
                 if let Some(token) = new_token {
                     self.put_token(token);
                 }
             }
             Effect::Void { transaction_id, status, reason, entry } => {
-                // A late void may come after another one; a transaction is voided once.
                 let voided = self.transaction(&transaction_id).filter(LedgerEntry::is_charged);
-                let Some(mut voided) = voided else { return };
+                let Some(mut voided) = voided else { return false };
                 voided.state = EntryState::Voided;
                 voided.void_reason = reason;
                 voided.record.status = status.into();
@@ -78,6 +95,7 @@ impl Store {
                 }
             }
         }
+        true
     }
 
     /// Adds a transaction, or replaces the one with the same id in its place.

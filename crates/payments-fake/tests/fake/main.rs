@@ -12,6 +12,7 @@ mod fixtures;
 mod in_flight;
 mod interface;
 mod ledger;
+mod recorded_effects;
 mod redaction;
 mod scripted_transport;
 mod support;

@@ -1,0 +1,125 @@
+//! What the record of requests says that the service did, beside what the client saw.
+
+use std::time::Duration;
+
+use http::Request;
+use payments_core::OperationName;
+use payments_fake::{FakeGateway, Fault, RecordedRequest, Reply, RequestEffect};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+/// What the service did, the status and the symptom that the client saw, and whether a transaction is named.
+type Seen = (RequestEffect, Option<u16>, Option<&'static str>, bool);
+
+fn seen(request: &RecordedRequest) -> Seen {
+    let status = request.status().map(|status| status.as_u16());
+    (request.effect(), status, request.symptom(), request.transaction_id().is_some())
+}
+
+fn after(gateway: &FakeGateway, request: Request<bytes::Bytes>) -> Seen {
+    drop(gateway.handle(noon(), request));
+    seen(gateway.requests().last().unwrap())
+}
+
+fn pay() -> Request<bytes::Bytes> {
+    post("/transaction", encoded(&sale()))
+}
+
+#[test]
+fn each_request_tells_what_the_service_did() {
+    use RequestEffect::{Charged, Declined, LookedUp, Refused, Voided};
+    let gateway = FakeGateway::new();
+    let declined = encoded(&card("4000000000000002").build().unwrap());
+    assert_eq!(after(&gateway, pay()), (Charged, Some(200), None, true));
+    assert_eq!(after(&gateway, post("/transaction", declined)), (Declined, Some(200), None, true));
+    assert_eq!(after(&gateway, post("/transaction", "{}")), (Refused, Some(400), None, false));
+    assert_eq!(after(&gateway, get("/customer/cus_1")), (LookedUp, Some(200), None, false));
+    assert_eq!(after(&gateway, get("/customer/cus_2")), (Refused, Some(404), None, false));
+    assert_eq!(
+        after(&gateway, post("/transaction", encoded(&authorisation()))),
+        (Charged, Some(200), None, true)
+    );
+    let authorised = gateway.ledger().entries()[2].transaction_id().clone();
+    let void = || post("/void", json!({ "TransactionId": authorised.as_str() }).to_string());
+    assert_eq!(after(&gateway, void()), (Voided, Some(200), None, true));
+    assert_eq!(gateway.requests().last().unwrap().transaction_id(), Some(&authorised));
+    assert_eq!(after(&gateway, void()), (Refused, Some(400), None, false));
+    let numbers: Vec<_> = gateway.requests_since(3).iter().map(RecordedRequest::number).collect();
+    assert_eq!(numbers, [4, 5, 6, 7, 8]);
+    assert_eq!(gateway.requests()[0].amount(), Some(PRICE));
+}
+
+#[test]
+fn a_fault_shows_as_an_effect_and_a_symptom_of_its_own() {
+    use RequestEffect::{Charged, Late, Nothing};
+    let gateway = FakeGateway::new();
+    let any = Fault::on_any();
+    for (fault, expected) in [
+        (any.before_commit().close(), (Nothing, None, Some("close"), false)),
+        (any.after_commit().close(), (Charged, None, Some("close"), true)),
+        (any.late().reset(), (Late, None, Some("reset"), true)),
+        (any.after_commit().html(), (Charged, Some(502), None, true)),
+        (any.after_commit().truncate(3), (Charged, Some(200), Some("truncate"), true)),
+        (any.after_commit().drip(3, Duration::from_secs(1)), (Charged, Some(200), Some("drip"), true)),
+        (any.after_commit().stall(), (Charged, None, Some("stall"), true)),
+        (any.before_commit().garbage(), (Nothing, None, Some("garbage"), false)),
+    ] {
+        gateway.arm(fault.clone());
+        assert_eq!(after(&gateway, pay()), expected, "{fault}");
+        assert_eq!(gateway.requests().last().unwrap().fault(), Some(&fault));
+    }
+    assert_eq!(gateway.deliver_late(), 1);
+    assert_eq!(seen(&gateway.requests()[2]), (Charged, None, Some("reset"), true));
+}
+
+#[test]
+fn of_two_late_voids_one_took_effect() {
+    let gateway = FakeGateway::new();
+    after(&gateway, post("/transaction", encoded(&authorisation())));
+    let id = gateway.ledger().entries()[0].transaction_id().clone();
+    gateway.arm(Fault::on(OperationName::Void).late().close().times(2));
+    for _ in 0..2 {
+        let void = post("/void", json!({ "TransactionId": id.as_str() }).to_string());
+        assert_eq!(after(&gateway, void).0, RequestEffect::Late);
+    }
+    assert_eq!(gateway.deliver_late(), 2);
+    let effects: Vec<_> = gateway.requests_since(1).iter().map(RecordedRequest::effect).collect();
+    assert_eq!(effects, [RequestEffect::Voided, RequestEffect::Refused]);
+}
+
+#[test]
+fn a_held_request_has_no_effect_until_it_is_resumed() {
+    let gateway = FakeGateway::builder().recorded_requests(2).build();
+    let arm = || gateway.arm(Fault::on_any().before_commit().delay(Duration::from_secs(1)));
+    arm();
+    let Reply::Held { request, .. } = gateway.handle(noon(), pay()) else { panic!("it waits") };
+    let (nothing, charged) = (RequestEffect::Nothing, RequestEffect::Charged);
+    assert_eq!(seen(&gateway.requests()[0]), (nothing, None, None, false));
+    after(&gateway, get("/customer/cus_1"));
+    drop(gateway.resume(noon(), request));
+    assert_eq!(seen(&gateway.requests()[0]), (charged, Some(200), None, true));
+
+    // One that is not kept any more changes no other.
+    arm();
+    let Reply::Held { request, .. } = gateway.handle(noon(), pay()) else { panic!("it waits") };
+    after(&gateway, get("/customer/cus_1"));
+    after(&gateway, get("/customer/cus_2"));
+    let before = gateway.requests();
+    drop(gateway.resume(noon(), request));
+    assert!(gateway.requests() == before);
+}
+
+#[test]
+fn the_json_has_effect_and_symptom() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::response_lost(OperationName::Transaction));
+    after(&gateway, pay());
+    let json: Value = serde_json::from_str(&gateway.requests()[0].to_json()).unwrap();
+    let id = gateway.ledger().entries()[0].transaction_id().clone();
+    let part = ["number", "amount", "effect", "transaction_id", "fault", "status", "symptom"];
+    let part: Vec<_> = part.iter().map(|name| json[name].clone()).collect();
+    let fault = "after_commit close on transaction";
+    let expected = json!([1, 10.5, "charged", id.as_str(), fault, null, "close"]);
+    assert_eq!(Value::from(part), expected);
+}
