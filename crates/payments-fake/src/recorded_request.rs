@@ -211,8 +211,8 @@ impl RecordedRequest {
     }
 
     /// Everything above as one JSON object: `operation` (or `null`), `method`, `path`, `headers` (several values of one name
-    /// joined by commas), `fields`, `body_length`, `received_at`, `number`, `amount`, `effect`, `transaction_id`, `fault`
-    /// (in words), `status` and `symptom`. What there is not is `null`.
+    /// joined by commas), `fields`, `body_length`, `received_at`, `amount`, `effect`, `transaction_id`, `fault` (in words),
+    /// `status` and `symptom`. What there is not is `null`. The [number](Self::number) is not in it.
     pub fn to_json(&self) -> String {
         let Self { operation, method, path, headers, fields, body_length, received_at, .. } = self;
         let or_null = |text: Option<String>| text.unwrap_or_else(|| "null".to_owned());
@@ -222,14 +222,13 @@ impl RecordedRequest {
         });
         let fields = fields.sorted().into_iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
         format!(
-            r#"{{"operation":{},"method":{},"path":{},"headers":{{{}}},"fields":{{{}}},"body_length":{body_length},"received_at":{},"number":{},"amount":{},"effect":{},"transaction_id":{},"fault":{},"status":{},"symptom":{}}}"#,
+            r#"{{"operation":{},"method":{},"path":{},"headers":{{{}}},"fields":{{{}}},"body_length":{body_length},"received_at":{},"amount":{},"effect":{},"transaction_id":{},"fault":{},"status":{},"symptom":{}}}"#,
             or_null(operation.map(|operation| quoted(operation.as_str()))),
             quoted(method.as_str()),
             quoted(path),
             headers.collect::<Vec<_>>().join(","),
             fields.collect::<Vec<_>>().join(","),
             quoted(&timestamp::format(*received_at)),
-            self.number,
             or_null(self.amount().map(|amount| amount.to_string())),
             quoted(self.effect.as_str()),
             or_null(self.transaction_id.as_ref().map(|id| quoted(id.as_str()))),
