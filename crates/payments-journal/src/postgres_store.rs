@@ -1,20 +1,16 @@
 //! The journal in a PostgreSQL database.
 //!
-//! A few connections carry the changes, each of which is one statement that writes only if what was read is still there.
-//! The server puts the commits of several connections on its disk together. One more connection, with a thread of its own,
-//! holds the lock that says that this owner lives.
+//! A few connections carry the changes, each of which is one transaction that holds a lock of its key. The server puts the
+//! commits of several connections on its disk together. One more connection holds the lock that says that this owner lives.
 
 mod address;
-mod begun;
 mod columns;
 mod fault;
-mod fence;
 mod link;
-mod owners;
+mod owner;
 mod pool;
 mod schema;
 mod session;
-mod tls;
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -22,18 +18,16 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 use crate::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentRow, IntentStore, Journal, OwnerId, Page, Purged,
-    StateName, StoreError,
+    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
+    StoreError,
 };
 use address::Address;
-use begun::Begun;
 use columns::Kept;
 use fault::{Fault, ask};
-use fence::Fence;
 use link::Link;
-use owners::Claim;
+use owner::Claim;
 use pool::Pool;
-use session::{Resolved, Session};
+use session::Session;
 
 /// A journal in a PostgreSQL database that several machines share: version 12 or newer.
 ///
@@ -93,10 +87,7 @@ use session::{Resolved, Session};
 pub struct PostgresStore {
     owner: OwnerId,
     pool: Pool,
-    fence: Fence,
-    begun: Begun,
-    /// The last to be dropped: what the pool has sent comes before the word that nobody lives here any more.
-    _claim: Claim,
+    claim: Claim,
 }
 
 impl PostgresStore {
@@ -133,131 +124,30 @@ impl PostgresStore {
         let session = Session::new(link).await?;
         let owner = OwnerId::new();
         let claim = Claim::take(address.clone(), &owner).await?;
-        Ok(Self {
-            owner,
-            pool: Pool::new(address, session),
-            fence: Fence::default(),
-            begun: Begun::default(),
-            _claim: claim,
-        })
+        Ok(Self { owner, pool: Pool::new(address, session), claim })
     }
 
     /// Makes the change once.
-    ///
-    /// Why it is whole, at the isolation level READ COMMITTED: it is decided on what was read, and then written by one
-    /// statement, which is a transaction of its own and writes only if what was read is still there. An `INSERT … ON
-    /// CONFLICT DO NOTHING` waits for another one of the same key and writes nothing if that is kept. An `UPDATE` that
-    /// waits for another one of the same row looks at what that has left, and finds another revision. So between the reading
-    /// and the writing of a change that is made nobody has written the row; of two who try, one reads again.
-    ///
-    /// A person's resolution as processed is the one change that depends on other rows: see
-    /// [`Session::update_unless_taken`].
-    async fn attempt(&self, change: &Change, earlier: &mut Vec<Tried>) -> Result<Applied, StoreError> {
-        self.fence.wait_for(change.key(), &self.pool).await?;
+    async fn attempt(&self, change: &Change, unheard: &mut Option<Applied>) -> Result<Applied, StoreError> {
         let lease = self.pool.lease().await?;
-        match self.attempt_over(&lease, change, earlier).await {
-            Ok(mut applied) => {
-                // After it was committed: of two who write the same transaction, the last sees the other. What is written
-                // stays written, whatever becomes of this question.
-                if let Some(written) = applied.written.as_ref().map(IntentRow::from) {
-                    let Ok(other) = lease.other_holder(&written).await else { return Ok(applied) };
-                    applied.same_transaction_as = other.and_then(|key| IntentKey::new(key).ok());
-                }
-                lease.give_back();
-                Ok(applied)
-            }
-            Err(Stop::Reading(fault)) => Err(fault.of_reading()),
-            Err(Stop::Writing(fault)) => {
-                if !fault.is_undone() {
-                    self.fence.raise(change.key().clone(), lease.link.backend);
-                }
-                Err(fault.of_writing())
-            }
-            Err(Stop::Store(error)) => Err(error),
-        }
-    }
-
-    async fn attempt_over(
-        &self,
-        session: &Session,
-        change: &Change,
-        earlier: &mut Vec<Tried>,
-    ) -> Result<Applied, Stop> {
-        let key = change.key().as_str();
-        // What can begin is mostly new, and what ends is mostly as this store has begun it: the reading is saved. If it is
-        // not so, nothing is written, and it is read after all.
-        let is_beginning = change.decide(None).is_some();
-        let mut found = self.begun.take(change);
-        let mut is_read = false;
-        if found.is_none() && !is_beginning {
-            found = session.find(key).await.map_err(Stop::Reading)?;
-            is_read = true;
-        }
-        for _ in 0..MOST_TRIES {
-            let intent = found.as_ref().map(|kept| Intent::try_from(kept.row.clone())).transpose()?;
-            if let Some(tried) =
-                earlier.iter().find(|tried| found.as_ref().is_some_and(|kept| kept.row == tried.row))
-            {
-                return Ok(tried.applied.clone());
-            }
-            let Some(written) = change.decide(intent.as_ref()) else {
-                if is_read {
-                    return Ok(Applied { found: intent, written: None, same_transaction_as: None });
-                }
-                found = session.find(key).await.map_err(Stop::Reading)?;
-                is_read = true;
-                continue;
-            };
-            let row = IntentRow::from(&written);
-            let written = Some(Intent::try_from(row.clone())?);
-            let mut applied = Applied { found: intent, written, same_transaction_as: None };
-            let writing = match &found {
-                None => session.insert(&row).await,
-                Some(kept) if change.is_refused_if_taken() => {
-                    let resolved = session.update_unless_taken(kept, &row).await.map_err(Stop::Reading)?;
-                    if let Resolved::Taken(key) = resolved {
-                        session.commit().await.map_err(Stop::Reading)?;
-                        (applied.written, applied.same_transaction_as) = (None, IntentKey::new(key).ok());
-                        return Ok(applied);
-                    }
-                    session.commit().await.map(|()| resolved.position())
-                }
-                Some(kept) => session.update(kept, &row).await,
-            };
-            match writing {
-                Ok(Some(position)) => {
-                    if is_beginning {
-                        self.begun.remember(change.key().clone(), Kept { position, row });
-                    }
-                    return Ok(applied);
-                }
-                Ok(None) => {}
-                Err(fault) => {
-                    if !fault.is_undone() {
-                        earlier.push(Tried { row, applied });
-                    }
-                    return Err(Stop::Writing(fault));
-                }
-            }
-            found = session.find(key).await.map_err(Stop::Reading)?;
-            is_read = true;
-        }
-        Err(Stop::Store(StoreError::unavailable("others change the same intent all the time")))
+        let applied = lease.apply(change, unheard).await?;
+        lease.give_back();
+        Ok(applied)
     }
 
     /// Makes a change that says what nobody can find out again, even if the server is restarted meanwhile.
     async fn insist(&self, change: &Change) -> Result<Applied, StoreError> {
         let began = Instant::now();
         let mut pause = SHORTEST_PAUSE;
-        let mut earlier = Vec::new();
+        let mut unheard = None;
         loop {
-            let error = match self.attempt(change, &mut earlier).await {
+            let error = match self.attempt(change, &mut unheard).await {
                 Ok(applied) => return Ok(applied),
                 Err(error) => error,
             };
             let may_pass = error.is_unavailable() || error.is_in_doubt();
             if !may_pass || began.elapsed() + pause > PATIENCE {
-                return Err(if earlier.is_empty() || error.is_in_doubt() {
+                return Err(if unheard.is_none() || error.is_in_doubt() {
                     error
                 } else {
                     StoreError::in_doubt(
@@ -292,7 +182,7 @@ impl IntentStore for PostgresStore {
         if change.is_last_word() {
             self.insist(&change).await
         } else {
-            self.attempt(&change, &mut Vec::new()).await
+            self.attempt(&change, &mut None).await
         }
     }
 
@@ -327,7 +217,7 @@ impl IntentStore for PostgresStore {
         if *owner == self.owner {
             return Ok(true);
         }
-        self.read(async |session| owners::is_live(session, owner).await).await
+        self.read(async |session| owner::is_live(session, owner).await).await
     }
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
@@ -349,6 +239,11 @@ impl IntentStore for PostgresStore {
             }
         }
     }
+
+    async fn close(&self) {
+        self.pool.close().await;
+        self.claim.release().await;
+    }
 }
 
 impl fmt::Debug for PostgresStore {
@@ -356,28 +251,6 @@ impl fmt::Debug for PostgresStore {
         f.debug_struct("PostgresStore").field("owner", &self.owner).finish_non_exhaustive()
     }
 }
-
-/// What was written without anybody hearing whether it was kept.
-struct Tried {
-    row: IntentRow,
-    applied: Applied,
-}
-
-/// Why an attempt came to no end.
-enum Stop {
-    Reading(Fault),
-    Writing(Fault),
-    Store(StoreError),
-}
-
-impl From<StoreError> for Stop {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-/// More than anybody meets: each needs another who changes the same key at that moment.
-const MOST_TRIES: usize = 32;
 
 /// How long the end of a charge is tried again.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,14 +1,17 @@
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::link::LONGEST_OPENING;
-use super::tls;
+use super::fault::LONGEST_WAIT;
 use crate::StoreError;
 
 /// Where the database is and how to get there, out of a URL.
@@ -21,8 +24,31 @@ pub(super) struct Address {
 impl Address {
     /// Nothing of the URL is repeated in an error: it may hold a password, and a misspelt one may hold it anywhere.
     pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
-        let parameters = Parameters::split(url)?;
-        let mut config: Config = parameters.rest.parse().map_err(|_| {
+        if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+            return Err(StoreError::refused(
+                "the URL of the journal begins neither with postgres:// nor postgresql://",
+            ));
+        }
+        // What follows the first one would be taken for a host or a database, and be named in errors.
+        if url.matches('@').count() > 1 {
+            return Err(StoreError::refused(
+                "the URL of the journal holds more than one @: within a user's name or a password it is written %40",
+            ));
+        }
+        // A password may hold a question mark.
+        let query = url.find('@').unwrap_or(0);
+        let query = url[query..].find('?').map_or(url.len(), |at| query + at);
+        let (mut mode, mut root_file, mut others) = (None, None, String::new());
+        for pair in url[query..].trim_start_matches('?').split('&') {
+            let decoded = |value| percent_decode_str(value).decode_utf8_lossy().into_owned();
+            match pair.split_once('=') {
+                Some(("sslmode", value)) => mode = Some(decoded(value)),
+                Some(("sslrootcert", value)) => root_file = Some(decoded(value)),
+                _ => others = format!("{others}{}{pair}", if others.is_empty() { '?' } else { '&' }),
+            }
+        }
+        let parsed = format!("{}{}", &url[..query], others.trim_end_matches('?')).parse();
+        let mut config: Config = parsed.map_err(|_| {
             StoreError::refused(
                 "the URL of the journal cannot be read: write postgres://user:password@host:port/database?sslmode=require, \
                  what is special in a name or password percent-encoded, and after the ? only parameters of libpq \
@@ -34,95 +60,83 @@ impl Address {
                 "the URL of the journal names no host: write postgres://user@host/database",
             ));
         }
-        config.ssl_mode(ssl_mode(parameters.ssl_mode.as_deref(), &config)?);
-        let tls = tls::connector(parameters.root_file.as_deref())?;
+        config.ssl_mode(match mode.as_deref() {
+            None if is_own_machine(&config) => SslMode::Disable,
+            Some("disable") => SslMode::Disable,
+            Some("prefer") => SslMode::Prefer,
+            None | Some("require" | "verify-full") => SslMode::Require,
+            Some(_) => {
+                return Err(StoreError::refused(
+                    "the sslmode of the journal's URL is none of disable, prefer, require and verify-full: require is as \
+                     strict here as verify-full",
+                ));
+            }
+        });
         add_defaults(&mut config);
-        Ok(Self { config, tls })
+        Ok(Self { config, tls: tls(root_file.as_deref())? })
     }
 
     /// The hosts and the database, for errors.
     pub(super) fn place(&self) -> String {
-        let name = |host: &Host| match host {
-            Host::Tcp(name) => name.clone(),
-            #[cfg(unix)]
-            Host::Unix(folder) => folder.display().to_string(),
-        };
         let mut hosts: Vec<_> = self.config.get_hosts().iter().map(name).collect();
         if hosts.is_empty() {
             hosts = self.config.get_hostaddrs().iter().map(IpAddr::to_string).collect();
         }
-        match self.config.get_dbname() {
-            Some(database) => format!("{database} at {}", hosts.join(", ")),
-            None => hosts.join(", "),
-        }
+        let database = self.config.get_dbname().map(|database| format!("{database} at "));
+        format!("{}{}", database.unwrap_or_default(), hosts.join(", "))
     }
 }
 
-/// The parameters that this crate reads itself, and the URL without them.
-struct Parameters {
-    rest: String,
-    ssl_mode: Option<String>,
-    root_file: Option<String>,
-}
-
-impl Parameters {
-    fn split(url: &str) -> Result<Self, StoreError> {
-        let is_url = ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme));
-        if !is_url {
-            return Err(StoreError::refused(
-                "the URL of the journal begins neither with postgres:// nor postgresql://",
-            ));
-        }
-        // Whatever stands behind the first one is taken for a host or a database, and told to others.
-        if url.matches('@').count() > 1 {
-            return Err(StoreError::refused(
-                "the URL of the journal holds more than one @: within a user's name or a password it is written %40",
-            ));
-        }
-        let end_of_credentials = url.find('@').unwrap_or(0);
-        let Some(question) = url[end_of_credentials..].find('?').map(|at| at + end_of_credentials) else {
-            return Ok(Self { rest: url.to_owned(), ssl_mode: None, root_file: None });
-        };
-        let (place, query) = (&url[..question], &url[question + 1..]);
-        let value = |wanted: &str| {
-            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            let last = pairs.rfind(|(name, _)| *name == wanted)?.1;
-            Some(percent_decode_str(last).decode_utf8_lossy().into_owned())
-        };
-        let is_ours =
-            |pair: &&str| ["sslmode", "sslrootcert"].iter().any(|name| pair.split('=').next() == Some(name));
-        let others: Vec<_> = query.split('&').filter(|pair| !pair.is_empty() && !is_ours(pair)).collect();
-        let rest = if others.is_empty() { place.to_owned() } else { format!("{place}?{}", others.join("&")) };
-        Ok(Self { rest, ssl_mode: value("sslmode"), root_file: value("sslrootcert") })
+fn name(host: &Host) -> String {
+    match host {
+        Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        Host::Unix(folder) => folder.display().to_string(),
     }
 }
 
-/// Without a word of the user, the network is never crossed in plain text.
-fn ssl_mode(asked: Option<&str>, config: &Config) -> Result<SslMode, StoreError> {
-    match asked {
-        None if is_own_machine(config) => Ok(SslMode::Disable),
-        Some("disable") => Ok(SslMode::Disable),
-        Some("prefer") => Ok(SslMode::Prefer),
-        None | Some("require" | "verify-full") => Ok(SslMode::Require),
-        Some(_) => Err(StoreError::refused(
-            "the sslmode of the journal's URL is none of disable, prefer, require and verify-full: require is as \
-             strict here as verify-full",
-        )),
-    }
-}
-
+/// Whether no network is between this program and the server.
 fn is_own_machine(config: &Config) -> bool {
-    let is_own_name =
-        |name: &str| name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    let is_own_host = |host: &Host| match host {
-        Host::Tcp(name) => is_own_name(name),
+    let is_loopback = |name: &str| name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    let is_own = |host: &Host| match host {
+        Host::Tcp(name) => name == "localhost" || is_loopback(name),
         #[cfg(unix)]
         Host::Unix(_) => true,
     };
     match config.get_hostaddrs() {
-        [] => config.get_hosts().iter().all(is_own_host),
+        [] => config.get_hosts().iter().all(is_own),
         addresses => addresses.iter().all(IpAddr::is_loopback),
     }
+}
+
+/// TLS that always verifies the certificate and its name: with the authorities of this file and no others, or with those
+/// of Mozilla's programme.
+fn tls(root_file: Option<&str>) -> Result<MakeRustlsConnect, StoreError> {
+    let refused = |what: &str| StoreError::refused(format!("the file that sslrootcert names {what}"));
+    let mut roots = RootCertStore::empty();
+    if let Some(path) = root_file {
+        let pem = std::fs::read(path).map_err(|error| refused("cannot be read").because(error))?;
+        for certificate in CertificateDer::pem_slice_iter(&pem) {
+            let certificate = certificate.map_err(|_| refused("is no PEM file"))?;
+            roots.add(certificate).map_err(|error| refused("holds what is no certificate").because(error))?;
+        }
+        if roots.is_empty() {
+            return Err(refused("holds no certificate"));
+        }
+    } else {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    // Named, so that no other crate's choice for the whole process can change it or make it panic.
+    let mut config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| {
+            StoreError::refused("TLS cannot be set up for the journal's database").because(error)
+        })?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    // A server that is spoken to in TLS from the first byte on demands it.
+    config.alpn_protocols.push(b"postgresql".to_vec());
+    Ok(MakeRustlsConnect::new(config))
 }
 
 /// What keeps a network that has died from keeping a charge for minutes.
@@ -130,7 +144,7 @@ fn add_defaults(config: &mut Config) {
     let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
     if config.get_connect_timeout().is_none() {
         // One that is down must leave time for the next.
-        config.connect_timeout(LONGEST_OPENING / u32::try_from(hosts).unwrap_or(u32::MAX));
+        config.connect_timeout(LONGEST_WAIT / u32::try_from(hosts).unwrap_or(u32::MAX));
     }
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(Duration::from_secs(20));

@@ -28,9 +28,7 @@ pub(super) async fn ask<T>(statement: impl Future<Output = Result<T, Error>>) ->
     }
 }
 
-/// The server gives up earlier, so that a statement that waits for a lock is undone for certain instead of in doubt.
-pub(super) const LONGEST_STATEMENT: Duration = Duration::from_secs(8);
-
+/// More than the server's `statement_timeout`.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 impl From<Error> for Fault {

@@ -1,46 +1,35 @@
-use std::time::Duration;
-
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::Client;
 
 use super::address::Address;
-use super::fault::{Fault, LONGEST_STATEMENT, LONGEST_WAIT, ask, of_connecting, unreachable};
+use super::fault::{Fault, LONGEST_WAIT, ask, of_connecting, unreachable};
 use crate::StoreError;
 
-/// One connection to a server that was found to keep what it says it has kept. Dropping it closes it at once.
+/// One connection to a server that keeps what it says it has kept. Dropping it closes it at once.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) client: Client,
-    pub(super) backend: Backend,
     driver: JoinHandle<()>,
 }
 
-/// The server's process at the other end of one connection: its number, which is used again, and when it began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Backend {
-    pub(super) pid: i32,
-    /// Microseconds since 1970.
-    pub(super) began: i64,
-}
-
 impl Link {
-    /// Connects, sets the session and looks at what the server promises.
+    /// Connects, makes the session's settings, and checks the server's.
     pub(super) async fn open(address: &Address) -> Result<Self, StoreError> {
         let opening = async {
             let connected = address.config.connect(address.tls.clone()).await;
             let (client, connection) = connected.map_err(|error| of_connecting(&error, &address.place()))?;
             let driver = tokio::spawn(async move {
-                // How it ended is told to whoever waits for an answer.
+                // Whoever waits for a response gets the error.
                 let _ = connection.await;
             });
-            let backend = Backend { pid: 0, began: 0 };
-            let mut link = Self { client, backend, driver };
-            link.settle().await?;
-            Ok(link)
+            let this = Self { client, driver };
+            ask(this.client.batch_execute(SETTINGS)).await.map_err(Fault::of_reading)?;
+            this.check().await?;
+            Ok(this)
         };
-        timeout(LONGEST_OPENING, opening).await.unwrap_or_else(|_| {
-            let why = format!("no connection within {} s", LONGEST_OPENING.as_secs());
+        timeout(LONGEST_WAIT, opening).await.unwrap_or_else(|_| {
+            let why = format!("no connection within {} s", LONGEST_WAIT.as_secs());
             Err(unreachable(&address.place()).because(why))
         })
     }
@@ -50,29 +39,12 @@ impl Link {
         let _ = (&mut self.driver).await;
     }
 
-    async fn settle(&mut self) -> Result<(), StoreError> {
-        let version: i32 = self.setting("server_version_num").await?.parse().unwrap_or(0);
-        if version < OLDEST_VERSION {
-            return Err(StoreError::refused(format!(
-                "the journal's database is no PostgreSQL {} or newer",
-                OLDEST_VERSION / 10_000
-            )));
-        }
-        let longest_statement = format!("SET statement_timeout = {}", LONGEST_STATEMENT.as_millis());
-        let mut settings = vec![SETTINGS, &longest_statement];
-        if version >= 140_000 {
-            settings.push("SET idle_session_timeout = 0");
-        }
-        let settings = settings.join("; ");
-        ask(self.client.batch_execute(&settings)).await.map_err(Fault::of_reading)?;
-        self.check().await
-    }
-
-    async fn check(&mut self) -> Result<(), StoreError> {
+    async fn check(&self) -> Result<(), StoreError> {
         let row = ask(self.client.query_one(CHECK, &[])).await.map_err(Fault::of_reading)?;
-        let is_standby: bool = row.get("is_standby");
         let is = |name: &str, value: &str| row.get::<_, &str>(name) == value;
-        let refusal = if is_standby {
+        let refusal = if row.get::<_, i32>("version") < OLDEST_VERSION {
+            "is older than PostgreSQL 12"
+        } else if row.get("is_standby") {
             "is a standby, which cannot be written: name the primary"
         } else if is("read_only", "on") {
             "lets this user only read: set default_transaction_read_only off for it"
@@ -86,52 +58,50 @@ impl Link {
         } else if !(is("synchronous_commit", "on") || is("synchronous_commit", "remote_apply")) {
             "does not let synchronous_commit be on"
         } else {
-            self.backend = Backend { pid: row.get("pid"), began: row.get("began") };
             return Ok(());
         };
         Err(StoreError::refused(format!("the journal's database {refusal}")))
-    }
-
-    async fn setting(&self, name: &str) -> Result<String, StoreError> {
-        let row = ask(self.client.query_one("SELECT current_setting($1, true)", &[&name])).await;
-        let value: Option<String> = row.map_err(Fault::of_reading)?.get(0);
-        Ok(value.unwrap_or_default())
     }
 }
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // An answer that is still to come would keep it open.
+        // A response that is still to come would keep it open.
         self.driver.abort();
     }
 }
 
-/// Connecting, with TLS and all questions.
-pub(super) const LONGEST_OPENING: Duration = LONGEST_WAIT;
-
-/// PostgreSQL 12: the oldest with `tcp_user_timeout`.
 const OLDEST_VERSION: i32 = 120_000;
 
-/// `remote_apply` is stronger than `on` and stays. The times let the server notice within a minute that a machine has
-/// died, so that its owner counts as dead. Every question has an index; a plan that was made while the table was small
-/// would go without it for as long as the server does not count again.
+/// - `synchronous_commit`: `remote_apply` is stronger than `on` and stays.
+/// - `statement_timeout`: less than a program waits, so that a statement that waits for a lock is certainly undone.
+/// - `idle_in_transaction_session_timeout`: how long a transaction whose next statement never comes keeps its key locked.
+/// - `tcp_*`: a server notices within a minute that a machine has died, so that its owner counts as dead.
+/// - `enable_seqscan`: every question has an index. A plan that was made for a small table would not use it until the server
+///   counts the rows again.
+///
+/// An older server does not have all of them.
 const SETTINGS: &str = "
-    SELECT set_config('synchronous_commit', 'on', false)
-        WHERE current_setting('synchronous_commit') <> 'remote_apply';
-    SET default_transaction_isolation = 'read committed';
-    SET tcp_keepalives_idle = 30;
-    SET tcp_keepalives_interval = 10;
-    SET tcp_keepalives_count = 3;
-    SET tcp_user_timeout = 60000;
-    SET enable_seqscan = off";
+    SELECT set_config(wanted.name, wanted.value, false)
+    FROM pg_settings JOIN (VALUES
+        ('synchronous_commit', 'on'),
+        ('default_transaction_isolation', 'read committed'),
+        ('statement_timeout', '8s'),
+        ('idle_in_transaction_session_timeout', '3s'),
+        ('idle_session_timeout', '0'),
+        ('tcp_keepalives_idle', '30'),
+        ('tcp_keepalives_interval', '10'),
+        ('tcp_keepalives_count', '3'),
+        ('tcp_user_timeout', '60000'),
+        ('enable_seqscan', 'off')
+    ) AS wanted (name, value) USING (name)
+    WHERE NOT (name = 'synchronous_commit' AND setting = 'remote_apply')";
 
 const CHECK: &str = "
-    SELECT pg_is_in_recovery() AS is_standby,
+    SELECT current_setting('server_version_num')::integer AS version,
+        pg_is_in_recovery() AS is_standby,
         current_setting('transaction_read_only') AS read_only,
         current_setting('fsync') AS fsync,
         current_setting('full_page_writes') AS full_page_writes,
         current_setting('server_encoding') AS encoding,
-        current_setting('synchronous_commit') AS synchronous_commit,
-        pid,
-        (extract(epoch FROM backend_start) * 1000000)::bigint AS began
-    FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+        current_setting('synchronous_commit') AS synchronous_commit";

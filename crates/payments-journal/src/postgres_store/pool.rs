@@ -31,14 +31,15 @@ pub(super) struct Lease<'a> {
 
 impl Pool {
     pub(super) fn new(address: Address, first: Session) -> Self {
-        Self { address, idle: Mutex::new(vec![first]), permits: Semaphore::new(CONNECTIONS) }
+        Self { address, idle: Mutex::new(vec![first]), permits: Semaphore::new(CONNECTIONS as usize) }
     }
 
     pub(super) async fn lease(&self) -> Result<Lease<'_>, StoreError> {
         let Ok(permit) = timeout(LONGEST_WAIT, self.permits.acquire()).await else {
             return Err(StoreError::unavailable("every connection to the journal's database is busy"));
         };
-        let permit = permit.expect("it is never closed");
+        let permit =
+            permit.map_err(|_| StoreError::unavailable("the journal was closed; nothing was changed"))?;
         let session = if let Some(session) = self.idle_session() {
             session
         } else {
@@ -47,6 +48,14 @@ impl Pool {
             Session::new(link).await?
         };
         Ok(Lease { pool: self, session: Some(session), _permit: permit })
+    }
+
+    /// Waits until no connection is in use, and lends none any more.
+    pub(super) async fn close(&self) {
+        let all = self.permits.acquire_many(CONNECTIONS).await;
+        self.permits.close();
+        drop(all);
+        self.idle().clear();
     }
 
     fn idle_session(&self) -> Option<Session> {
@@ -84,4 +93,4 @@ impl Drop for Lease<'_> {
 }
 
 /// Few enough that a dozen machines stay under the hundred connections that a server allows by default.
-const CONNECTIONS: usize = 8;
+const CONNECTIONS: u32 = 8;

@@ -508,6 +508,7 @@ pub(crate) async fn an_owner_is_live_until_it_is_closed<P: Place>(place: P) {
     assert!(one.is_live(one.owner()).await.unwrap());
     assert!(one.is_live(&owner).await.unwrap());
     assert!(one.is_live(&owner).await.unwrap(), "looking does not change it");
+    other.close().await;
     drop(other);
     assert!(!one.is_live(&owner).await.unwrap());
     assert!(!one.is_live(&payments_journal::OwnerId::new()).await.unwrap(), "nobody has ever heard of it");
@@ -520,6 +521,7 @@ pub(crate) async fn what_the_dead_have_left_is_unknown<P: Place>(place: P) {
     apply(&dead, Change::begin(void.clone(), void_request(), attempt, dead.owner().clone(), at(1))).await;
     let live = place.open().await;
     apply(&live, begin("live", &live, 1).0).await;
+    dead.close().await;
     drop(dead);
 
     let journal = Journal::open(place.open().await).await.unwrap();

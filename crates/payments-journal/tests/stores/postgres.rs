@@ -9,6 +9,7 @@ mod proxy;
 mod purges;
 mod refusals;
 mod resolving;
+mod speed;
 mod tls;
 
 use std::future::Future;

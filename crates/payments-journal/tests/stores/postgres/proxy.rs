@@ -26,7 +26,7 @@ struct State {
     held: Option<Held>,
 }
 
-/// What happens to the message that holds a certain text. The store's connection is closed then.
+/// What happens to the COMMIT of a transaction that holds a certain text. The store's connection is closed then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
     /// It reaches the server, which does what it says; the reply is lost.
@@ -61,7 +61,7 @@ impl Proxy {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Loses the next message of a store that holds this text.
+    /// Loses the COMMIT of the next transaction that holds this text.
     pub(super) fn lose(&self, loss: Loss, text: &str) {
         self.shared.state.lock().unwrap().loss = Some((loss, text.to_owned()));
     }
@@ -97,13 +97,13 @@ impl Shared {
     async fn carry(self: Arc<Self>, mut client: TcpStream) {
         let mut era = self.era.subscribe();
         let Ok(mut server) = UnixStream::connect(&self.socket).await else { return };
-        let (mut up, mut down) = ([0; 16_384], [0; 16_384]);
+        let (mut up, mut down, mut is_to_be_lost) = ([0; 16_384], [0; 16_384], false);
         loop {
             tokio::select! {
                 read = client.read(&mut up) => {
                     let Ok(length @ 1..) = read else { return };
                     let message = &up[..length];
-                    match self.loss_of(message) {
+                    match self.loss_of(message, &mut is_to_be_lost) {
                         None => if server.write_all(message).await.is_err() { return },
                         Some(Loss::OfTheReply) => {
                             server.write_all(message).await.unwrap();
@@ -127,14 +127,13 @@ impl Shared {
         }
     }
 
-    fn loss_of(&self, message: &[u8]) -> Option<Loss> {
+    /// The COMMIT of the transaction that holds the text, which may come in the same message.
+    fn loss_of(&self, message: &[u8], is_to_be_lost: &mut bool) -> Option<Loss> {
+        let holds = |text: &str| message.windows(text.len()).any(|window| window == text.as_bytes());
         let mut state = self.state.lock().unwrap();
         let (_, text) = state.loss.as_ref()?;
-        message
-            .windows(text.len())
-            .any(|window| window == text.as_bytes())
-            .then(|| state.loss.take())?
-            .map(|(loss, _)| loss)
+        *is_to_be_lost |= holds(text);
+        (*is_to_be_lost && holds("COMMIT")).then(|| state.loss.take())?.map(|(loss, _)| loss)
     }
 }
 

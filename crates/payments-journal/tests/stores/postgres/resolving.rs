@@ -26,7 +26,7 @@ async fn a_resolution_waits_for_the_one_before_it() {
     // The first stops before it has committed.
     let mut another = administrator(&server.url()).await;
     let first = another.transaction().await.unwrap();
-    first.batch_execute("SELECT pg_advisory_xact_lock(8243121615369823603)").await.unwrap();
+    first.batch_execute("SELECT pg_advisory_xact_lock(hashtextextended('txn_1', 2))").await.unwrap();
     first
         .batch_execute(
             "UPDATE payments_journal.intents SET state = 'resolved', verdict = 'processed', resolved_id = 'txn_1',

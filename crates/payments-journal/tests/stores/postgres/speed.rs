@@ -1,0 +1,52 @@
+//! What a durable change costs, for whoever asks:
+//!
+//! `cargo test --release -p payments-journal --test stores postgres::speed -- --ignored --nocapture`
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use payments_core::model::TransactionId;
+use payments_journal::{Change, Ending, IntentStore, PostgresStore};
+use payments_postgres_for_tests::Server;
+use tokio::task::JoinSet;
+
+use crate::contract::{at, begin};
+
+/// Begins and ends intents, two changes each. Returns changes per second.
+async fn rate(store: &Arc<PostgresStore>, callers: usize, each: usize) -> u128 {
+    let start = Instant::now();
+    let mut tasks = JoinSet::new();
+    for caller in 0..callers {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for number in 0..each {
+                let name = format!("run-{callers}-{caller}-{number}");
+                let (change, attempt) = begin(&name, &*store, 0);
+                let key = change.key().clone();
+                assert!(store.apply(change).await.unwrap().written.is_some());
+                let ending = Ending::Processed(TransactionId::from_answer(format!("txn-{name}")).unwrap());
+                let ended = store.apply(Change::end(key, attempt, ending, at(1))).await.unwrap();
+                assert!(ended.written.is_some());
+            }
+        });
+    }
+    tasks.join_all().await;
+    (2 * callers * each) as u128 * 1_000_000 / start.elapsed().as_micros()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "it measures"]
+async fn what_a_change_costs() {
+    let Some(server) = Server::start() else { return };
+    let store = Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
+    rate(&store, 8, 50).await;
+    for _ in 0..3 {
+        let (one, many) = (rate(&store, 1, 400).await, rate(&store, 64, 50).await);
+        println!("changes per second: {one} with 1 caller, {many} with 64");
+        server_truncate(&server).await;
+    }
+}
+
+async fn server_truncate(server: &Server) {
+    super::sql(&server.url(), "DELETE FROM payments_journal.intents").await;
+}
