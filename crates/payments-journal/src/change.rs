@@ -24,7 +24,8 @@ enum Kind {
     Begin { request: IntentRequest, attempt: AttemptId, owner: OwnerId, is_after_rejection: bool },
     End { attempt: AttemptId, ending: Ending },
     Orphan { attempt: AttemptId },
-    Resolve { resolution: Resolution },
+    // With an attempt, only while that one's outcome is unknown.
+    Resolve { resolution: Resolution, attempt: Option<AttemptId> },
     Reopen { http_statuses: Vec<u16> },
 }
 
@@ -88,7 +89,21 @@ impl Change {
         let Resolution { verdict, by, note } = resolution;
         let masked = |text: String| mask(&text, &[]).into_owned();
         let resolution = Resolution { verdict, by: masked(by), note: note.map(masked) };
-        Self { key, at, kind: Kind::Resolve { resolution } }
+        Self { key, at, kind: Kind::Resolve { resolution, attempt: None } }
+    }
+
+    /// The same, if the outcome of this attempt is still unknown. What a person said meanwhile is not corrected.
+    pub fn resolve_attempt(
+        key: IntentKey,
+        attempt: AttemptId,
+        resolution: Resolution,
+        at: SystemTime,
+    ) -> Self {
+        let mut change = Self::resolve(key, resolution, at);
+        if let Kind::Resolve { attempt: only, .. } = &mut change.kind {
+            *only = Some(attempt);
+        }
+        change
     }
 
     /// A person says that it may be sent again, if it was rejected with one of these HTTP statuses.
@@ -104,7 +119,10 @@ impl Change {
     /// Whether it must not be made if another intent is already [processed as](Intent::processed_as) the same transaction:
     /// a person's word. What the service answered is always written down.
     pub fn is_refused_if_taken(&self) -> bool {
-        matches!(&self.kind, Kind::Resolve { resolution: Resolution { verdict: Verdict::Processed(_), .. } })
+        matches!(
+            &self.kind,
+            Kind::Resolve { resolution: Resolution { verdict: Verdict::Processed(_), .. }, .. }
+        )
     }
 
     /// Whether it says how an attempt ended that may have been sent, which nobody can find out again: worth waiting for.
@@ -185,7 +203,9 @@ impl Change {
                     self.changed(found, IntentState::Unknown(failure))
                 })
             }
-            Kind::Resolve { resolution } => match &found.state {
+            Kind::Resolve { resolution, attempt } => match &found.state {
+                _ if attempt.as_ref().is_some_and(|only| *only != found.attempt) => None,
+                IntentState::Resolved { .. } if attempt.is_some() => None,
                 IntentState::Unknown(before) | IntentState::Resolved { before, .. } => {
                     let state =
                         IntentState::Resolved { resolution: resolution.clone(), before: before.clone() };

@@ -94,14 +94,36 @@ impl Journal {
     /// ends at the very moment of the resolution. Then both are written down, and the error's text says so.
     pub async fn resolve(&self, key: &IntentKey, resolution: Resolution) -> Result<Intent, ResolveError> {
         let verdict = resolution.verdict.clone();
-        let Applied { found, written, same_transaction_as } =
-            self.store.apply(Change::resolve(key.clone(), resolution, now())).await?;
+        self.apply_resolution(verdict, Change::resolve(key.clone(), resolution, now())).await
+    }
+
+    /// The same for an intent that was read before, for who resolves many at once: it is resolved only if the outcome of the
+    /// attempt that was read is still unknown. So what another person has said meanwhile stays.
+    ///
+    /// # Errors
+    ///
+    /// As [`resolve`](Self::resolve), and if the intent was resolved, ended or sent again since it was read.
+    pub async fn resolve_unknown(
+        &self,
+        read: &Intent,
+        resolution: Resolution,
+    ) -> Result<Intent, ResolveError> {
+        let verdict = resolution.verdict.clone();
+        let change = Change::resolve_attempt(read.key.clone(), read.attempt.clone(), resolution, now());
+        self.apply_resolution(verdict, change).await
+    }
+
+    async fn apply_resolution(&self, verdict: Verdict, change: Change) -> Result<Intent, ResolveError> {
+        let key = change.key().clone();
+        let Applied { found, written, same_transaction_as } = self.store.apply(change).await?;
         match (written, found, same_transaction_as, verdict) {
-            (Some(_), _, Some(by), Verdict::Processed(id)) => Err(ResolveError::taken_meanwhile(key, id, by)),
+            (Some(_), _, Some(by), Verdict::Processed(id)) => {
+                Err(ResolveError::taken_meanwhile(&key, id, by))
+            }
             (None, _, Some(by), Verdict::Processed(id)) => Err(ResolveError::taken(id, by)),
             (Some(written), ..) => Ok(written),
             (None, Some(found), ..) => Err(ResolveError::not_unknown(&found)),
-            (None, None, ..) => Err(ResolveError::no_such_intent(key)),
+            (None, None, ..) => Err(ResolveError::no_such_intent(&key)),
         }
     }
 

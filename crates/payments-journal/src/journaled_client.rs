@@ -12,7 +12,6 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
 use crate::events;
-use crate::evidence::contradictions;
 use crate::journal::Begun;
 use crate::payment::Payment;
 use crate::row::now;
@@ -188,7 +187,7 @@ impl JournaledClient {
             return Err(ResolveError::not_unknown(&intent));
         }
         let record = self.client.transaction(transaction_id).await.map_err(ResolveError::look_up)?;
-        let contradictions = contradictions(&intent.request, &record);
+        let contradictions = intent.request.contradictions(&record);
         if !contradictions.is_empty() {
             return Err(ResolveError::contradicted(contradictions));
         }

@@ -106,6 +106,9 @@ impl fmt::Display for ResolveError {
             Why::NotUnknown(key, StateName::Sending) => {
                 write!(f, "{key} is being sent, and how it ends is not known yet")?;
             }
+            Why::NotUnknown(key, StateName::Unknown) => {
+                write!(f, "{key} was sent again meanwhile, and the outcome of that attempt is unknown")?;
+            }
             Why::NotUnknown(key, state) => {
                 write!(f, "the outcome of {key} is known: it is {}", state.as_str())?;
             }

@@ -152,6 +152,17 @@ fn a_person_resolves_what_is_unknown_and_corrects_what_a_person_said() {
 }
 
 #[test]
+fn who_resolves_an_attempt_corrects_nobody_and_speaks_of_no_other_attempt() {
+    let change = |name| {
+        Change::resolve_attempt(key(), attempt(name), Resolution::processed(id("txn_4"), "grace"), at(9))
+    };
+    let expected = ["unknown", "given up"].map(|row| (row, StateName::Resolved));
+    assert_changes(&change("first"), &expected);
+    assert_changes(&change("second"), &[]);
+    assert!(change("first").is_refused_if_taken());
+}
+
+#[test]
 fn a_person_reopens_what_was_rejected_with_that_status() {
     let change = |statuses: &[u16]| Change::reopen(key(), statuses.to_vec(), at(9));
     assert_changes(&change(&[401, 403, 429]), &[("rejected 429", StateName::NotProcessed)]);
