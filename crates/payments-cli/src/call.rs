@@ -226,7 +226,7 @@ pub(crate) async fn contained<T>(future: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-fn cannot_start(error: &io::Error) -> Failure {
+pub(crate) fn cannot_start(error: &io::Error) -> Failure {
     Failure::not_processed("internal", "this process cannot wait for sockets and signals; nothing was sent")
         .because(error)
 }

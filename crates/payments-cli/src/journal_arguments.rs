@@ -1,7 +1,8 @@
 //! The command line of `payments journal`, and the options of a charge that a journal keeps.
 
 use std::ffi::OsString;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand, ValueEnum};
 use payments_journal::{IntentKey, Journal, StateName};
@@ -52,11 +53,11 @@ pub(crate) enum JournalCommand {
     #[command(after_long_help = help::READ_CODES, args = hidden_settings())]
     Show(IntentToShow),
 
-    /// Print every intent, for a spreadsheet or a program
+    /// Print every intent, or some, for a spreadsheet or a program
     #[command(long_about = help::EXPORT, after_long_help = help::READ_CODES, args = hidden_settings())]
     Export(ExportArguments),
 
-    /// Say what became of an intent whose outcome is unknown
+    /// Say what became of an intent whose outcome is unknown, or of many
     #[command(long_about = help::RESOLVE, after_long_help = help::RESOLVE_CODES)]
     Resolve(ResolveArguments),
 
@@ -75,6 +76,12 @@ pub(crate) struct ListArguments {
     #[arg(long, conflicts_with = "states")]
     pub(crate) unresolved: bool,
 
+    #[command(flatten)]
+    pub(crate) states: States,
+}
+
+#[derive(Args)]
+pub(crate) struct States {
     #[arg(
         long = "state",
         value_name = "STATE,…",
@@ -82,7 +89,14 @@ pub(crate) struct ListArguments {
         value_parser = state,
         help = "Only these: sending, processed, rejected, not_processed, unknown, resolved"
     )]
-    pub(crate) states: Vec<StateName>,
+    states: Vec<StateName>,
+}
+
+impl States {
+    /// Those that were asked for, or all.
+    pub(crate) fn asked(&self) -> &[StateName] {
+        if self.states.is_empty() { StateName::ALL } else { &self.states }
+    }
 }
 
 #[derive(Args)]
@@ -97,6 +111,21 @@ pub(crate) struct ExportArguments {
     /// jsonl, one JSON object on each line, or csv
     #[arg(long, value_name = "FORMAT", default_value = "jsonl", hide_possible_values = true)]
     pub(crate) format: ExportFormat,
+
+    #[command(flatten)]
+    pub(crate) states: States,
+
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = time,
+        help = "Only what was sent then or later, by begun_at: 2026-11-01, in UTC, or 2026-11-01T08:00:00+01:00"
+    )]
+    pub(crate) since: Option<SystemTime>,
+
+    /// Only the keys of this file: one of a billing run, or one of its --results
+    #[arg(long, value_name = "FILE")]
+    pub(crate) run: Option<PathBuf>,
 }
 
 /// The formats of an export.
@@ -112,13 +141,13 @@ pub(crate) enum ExportFormat {
 pub(crate) struct ResolveArguments {
     /// The intent's key
     #[arg(value_name = "KEY", value_parser = key)]
-    pub(crate) key: IntentKey,
+    pub(crate) key: Option<IntentKey>,
 
     #[command(flatten)]
     pub(crate) verdict: VerdictOptions,
 
     /// How you know
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "from")]
     pub(crate) note: Option<String>,
 
     /// Who says so [default: the login name; needed where there is none, as in a container]
@@ -126,20 +155,29 @@ pub(crate) struct ResolveArguments {
     pub(crate) by: Option<String>,
 }
 
-/// One of the two.
+/// One of the three.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct VerdictOptions {
     #[arg(
         long,
         value_name = "TRANSACTION_ID",
+        requires = "key",
         help = "It was processed as this transaction, which is looked up first"
     )]
     pub(crate) processed: Option<String>,
 
     /// It was not processed: the key may be sent again. Needs --note
-    #[arg(long, requires = "note")]
+    #[arg(long, requires_all = ["key", "note"])]
     pub(crate) not_processed: bool,
+
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "key",
+        help = "CSV with the columns Key, TransactionId and Note: many at once, each looked up before one is resolved"
+    )]
+    pub(crate) from: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -184,6 +222,38 @@ fn state(name: &str) -> Result<StateName, String> {
     })
 }
 
+/// A plain date begins in UTC, in which every time is shown.
+fn time(text: &str) -> Result<SystemTime, &'static str> {
+    const RULE: &str = "must be a date such as 2026-11-01, or a time such as 2026-11-01T08:00:00Z";
+    let text = text.to_ascii_uppercase();
+    if !text.is_ascii() {
+        return Err(RULE);
+    }
+    if text.len() == "2026-11-01".len() {
+        return humantime::parse_rfc3339(&format!("{text}T00:00:00Z")).map_err(|_| RULE);
+    }
+    let (local, zone) = match text.strip_suffix('Z') {
+        Some(local) => (local, "+00:00"),
+        None => text.split_at_checked(text.len().saturating_sub("+01:00".len())).ok_or(RULE)?,
+    };
+    // Behind a Z of its own it would be taken whatever it is.
+    let local = Some(local).filter(|local| !local.contains('Z')).ok_or(RULE)?;
+    let local = humantime::parse_rfc3339(&format!("{local}Z")).map_err(|_| RULE)?;
+    let (sign, hours_and_minutes) = zone.split_at(1);
+    let ahead = hours_and_minutes.split_once(':').and_then(|(hours, minutes)| {
+        let two_digits = |text: &str, limit: u64| -> Option<u64> {
+            text.parse().ok().filter(|it| text.len() == 2 && !text.starts_with('+') && *it < limit)
+        };
+        Some(Duration::from_secs(two_digits(hours, 24)? * 3600 + two_digits(minutes, 60)? * 60))
+    });
+    let utc = match (sign, ahead) {
+        ("+", Some(ahead)) => local.checked_sub(ahead),
+        ("-", Some(behind)) => local.checked_add(behind),
+        _ => None,
+    };
+    utc.ok_or(RULE)
+}
+
 fn status(text: &str) -> Result<u16, &'static str> {
     let status = text.parse().ok().filter(|status| (400..=499).contains(status));
     status.ok_or("must be HTTP statuses from 400 to 499, such as 401,403,429")
@@ -204,6 +274,35 @@ mod tests {
         assert_eq!(status("401"), Ok(401));
         for bad in ["", "200", "399", "500", "4010", "-401", "401.0"] {
             assert!(status(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_time_says_its_zone_and_a_date_begins_in_utc() {
+        let seen = |text| time(text).map(|time| humantime::format_rfc3339_millis(time).to_string());
+        for (text, utc) in [
+            ("2026-11-01", "2026-11-01T00:00:00.000Z"),
+            ("2026-11-01T08:00:00Z", "2026-11-01T08:00:00.000Z"),
+            ("2026-11-01t08:00:00.5z", "2026-11-01T08:00:00.500Z"),
+            ("2026-11-01T00:30:00+01:00", "2026-10-31T23:30:00.000Z"),
+            ("2026-11-01T20:00:00.123-05:30", "2026-11-02T01:30:00.123Z"),
+        ] {
+            assert_eq!(seen(text), Ok(utc.to_owned()), "{text}");
+        }
+        for bad in [
+            "",
+            "1",
+            "2026-11",
+            "2026-11-31",
+            "01.11.2026",
+            "2026-11-01T08:00:00",
+            "2026-11-01T08:00:00+0100",
+            "2026-11-01T08:00:00+24:00",
+            "2026-11-01T08:00:00Z+01:00",
+            "2026-11-01T08:00:00++1:00",
+            "２026-11-01",
+        ] {
+            assert!(seen(bad).is_err(), "{bad}");
         }
     }
 

@@ -1,12 +1,14 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use payments_journal::IntentKey;
 use payments_model::Amount;
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeStruct, Serializer};
 use serde_json::value::RawValue;
 
 use crate::escape::for_terminal;
 use crate::exit_code::ExitCode;
+use crate::row_file::Role;
 use crate::style::{Style, Tone};
 
 /// What is wrong with one row. It never holds what the row says, because a token or a card number may stand anywhere; a key
@@ -15,6 +17,8 @@ use crate::style::{Style, Tone};
 pub(crate) struct Problem {
     /// Where the row begins, from 1; the header of a CSV file is line 1.
     pub(crate) line: u64,
+    /// The key of the row, where it can be shown.
+    pub(crate) key: Option<IntentKey>,
     /// A name of the interface, or `Key`, `row`, `header` or `file`.
     pub(crate) field: Cow<'static, str>,
     /// The rest of a sentence that begins with the field.
@@ -38,7 +42,12 @@ impl Problem {
         field: impl Into<Cow<'static, str>>,
         rule: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { line, field: field.into(), rule: rule.into(), recorded: None }
+        Self { line, key: None, field: field.into(), rule: rule.into(), recorded: None }
+    }
+
+    /// The same problem, of the row with this key.
+    pub(crate) fn of(self, key: &IntentKey) -> Self {
+        Self { key: Some(key.clone()), ..self }
     }
 
     /// The same problem, with what the journal has.
@@ -54,6 +63,7 @@ pub(crate) struct Problems {
     count: u64,
     /// The file, where its name may be shown.
     file: Option<String>,
+    role: Role,
 }
 
 /// Chosen by this command: more than anybody fixes by hand, and still a document of a megabyte.
@@ -64,8 +74,8 @@ const MOST_SHOWN: usize = 100;
 
 impl Problems {
     /// None yet, of the file with this name.
-    pub(crate) fn of(file: Option<String>) -> Self {
-        Self { file, ..Self::default() }
+    pub(crate) fn of(file: Option<String>, role: Role) -> Self {
+        Self { file, role, ..Self::default() }
     }
 
     pub(crate) fn push(&mut self, problem: Problem) {
@@ -99,12 +109,13 @@ impl Problems {
 
     /// The lines for people.
     pub(crate) fn lines(&self, style: Style) -> String {
-        let heading = style.paint(Tone::Bad, "INVALID, nothing was sent");
+        let heading = style.paint(Tone::Bad, &format!("INVALID, {}", self.role.nothing_done()));
         let code = style.paint(Tone::Faint, &format!("(exit code {})", self.exit_code().number()));
         let mut text = format!("{heading} {code}\n  {}\n", for_terminal(&self.message()));
-        for Problem { line, field, rule, recorded: _ } in self.kept.iter().take(MOST_SHOWN) {
+        for Problem { line, key, field, rule, recorded: _ } in self.kept.iter().take(MOST_SHOWN) {
             let article = if ["row", "header", "file"].contains(&&**field) { "the " } else { "" };
-            let row = format!("  line {line}: {article}{field} {rule}");
+            let key = key.as_ref().map(|key| format!("{key}: ")).unwrap_or_default();
+            let row = format!("  line {line}: {key}{article}{field} {rule}");
             writeln!(text, "{}", for_terminal(&row)).expect("a String takes every write");
         }
         let shown = self.kept.len().min(MOST_SHOWN) as u64;
@@ -120,7 +131,7 @@ impl Problems {
         let file = self.file.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
         let problems =
             if self.count == 1 { "1 problem".to_owned() } else { format!("{} problems", self.count) };
-        format!("the file{file} has {problems}; nothing was sent: fix it, then run it again")
+        format!("the file{file} has {problems}; {}: fix it, then run it again", self.role.nothing_done())
     }
 }
 
@@ -140,7 +151,7 @@ impl Serialize for ErrorObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(problems) = self;
         let mut error = serializer.serialize_struct("Error", 7)?;
-        error.serialize_field("kind", "batch_file")?;
+        error.serialize_field("kind", problems.role.kind())?;
         error.serialize_field("message", &problems.message())?;
         for name in ["http_status", "status_code", "transaction_id"] {
             error.serialize_field(name, &None::<u8>)?;
@@ -153,9 +164,12 @@ impl Serialize for ErrorObject<'_> {
 
 impl Serialize for Problem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { line, field, rule, recorded } = self;
+        let Self { line, key, field, rule, recorded } = self;
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("line", line)?;
+        if let Some(key) = key {
+            object.serialize_entry("key", key.as_str())?;
+        }
         object.serialize_entry("field", field)?;
         object.serialize_entry("rule", rule)?;
         if let Some(recorded) = recorded {

@@ -91,7 +91,8 @@ impl fmt::Display for Stop {
             }
             Self::Forbidden(Outcome::Unknown) => f.write_str(
                 "something between here and the service answered HTTP 403, before or after the service acted: find the \
-                 cause with `payments check`, and look for the payment in the service's books before anything is sent again",
+                 cause with `payments check`, and look for the payment in the service's books before anything is sent again; \
+                 `payments journal resolve --from FILE` takes what you find of many",
             ),
             Self::Forbidden(_) => f.write_str(
                 "the service forbids the charge (HTTP 403): find out why, then `payments journal retry --status 403`",

@@ -260,7 +260,10 @@ impl Summary {
             unwritten,
             self.not_recorded,
         );
-        line(text, "`payments journal list --unresolved` has them all, `payments journal resolve` ends each");
+        line(
+            text,
+            "`payments journal list --unresolved` has them all, `payments journal resolve` ends each, with --from many at once",
+        );
     }
 }
 

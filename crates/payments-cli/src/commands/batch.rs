@@ -1,6 +1,5 @@
 //! `payments batch run`: a charge for every row of a file, each at most once.
 
-mod batch_file;
 mod csv_rows;
 mod feed;
 mod inspection;
@@ -22,7 +21,6 @@ use tokio::runtime::{self, Handle};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
-use self::batch_file::BatchFile;
 use self::inspection::{Inspected, Refusal, inspect};
 use self::pace::Pace;
 use self::progress::Progress;
@@ -42,6 +40,7 @@ use crate::last_write;
 use crate::output::Output;
 use crate::purpose::Purpose;
 use crate::report::Report;
+use crate::row_file::{Role, RowFile};
 use crate::trace::Trace;
 
 /// Runs the command to its end.
@@ -72,8 +71,13 @@ async fn end(
     let (is_dry_run, is_verbose) = (options.client.dry_run, options.client.verbose);
     output.warn(&place.warnings());
     let path = arguments.file.clone();
-    let prepared =
-        Prepared::new(options.client, output, |client, _| client, move || BatchFile::open(&path)).await?;
+    let prepared = Prepared::new(
+        options.client,
+        output,
+        |client, _| client,
+        move || RowFile::open(&path, Role::BillingRun),
+    )
+    .await?;
     let Prepared { settings, client, call: file, mut interrupt } = prepared;
     if is_verbose {
         Trace::to_stderr().journal(place);
@@ -152,11 +156,11 @@ async fn known(journal: &Journal) -> Result<Option<Journal>, Failure> {
 
 /// Reads the whole file in a thread of its own, while the signals stay heard.
 async fn inspected(
-    mut file: BatchFile,
+    mut file: RowFile,
     known: Option<Journal>,
     is_secret: impl Fn(&str) -> bool + Send + 'static,
     interrupt: &mut Interrupt,
-) -> Result<Result<(BatchFile, Inspected), Refusal>, Failure> {
+) -> Result<Result<(RowFile, Inspected), Refusal>, Failure> {
     let runtime = Handle::current();
     let inspecting = spawn_blocking(move || match known {
         None => inspect(&mut file, &is_secret, None).map(|inspected| (file, inspected)),

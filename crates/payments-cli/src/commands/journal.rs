@@ -4,6 +4,7 @@ mod export;
 mod list;
 mod purge;
 mod resolve;
+mod resolve_file;
 mod retry;
 mod show;
 mod stdout;
@@ -52,7 +53,7 @@ pub(super) fn run(
         let ended = match command {
             JournalCommand::List(asked) => list::run(&place, output, &asked).await,
             JournalCommand::Show(asked) => show::run(&place, output, &asked.key).await,
-            JournalCommand::Export(asked) => export::run(&place, asked.format).await,
+            JournalCommand::Export(asked) => export::run(&place, &asked).await,
             JournalCommand::Resolve(asked) => resolve::run(options.client, &place, output, asked).await,
             JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
             JournalCommand::Purge(asked) => purge::run(&place, output, &asked.older_than).await,
@@ -63,6 +64,7 @@ pub(super) fn run(
     match ended.map_err(Ended::from).and_then(|ended| ended) {
         Ok(()) => ExitCode::Processed,
         Err(Ended::Failed(failure)) => output.write(&Report::from(for_the_journal(*failure))),
+        Err(Ended::Refused(problems)) => output.write(&Report::Refused(problems)),
         Err(Ended::Torn(failure)) => output.torn(&for_the_journal(*failure)),
         Err(Ended::Unwritten(what, error)) => stdout::unwritten(what, &error),
     }

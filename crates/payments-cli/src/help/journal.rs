@@ -34,20 +34,36 @@ A sender that died is noticed when a journal is opened, so what it left behind
 as sending is listed as unknown.";
 
 pub(crate) const EXPORT: &str = "\
-Print every intent, for a spreadsheet or a program
+Print every intent, or some, for a spreadsheet or a program
 
   payments journal export --journal billing.db --format csv > billing.csv
+  payments journal export --run november.csv --state unknown --format csv
 
-The members of jsonl are those of `journal list`; csv has a column for each of
-them. Control characters in csv are written out, as \\n. Import it as text: a
-spreadsheet may take a field that begins with = for a formula.";
+jsonl has one line for each intent and no other, with the members of
+`journal list`; csv has a column for each of them. An intent is printed if it
+meets every option that is given:
+
+  --state  by what became of it
+  --since  by begun_at, the moment just before it was last sent, because the
+           service books a payment under the time at which it was sent. A date
+           begins at midnight UTC. A key that was resolved later keeps its time.
+  --run    by key: those of a billing run's file, CSV or JSON Lines, or of a
+           file of its --results. A key that the journal does not have is left
+           out: nothing was sent with it
+
+csv is safe to open in a spreadsheet: what could be taken for a formula begins
+with an apostrophe, and control characters are written out, as \\n. Import it as
+text all the same: a spreadsheet turns a long number into another one.
+
+`journal resolve --from` takes the file back once it is filled in.";
 
 pub(crate) const RESOLVE: &str = "\
-Say what became of an intent whose outcome is unknown
+Say what became of an intent whose outcome is unknown, or of many
 
   payments journal resolve invoice-17 --processed txn_1
   payments journal resolve invoice-17 --not-processed \\
       --note \"not in the settlement report of 21 November\"
+  payments journal resolve --from found.csv --by ada
 
 With --processed the transaction is looked up, and its amount and the last four
 digits of its card must not contradict the intent. That there is such a
@@ -60,10 +76,21 @@ AFTER --not-processed THE KEY MAY BE SENT AGAIN. If it was processed after all,
 somebody pays twice. That a look-up finds nothing proves nothing: a request
 that was stuck on its way may still be processed.
 
+With --from each row of a CSV file says it of one key. The columns are Key,
+TransactionId and Note, in any case and with or without underscores, so that a
+file of `journal export --state unknown --format csv` can be filled in; other
+columns are ignored. With a TransactionId the key was processed as that
+transaction. Without one it was not processed, and the note is required: DELETE
+THE ROWS OF WHICH YOU KNOW NOTHING. Every row is checked and every transaction
+looked up before one row is written. A file with a wrong row changes nothing,
+and each wrong row is named. Only keys that are unknown now are taken: correct
+one that was resolved before alone.
+  {\"resolved\":{\"not_processed\":{\"count\":1,\"sum\":9.50},\"processed\":…},\"intents\":[…]}
+
 What was said can be corrected by saying it anew, until the key is sent again.
 
 Where no login name is known (USER, LOGNAME, USERNAME), as in many containers,
-both need --by NAME.";
+all need --by NAME.";
 
 pub(crate) const RETRY: &str = "\
 Let rejected intents be sent again
@@ -119,6 +146,9 @@ Exit codes (settings and JSON: payments --help):
   0  resolved
   1  resolved, but that could not be written to stdout
   2  invalid use, no such key, one that is not unknown, or a transaction that
-     contradicts it; nothing was changed
-  3  not looked up, or the journal cannot be written; it is safe to run it again
-  4  the look-up was rejected; 6 with HTTP 401, 7 with HTTP 404: not found";
+     contradicts it; with --from, a wrong row; nothing was changed
+  3  not looked up, or the journal cannot be written; it is safe to run it again.
+     With --from also after a rejected look-up, and if somebody else changed one
+     of the keys meanwhile: the message says how many rows were resolved
+  4  the look-up was rejected; 6 with HTTP 401, 7 with HTTP 404: not found;
+     none of them with --from";

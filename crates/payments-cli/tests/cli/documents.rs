@@ -6,8 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::journaled_charges::Office;
-use crate::support::{KEY, payments};
+use crate::support::payments;
 
 const README: &str = include_str!("../../../../README.md");
 const RECONCILING: &str = include_str!("../../../../docs/reconciling.md");
@@ -32,14 +31,24 @@ fn the_billing_run_says_what_the_readme_shows() {
 
 #[test]
 fn the_session_of_reconciling_says_what_the_chapter_shows() {
-    let (_, chapter) = RECONCILING.split_once("## The whole of it, to try").expect("the chapter is there");
+    assert_reconciling("## The whole of it, to try", "127.0.0.1:8438", 40);
+}
+
+#[test]
+fn the_session_of_many_at_once_says_what_the_chapter_shows() {
+    assert_reconciling("## Many at once", "127.0.0.1:8440", 25);
+}
+
+/// Runs the sessions of a chapter as one, with the faults that are shown.
+fn assert_reconciling(heading: &str, shown_address: &str, lines: usize) {
+    let (_, chapter) = RECONCILING.split_once(heading).expect("the chapter is there");
     let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let faults = blocks(chapter, "json").next().expect("the faults are there");
+    let faults = blocks(RECONCILING, "json").next().expect("the faults are there");
     fs::write(folder.path().join("faults.json"), faults).expect("it is writable");
     let session: Vec<_> = blocks(chapter, "console").flat_map(str::lines).collect();
-    assert!(session.len() > 40, "{session:?}");
-    assert_session(session.into_iter(), "127.0.0.1:8438", folder.path());
+    assert!(session.len() > lines, "{session:?}");
+    assert_session(session.into_iter(), shown_address, folder.path());
 }
 
 #[test]
@@ -70,31 +79,6 @@ fn every_word_in_brackets_is_explained() {
     for kind in unsent.into_iter().chain(of_the_journal).chain(of_answers) {
         assert!(others.contains(&format!("`{kind}`")), "{kind}");
     }
-}
-
-#[test]
-fn many_are_resolved_by_the_loop_that_is_shown() {
-    let office = Office::open();
-    for key in ["first", "second", "third"] {
-        office.lose_the_answer(key);
-    }
-    let ledger = office.sandbox.gateway().ledger();
-    let ids: Vec<_> = ledger.entries().iter().map(|entry| entry.transaction_id().to_string()).collect();
-    let (_, chapter) = RECONCILING.split_once("## Many at once").expect("the chapter is there");
-    let script = blocks(chapter, "sh").next().expect("a loop is there");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    // As a spreadsheet saves it; the second has the first's, and the last line has no end.
-    let found = format!("first,{0}\r\nsecond,{0}\r\nthird,{1}", ids[0], ids[2]);
-    fs::write(folder.path().join("found.csv"), found).expect("it is writable");
-    let mut bash = bash(script, folder.path());
-    bash.env("PAYMENTS_BASE_URL", office.sandbox.base_url());
-    bash.env("PAYMENTS_API_KEY", KEY).env("PAYMENTS_JOURNAL", office.journal());
-    let output = bash.output().expect("bash runs");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "STILL OPEN: second\n", "{output:?}");
-    let states = ["first", "second", "third"].map(|key| office.show(key)["state"].clone());
-    assert_eq!(states, ["resolved", "unknown", "resolved"]);
-    let shown = fs::read_to_string(folder.path().join("resolved.txt")).expect("it was written");
-    assert_eq!(shown.matches("\nFOUND\n").count(), 2, "{shown}");
 }
 
 /// A script whose `payments` is the one under test.

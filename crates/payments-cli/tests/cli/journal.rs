@@ -12,7 +12,7 @@ use crate::journaled_charges::Office;
 use crate::support::{CARD_PAYMENT, Ended, KEY, TOKEN_PAYMENT, broken_pipe, payments, payments_at};
 
 impl Office {
-    fn journal_command(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn journal_command(&self, arguments: &[&str]) -> Ended {
         self.run(["journal"]).arguments(arguments.iter().copied()).end()
     }
 

@@ -19,6 +19,8 @@ mod http;
 mod input;
 mod interrupts;
 mod journal;
+#[cfg(unix)]
+mod journal_files;
 mod journal_postgres;
 mod journaled_charges;
 #[cfg(unix)]

@@ -4,12 +4,12 @@ use std::io;
 
 use tokio::sync::mpsc;
 
-use super::batch_file::BatchFile;
 use super::inspection::Inspected;
 use super::row::{Row, RowRead};
 use super::rows::Rows;
 use super::scratch::{Scratch, Seen};
 use crate::batch_report::Stop;
+use crate::row_file::RowFile;
 
 /// What the run is given, until nothing is left.
 #[derive(Debug)]
@@ -24,14 +24,14 @@ pub(super) enum Fed {
 const AT_ONCE: usize = 32;
 
 /// Reads until the end, or until nobody takes a row any more. Blocks where nobody takes one yet.
-pub(super) fn feed(mut file: BatchFile, inspected: u64, scratch: &Scratch, to: &mpsc::Sender<Fed>) {
+pub(super) fn feed(mut file: RowFile, inspected: u64, scratch: &Scratch, to: &mpsc::Sender<Fed>) {
     if let Err(stop) = read(&mut file, inspected, scratch, to) {
         // Who listens no more has stopped already.
         let _ = to.blocking_send(Fed::Stop(stop));
     }
 }
 
-fn read(file: &mut BatchFile, inspected: u64, scratch: &Scratch, to: &mpsc::Sender<Fed>) -> Result<(), Stop> {
+fn read(file: &mut RowFile, inspected: u64, scratch: &Scratch, to: &mpsc::Sender<Fed>) -> Result<(), Stop> {
     let unreadable = |error: io::Error| Stop::Unreadable(error.to_string());
     let (rows, problems) = Rows::begin(file).map_err(unreadable)?;
     let Some(mut rows) = rows.filter(|_| problems.is_empty()) else { return Err(Stop::Changed(Some(1))) };
@@ -68,7 +68,7 @@ fn read(file: &mut BatchFile, inspected: u64, scratch: &Scratch, to: &mpsc::Send
 
 impl Inspected {
     /// Reads the rows again in a thread of its own, a few ahead of what is taken.
-    pub(super) fn feed(self, file: BatchFile) -> mpsc::Receiver<Fed> {
+    pub(super) fn feed(self, file: RowFile) -> mpsc::Receiver<Fed> {
         let (to, fed) = mpsc::channel(1);
         let Self { rows, scratch, .. } = self;
         tokio::task::spawn_blocking(move || feed(file, rows, &scratch, &to));

@@ -4,12 +4,12 @@ use std::io;
 
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
 
-use super::batch_file::BatchFile;
 use super::row::{Row, RowRead};
 use super::rows::Rows;
 use super::scratch::{Scratch, Seen};
 use crate::batch_report::{Doubt, Problem, Problems, Recorded, Tallies};
 use crate::failure::Failure;
+use crate::row_file::{Role, RowFile};
 
 /// A file in which every row can be charged, or has been.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(super) type Recall<'a> = &'a mut dyn FnMut(&[Row]) -> Result<Vec<Option<Inte
 /// Reads the whole file, in the memory of a few rows. With a journal, asks what it has of each. A key in which the API
 /// key stands, by `is_secret`, is refused.
 pub(super) fn inspect<'a>(
-    file: &mut BatchFile,
+    file: &mut RowFile,
     is_secret: &'a dyn Fn(&str) -> bool,
     recall: Option<Recall<'a>>,
 ) -> Result<Inspected, Refusal> {
@@ -44,7 +44,7 @@ pub(super) fn inspect<'a>(
         is_secret,
         recall,
         waiting: Vec::new(),
-        problems: Problems::of(file.name.clone()),
+        problems: Problems::of(file.name.clone(), Role::BillingRun),
         inspected: Inspected {
             rows: 0,
             tallies: Tallies::default(),

@@ -8,9 +8,7 @@ use payments_model::unversioned::RequestMembers;
 
 use super::row::{Draft, KEY, REFERENCE, RowRead};
 use crate::batch_report::Problem;
-
-/// Chosen by this command: twice the largest request that the SDK sends.
-pub(super) const LONGEST_ROW: usize = 128 * 1024;
+use crate::csv_file::LONGEST_ROW;
 
 /// Reads the rows one by one, in the memory of one row.
 pub(super) struct JsonRows<R> {

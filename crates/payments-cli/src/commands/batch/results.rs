@@ -4,15 +4,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-use super::batch_file::BatchFile;
 use super::row::Row;
 use crate::batch_arguments::BatchArguments;
+use crate::csv_file;
 use crate::escape;
 use crate::failure::Failure;
 use crate::journal_place::JournalPlace;
 use crate::path_name;
 use crate::processed::{Effect, Processed};
 use crate::report::Report;
+use crate::row_file::RowFile;
 
 /// The open file.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl Results {
     /// Opens the file that the arguments name, and makes it if it is not there.
     pub(super) fn open(
         arguments: &BatchArguments,
-        input: &BatchFile,
+        input: &RowFile,
         journal: &JournalPlace,
     ) -> Result<Option<Self>, Failure> {
         let Some(path) = &arguments.results else { return Ok(None) };
@@ -86,7 +87,7 @@ impl Results {
             this.out.write_all(b"\n")?;
         }
         if length == 0 && format == Format::Csv {
-            this.write_record(&COLUMNS.map(str::to_owned))?;
+            this.out.write_all(&csv_file::record(&COLUMNS.map(str::to_owned))?)?;
         }
         this.out.flush()?;
         Ok(this)
@@ -107,7 +108,7 @@ impl Results {
             }
             Format::Csv => {
                 let (outcome, transaction_id, http_status, kind, message) = cells(report);
-                self.write_record(&[
+                self.out.write_all(&csv_file::record(&[
                     row.line.to_string(),
                     row.key.to_string(),
                     outcome.to_owned(),
@@ -117,7 +118,7 @@ impl Results {
                     http_status,
                     kind,
                     message,
-                ])
+                ])?)
             }
         }
     }
@@ -131,13 +132,6 @@ impl Results {
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.out.flush()?;
         self.out.get_ref().sync_all()
-    }
-
-    fn write_record(&mut self, cells: &[String; COLUMNS.len()]) -> io::Result<()> {
-        let mut writer = csv::WriterBuilder::new().buffer_capacity(1024).from_writer(Vec::new());
-        writer.write_record(cells.iter().map(|cell| escape::for_terminal(cell)))?;
-        let record = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
-        self.out.write_all(&record)
     }
 }
 
@@ -201,7 +195,7 @@ fn has_an_open_quotation_mark(file: &mut File) -> io::Result<bool> {
 
 /// Whether both paths lead to one file.
 #[cfg(unix)]
-fn is_same(file: &File, input: &BatchFile) -> io::Result<bool> {
+fn is_same(file: &File, input: &RowFile) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
 
     let (file, input) = (file.metadata()?, input.metadata()?);
@@ -210,6 +204,6 @@ fn is_same(file: &File, input: &BatchFile) -> io::Result<bool> {
 
 #[cfg(not(unix))]
 #[allow(clippy::unnecessary_wraps, reason = "one signature for every platform")]
-fn is_same(_file: &File, _input: &BatchFile) -> io::Result<bool> {
+fn is_same(_file: &File, _input: &RowFile) -> io::Result<bool> {
     Ok(false)
 }

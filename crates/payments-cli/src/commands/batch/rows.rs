@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::io::{self, BufReader};
 
-use super::batch_file::{BatchFile, Format};
 use super::csv_rows::{CsvRows, Header};
 use super::json_rows::JsonRows;
 use super::row::RowRead;
 use crate::batch_report::Problem;
+use crate::row_file::{Format, RowFile};
 
 /// Reads the rows.
 pub(super) enum Rows {
@@ -17,7 +17,7 @@ pub(super) enum Rows {
 
 impl Rows {
     /// From the first one. No rows if what is wrong with the header leaves none to be read; its problems in any case.
-    pub(super) fn begin(file: &mut BatchFile) -> io::Result<(Option<Self>, Vec<Problem>)> {
+    pub(super) fn begin(file: &mut RowFile) -> io::Result<(Option<Self>, Vec<Problem>)> {
         let source = file.rewound()?;
         Ok(match file.format() {
             Format::Csv => {

@@ -1,47 +1,102 @@
 //! `payments journal export`.
 
-use std::io::{self, Write as _};
+use std::collections::HashSet;
+use std::io::{self, BufRead, Write as _};
+use std::path::Path;
 
-use payments_journal::{Intent, IntentRow, StateName};
+use payments_journal::{Intent, IntentKey, IntentRow};
+use serde::Deserialize;
 
 use super::list::for_each_page;
 use super::stdout::{self, Ended};
-use crate::escape::for_terminal;
+use crate::csv_file::{self, Table};
+use crate::failure::Failure;
 use crate::intent_object::IntentObject;
-use crate::journal_arguments::ExportFormat;
+use crate::journal_arguments::{ExportArguments, ExportFormat};
 use crate::journal_place::JournalPlace;
+use crate::row_file::{Format, Role, RowFile};
 use crate::timestamp::timestamp;
 
-/// Writes every intent as it is read.
-pub(super) async fn run(place: &JournalPlace, format: ExportFormat) -> Result<(), Ended> {
+/// Writes every intent that is asked for as it is read.
+pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result<(), Ended> {
+    let keys = asked.run.as_deref().map(keys_of).transpose()?;
+    let is_asked_for = |intent: &&Intent| {
+        asked.since.is_none_or(|since| intent.begun_at >= since)
+            && keys.as_ref().is_none_or(|keys| keys.contains(&intent.key))
+    };
     let journal = place.open_what_is_there().await?;
-    let unwritten = |error: io::Error| Ended::Unwritten("read", error);
-    match format {
-        ExportFormat::Jsonl => {
-            let mut out = stdout::buffered();
-            for_each_page(&journal, StateName::ALL, |page| {
-                page.intents.iter().try_for_each(|intent| {
-                    stdout::write_json(&mut out, &IntentObject(intent))?;
-                    out.write_all(b"\n")
-                })
-            })
-            .await?;
-            out.flush().map_err(unwritten)
+    let mut out = stdout::buffered();
+    let mut heading = (asked.format == ExportFormat::Csv).then(|| COLUMNS.map(str::to_owned));
+    for_each_page(&journal, asked.states.asked(), |page| {
+        if let Some(names) = heading.take() {
+            out.write_all(&csv_file::record(&names)?)?;
         }
-        ExportFormat::Csv => {
-            let mut out = csv::Writer::from_writer(io::stdout().lock());
-            let mut heading = Some(COLUMNS);
-            for_each_page(&journal, StateName::ALL, |page| {
-                if let Some(names) = heading.take() {
-                    out.write_record(names)?;
+        page.intents.iter().filter(is_asked_for).try_for_each(|intent| match asked.format {
+            ExportFormat::Csv => out.write_all(&csv_file::record(&fields(intent))?),
+            ExportFormat::Jsonl => {
+                stdout::write_json(&mut out, &IntentObject(intent))?;
+                out.write_all(b"\n")
+            }
+        })
+    })
+    .await?;
+    out.flush().map_err(|error| Ended::Unwritten("read", error))
+}
+
+/// The keys of a billing run, out of its file or out of that of its results.
+fn keys_of(path: &Path) -> Result<HashSet<IntentKey>, Failure> {
+    let mut file = RowFile::open(path, Role::Run)?;
+    let refused = |line: u64, why: &str| Role::Run.refused(&format!(" has no key in line {line}: {why}"));
+    let key = |line: u64, key: Option<&str>, reference: Option<&str>| {
+        let text = key.filter(|text| !text.is_empty()).or(reference).unwrap_or_default();
+        IntentKey::new(text).map_err(|error| refused(line, error.rule()))
+    };
+    let cannot_be_read = |error: io::Error| Role::Run.refused(" cannot be read").because(&error);
+    let source = file.rewound().map_err(cannot_be_read)?;
+    let mut keys = HashSet::new();
+    match file.format() {
+        Format::JsonLines => {
+            for (number, line) in (1..).zip(source.split(b'\n')) {
+                let line = line.map_err(cannot_be_read)?;
+                if line.trim_ascii().is_empty() {
+                    continue;
                 }
-                page.intents.iter().try_for_each(|intent| out.write_record(fields(intent)))?;
-                Ok(())
-            })
-            .await?;
-            out.flush().map_err(unwritten)
+                let row: Keyed = serde_json::from_slice(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line))
+                    .map_err(|_| refused(number, "it is no JSON object with a Key or ReferenceNo"))?;
+                keys.insert(key(number, row.key.as_deref(), row.reference.as_deref())?);
+            }
+        }
+        Format::Csv => {
+            let wrong = |problem: crate::batch_report::Problem| refused(problem.line, &problem.rule);
+            let mut table = Table::begin(source).map_err(cannot_be_read)?.map_err(wrong)?;
+            let column = |name| table.headings().iter().position(|heading| heading == name);
+            // Only what this command wrote was defused, and its heading is in lower case.
+            let (named, reference, ours) = (column("Key"), column("ReferenceNo"), column("key"));
+            if named.or(reference).or(ours).is_none() {
+                return Err(refused(table.line(), "the header has no column Key, ReferenceNo or key"));
+            }
+            while let Some(row) = table.next().map_err(cannot_be_read)? {
+                row.map_err(wrong)?;
+                let cell = |index: Option<usize>| {
+                    index
+                        .map(|index| table.cell(index).map_err(|rule| refused(table.line(), rule)))
+                        .transpose()
+                };
+                let ours = cell(ours)?.map(csv_file::undone);
+                keys.insert(key(table.line(), cell(named)?.or(ours), cell(reference)?)?);
+            }
         }
     }
+    Ok(keys)
+}
+
+/// A row of a billing run, or what came of one.
+#[derive(Deserialize)]
+struct Keyed {
+    #[serde(rename = "Key", alias = "key")]
+    key: Option<String>,
+    #[serde(rename = "ReferenceNo")]
+    reference: Option<String>,
 }
 
 /// The members of the JSON object; what a row has not is empty.
@@ -74,7 +129,7 @@ fn fields(intent: &Intent) -> [String; COLUMNS.len()] {
     let row = IntentRow::from(intent);
     let subject_if =
         |kind: &str| row.subject.clone().filter(|_| row.subject_kind == kind).unwrap_or_default();
-    let fields = [
+    [
         row.key.clone(),
         row.state.clone(),
         row.operation.clone(),
@@ -97,6 +152,5 @@ fn fields(intent: &Intent) -> [String; COLUMNS.len()] {
         row.note.clone().unwrap_or_default(),
         row.convenience_fee.map(|is_active| is_active.to_string()).unwrap_or_default(),
         row.http_status.map(|status| status.to_string()).unwrap_or_default(),
-    ];
-    fields.map(|field| for_terminal(&field))
+    ]
 }

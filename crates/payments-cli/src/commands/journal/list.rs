@@ -17,11 +17,7 @@ const PAGE: usize = 1000;
 /// Writes the intents as they are read, so that any number of them needs the same memory.
 pub(super) async fn run(place: &JournalPlace, output: Output, asked: &ListArguments) -> Result<(), Ended> {
     let journal = place.open_what_is_there().await?;
-    let states = match (asked.unresolved, asked.states.is_empty()) {
-        (true, _) => StateName::UNRESOLVED,
-        (false, true) => StateName::ALL,
-        (false, false) => &asked.states,
-    };
+    let states = if asked.unresolved { StateName::UNRESOLVED } else { asked.states.asked() };
     let mut out = stdout::buffered();
     let unwritten = |error: io::Error| Ended::Unwritten("listed", error);
     if output.is_text() {

@@ -7,6 +7,7 @@ use payments_journal::{Intent, IntentKey, Journal, JournaledClient, Resolution, 
 use payments_model::TransactionId;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::resolve_file;
 use super::show;
 use super::stdout::{self, Ended};
 use crate::args::ClientOptions;
@@ -19,6 +20,7 @@ use crate::output::Output;
 use crate::processed::Processed;
 use crate::purpose::Purpose;
 use crate::settings::Settings;
+use crate::style::Style;
 use crate::text;
 
 /// Writes down what a person found out; a transaction that is named is looked up first.
@@ -28,7 +30,8 @@ pub(super) async fn run(
     output: Output,
     asked: ResolveArguments,
 ) -> Result<(), Ended> {
-    let ResolveArguments { key, verdict: VerdictOptions { processed, not_processed: _ }, note, by } = asked;
+    let ResolveArguments { key, verdict: VerdictOptions { processed, not_processed: _, from }, note, by } =
+        asked;
     if options.dry_run {
         let message =
             "this command takes no --dry-run; nothing was changed: see it with payments journal show";
@@ -37,6 +40,10 @@ pub(super) async fn run(
     let by = by.or_else(login_name).filter(|name| !name.trim().is_empty()).ok_or_else(|| {
         Failure::invalid("usage", "nobody says who resolves it; nothing was changed: give --by NAME")
     })?;
+    if let Some(path) = from {
+        return resolve_file::run(options, place, output, &path, &by).await;
+    }
+    let key = key.expect("the command line has a key where it has no file");
     let note = note.filter(|text| !text.trim().is_empty());
     match (processed, note) {
         (Some(id), note) => {
@@ -46,7 +53,9 @@ pub(super) async fn run(
         (None, Some(note)) => {
             let journal = place.open_what_is_there().await?;
             let intent = not_processed(&journal, &key, Resolution::not_processed(by).note(note)).await?;
-            output.warn(&too_early(&intent));
+            if is_too_early(&intent) {
+                output.warn(&[format!("it {TOO_EARLY} before the key is sent again")]);
+            }
             show::write(&intent, RESOLVED, output)
         }
         (None, None) => {
@@ -57,7 +66,7 @@ pub(super) async fn run(
 }
 
 /// What was done, where stdout does not take the result.
-const RESOLVED: &str = "resolved";
+pub(super) const RESOLVED: &str = "resolved";
 
 async fn not_processed(
     journal: &Journal,
@@ -68,14 +77,15 @@ async fn not_processed(
 }
 
 /// Nobody publishes how long a request can be on its way; a day is what every report of the service covers.
-fn too_early(intent: &Intent) -> Vec<String> {
+pub(super) fn is_too_early(intent: &Intent) -> bool {
     const SOON: Duration = Duration::from_hours(24);
 
-    let warning = "it was sent less than 24 hours ago, and a request that is stuck on its way may still be processed: \
-                   wait before the key is sent again";
-    let is_soon = intent.begun_at.elapsed().is_ok_and(|elapsed| elapsed < SOON);
-    is_soon.then(|| warning.to_owned()).into_iter().collect()
+    intent.begun_at.elapsed().is_ok_and(|elapsed| elapsed < SOON)
 }
+
+/// What a warning says of such an intent.
+pub(super) const TOO_EARLY: &str =
+    "was sent less than 24 hours ago, and a request that is stuck on its way may still be processed: wait";
 
 /// What a person found out about an intent.
 struct Finding<'a> {
@@ -99,7 +109,7 @@ impl Finding<'_> {
         let resolving = async {
             let client = JournaledClient::new(client, place.open_what_is_there().await?);
             let resolved = client.resolve_processed(key, &id, by, note).await.map(|(intent, record)| {
-                Matched { intent, record: Processed::found_on_the_way(&record, &id) }
+                Matched { intent, record: Some(Processed::found_on_the_way(&record, &id)) }
             });
             resolved.map_err(|error| with_the_setting_to_blame(&error, &settings))
         };
@@ -114,10 +124,10 @@ impl Finding<'_> {
     }
 }
 
-/// An intent and the transaction that a person says it is. Nothing but a person can compare them, so both are shown.
-struct Matched {
-    intent: Intent,
-    record: Processed,
+/// An intent, and the transaction that a person says it is. Nothing but a person can compare them, so both are shown.
+pub(super) struct Matched {
+    pub(super) intent: Intent,
+    pub(super) record: Option<Processed>,
 }
 
 impl Matched {
@@ -125,15 +135,20 @@ impl Matched {
         if !output.is_text() {
             return stdout::write_document(RESOLVED, self);
         }
+        if let Some(record) = &self.record {
+            output.warn_of(record);
+        }
+        let key = &self.intent.key;
+        let lines = self.lines(output.style());
+        let advice = format!("compare them: if it is not what {key} was to pay, resolve the key anew\n");
+        stdout::write(RESOLVED, &(lines + &advice))
+    }
+
+    /// Ends with an empty line.
+    pub(super) fn lines(&self, style: Style) -> String {
         let Self { intent, record } = self;
-        output.warn_of(record);
-        let lines = format!(
-            "{}\n{}\ncompare them: if it is not what {} was to pay, resolve the key anew\n",
-            show::lines(intent, output.style()),
-            text::processed(record, output.style()),
-            intent.key,
-        );
-        stdout::write(RESOLVED, &lines)
+        let record = record.as_ref().map(|record| format!("\n{}", text::processed(record, style)));
+        format!("{}{}\n", show::lines(intent, style), record.unwrap_or_default())
     }
 }
 
@@ -143,7 +158,9 @@ impl Serialize for Matched {
         let Self { intent, record } = self;
         let mut object = serializer.serialize_map(None)?;
         IntentObject(intent).serialize_into(&mut object)?;
-        object.serialize_entry("record", &record.data)?;
+        if let Some(record) = record {
+            object.serialize_entry("record", &record.data)?;
+        }
         object.end()
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 
 use serde::Serialize;
 
+use crate::batch_report::Problems;
 use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -13,6 +14,8 @@ use crate::stderr;
 pub(super) enum Ended {
     /// Nothing stands on stdout.
     Failed(Box<Failure>),
+    /// A file of which nothing was done.
+    Refused(Box<Problems>),
     /// A part of the result stands on stdout.
     Torn(Box<Failure>),
     /// Stdout did not take the result; the text says what was done.

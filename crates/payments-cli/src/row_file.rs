@@ -1,4 +1,5 @@
-//! The file of a billing run: read twice through one open handle, and watched for changes between.
+//! A file with a row for each payment. That of a billing run is read twice through one open handle, and watched for changes
+//! between.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read as _, Seek as _};
@@ -7,27 +8,40 @@ use std::time::SystemTime;
 
 use crate::failure::Failure;
 use crate::path_name;
+use crate::purpose::Purpose;
 
 /// The open file.
 #[derive(Debug)]
-pub(super) struct BatchFile {
+pub(crate) struct RowFile {
     file: File,
     format: Format,
     state: State,
     /// Where it may be shown.
-    pub(super) name: Option<String>,
+    pub(crate) name: Option<String>,
+}
+
+/// What a file is read for, which decides how a message calls it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// To be charged.
+    #[default]
+    BillingRun,
+    /// `journal export --run`
+    Run,
+    /// `journal resolve --from`
+    Resolutions,
 }
 
 /// How the rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     Csv,
     JsonLines,
 }
 
 /// Tells whether somebody has written to the file, also after it was read.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     file: File,
     state: State,
 }
@@ -39,19 +53,22 @@ struct State {
     modified: Option<SystemTime>,
 }
 
-impl BatchFile {
+impl RowFile {
     /// Opens the file. Its format is told by its name, else by its first byte.
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path, role: Role) -> Result<Self, Failure> {
         let shown = path_name::in_brackets(path);
-        let refused = |why: &str| {
-            Failure::invalid(
-                "batch_file",
-                format!("the file of the billing run{shown} {why}; nothing was sent"),
-            )
-        };
+        let refused = |why: &str| role.refused(&format!("{shown} {why}"));
         let cannot_be_read = |error: io::Error| refused("cannot be read").because(&error);
+        let irregular = || {
+            refused(match role {
+                Role::BillingRun => {
+                    "must be a regular file, because it is read twice: to check every row, then to send it"
+                }
+                Role::Run | Role::Resolutions => "must be a regular file",
+            })
+        };
         if path == Path::new("-") {
-            return Err(refused(REGULAR));
+            return Err(irregular());
         }
         // Before it is opened: a named pipe would wait for somebody to write to it.
         let metadata = path.metadata().map_err(cannot_be_read)?;
@@ -59,12 +76,12 @@ impl BatchFile {
             return Err(refused("is a directory"));
         }
         if !metadata.is_file() {
-            return Err(refused(REGULAR));
+            return Err(irregular());
         }
         let mut file = File::open(path).map_err(cannot_be_read)?;
         let metadata = file.metadata().map_err(cannot_be_read)?;
         if !metadata.is_file() {
-            return Err(refused(REGULAR));
+            return Err(irregular());
         }
         if metadata.len() == 0 {
             return Err(refused("is empty"));
@@ -78,35 +95,63 @@ impl BatchFile {
         Ok(Self { file, format, state: State::of(&metadata), name: path_name::shown(path) })
     }
 
-    pub(super) fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> Format {
         self.format
     }
 
     /// The content from its beginning.
-    pub(super) fn rewound(&mut self) -> io::Result<BufReader<File>> {
+    pub(crate) fn rewound(&mut self) -> io::Result<BufReader<File>> {
         self.file.rewind()?;
         Ok(BufReader::with_capacity(READ_AT_ONCE, self.file.try_clone()?))
     }
 
     /// Whether somebody has written to it since it was opened.
-    pub(super) fn has_changed(&self) -> io::Result<bool> {
+    pub(crate) fn has_changed(&self) -> io::Result<bool> {
         Ok(State::of(&self.file.metadata()?) != self.state)
     }
 
     /// The same question, for whoever asks it later.
-    pub(super) fn watch(&self) -> io::Result<Watch> {
+    pub(crate) fn watch(&self) -> io::Result<Watch> {
         Ok(Watch { file: self.file.try_clone()?, state: self.state })
     }
 
     /// What tells this file from others, to notice that another path leads to it.
-    pub(super) fn metadata(&self) -> io::Result<Metadata> {
+    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
         self.file.metadata()
+    }
+}
+
+impl Role {
+    /// The word for what is wrong with the file.
+    pub(crate) const fn kind(self) -> &'static str {
+        match self {
+            Self::BillingRun => "batch_file",
+            Self::Run => "run_file",
+            Self::Resolutions => "resolve_file",
+        }
+    }
+
+    pub(crate) const fn nothing_done(self) -> &'static str {
+        match self {
+            Self::BillingRun => Purpose::MoveMoney.nothing_done(),
+            Self::Run | Self::Resolutions => Purpose::KeepJournal.nothing_done(),
+        }
+    }
+
+    /// `why` goes on after the file.
+    pub(crate) fn refused(self, why: &str) -> Failure {
+        let file = match self {
+            Self::BillingRun => "the file of the billing run",
+            Self::Run => "the file of --run",
+            Self::Resolutions => "the file of --from",
+        };
+        Failure::invalid(self.kind(), format!("{file}{why}; {}", self.nothing_done()))
     }
 }
 
 impl Watch {
     /// Whether somebody has written to it since it was opened.
-    pub(super) fn has_changed(&self) -> io::Result<bool> {
+    pub(crate) fn has_changed(&self) -> io::Result<bool> {
         Ok(State::of(&self.file.metadata()?) != self.state)
     }
 }
@@ -130,8 +175,6 @@ impl State {
         Self { length: metadata.len(), modified: metadata.modified().ok() }
     }
 }
-
-const REGULAR: &str = "must be a regular file, because it is read twice: to check every row, then to send it";
 
 const READ_AT_ONCE: usize = 64 * 1024;
 

@@ -1,0 +1,369 @@
+//! `payments journal export` of some intents, and `payments journal resolve --from`, which takes such a file back.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::fs;
+use std::process::Stdio;
+
+use payments_core::OperationName;
+use payments_fake::{Fault, block_on};
+use serde_json::{Value, json};
+
+use crate::journaled_charges::Office;
+use crate::support::{CARD_PAYMENT, Ended, Peer, Run, TOKEN_PAYMENT, answers, payments_at};
+
+impl Office {
+    fn path(&self, name: &str) -> String {
+        self.journal().with_file_name(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Whose answers are lost, each with its transaction.
+    fn lost<const N: usize>(&self, keys: [&str; N]) -> [String; N] {
+        keys.map(|key| {
+            self.lose_the_answer(key);
+            self.last_id()
+        })
+    }
+
+    fn resolving(&self, content: impl AsRef<[u8]>) -> Run {
+        let path = self.write("found.csv", content);
+        self.run(["journal", "resolve", "--by", "Grace", "--from", &path])
+    }
+
+    /// Everything that the journal has.
+    fn everything(&self) -> String {
+        self.journal_command(&["export"]).stdout
+    }
+
+    fn exported(&self, arguments: &[&str]) -> Vec<String> {
+        let ended = self.journal_command(&[&["export"], arguments].concat());
+        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+        let key = |line: &str| {
+            let intent: Value = serde_json::from_str(line).unwrap();
+            intent["key"].as_str().unwrap().to_owned()
+        };
+        ended.stdout.lines().map(key).collect()
+    }
+}
+
+/// What is wrong with a file, as `line key: field rule`.
+#[track_caller]
+fn wrong_rows(ended: &Ended) -> Vec<String> {
+    let error = ended.failed(2, "invalid");
+    assert_eq!(error["kind"], "resolve_file", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("nothing was changed"), "{error}");
+    let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
+    let violations = error["violations"].as_array().unwrap();
+    violations
+        .iter()
+        .map(|it| {
+            format!("{} {}: {} {}", it["line"], text(&it["key"]), text(&it["field"]), text(&it["rule"]))
+        })
+        .collect()
+}
+
+const BILLING: &str = "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n";
+
+#[test]
+fn an_export_has_the_states_the_time_and_the_run_that_are_asked_for() {
+    let office = Office::open();
+    office.charge("by-hand").processed();
+    let first = format!(
+        "{BILLING}=1+1,tok_approved,1,false,\n,tok_declined,2,false,order-2\nlost,tok_approved,3,false,\n"
+    );
+    let first = office.write("first.csv", first);
+    let second = r#"{"Key":"second","TokenId":"tok_approved","Amount":4,"ConvenienceFeeActive":false}"#;
+    let second = office.write("second.jsonl", format!("\u{feff}{second}\n\n"));
+    let results = [office.path("results.csv"), office.path("results.jsonl")];
+    office.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
+    let run = |file, results: &str| {
+        office.run(["batch", "run", file, "--concurrency", "1", "--results", results]).end().code
+    };
+    assert_eq!([run(&first, &results[0]), run(&second, &results[1])], [Some(5), Some(0)]);
+
+    assert_eq!(office.exported(&[]), ["by-hand", "=1+1", "order-2", "lost", "second"]);
+    for file in [&first, &results[0]] {
+        assert_eq!(office.exported(&["--run", file]), ["=1+1", "order-2", "lost"]);
+    }
+    for file in [&second, &results[1]] {
+        assert_eq!(office.exported(&["--run", file]), ["second"]);
+    }
+    assert_eq!(office.exported(&["--run", &first, "--state", "unknown,rejected"]), ["order-2", "lost"]);
+    assert_eq!(office.exported(&["--state", "unknown", "--state", "rejected"]), ["order-2", "lost"]);
+
+    let last = office.show("second")["begun_at"].as_str().unwrap().to_owned();
+    assert_eq!(office.exported(&["--since", &last]), ["second"]);
+    assert_eq!(office.exported(&["--since", &last[..10]]).len(), 5);
+    assert_eq!(office.exported(&["--since", "2999-01-01T00:00:00+01:00"]), [""; 0]);
+    assert_eq!(office.journal_command(&["export", "--since", "2999-01-01"]).stdout, "");
+
+    // No spreadsheet takes a key or an order for a formula, in a file of results as in an export.
+    let csv = office.journal_command(&["export", "--run", &first, "--format", "csv"]).stdout;
+    assert!(csv.starts_with("key,state,") && csv.contains("\n'=1+1,processed,"), "{csv}");
+    assert!(fs::read_to_string(&results[0]).unwrap().contains(",'=1+1,processed,"));
+
+    for (file, told) in [
+        (office.write("none.csv", "Invoice,Amount\n1,2\n"), "line 1: the header has no column Key"),
+        (office.write("torn.csv", format!("{BILLING}a,t,1,false,\nb,t\n")), "line 3: has 2 cells"),
+        (office.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is no JSON object"),
+        (office.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
+        (office.path("missing.csv"), "cannot be read"),
+    ] {
+        let error = office.journal_command(&["export", "--run", &file]).failed(2, "invalid");
+        assert_eq!(error["kind"], "run_file");
+        assert!(error["message"].as_str().unwrap().contains(told), "{error}");
+    }
+    let error = office.journal_command(&["export", "--since", "yesterday"]).failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("must be a date such as"), "{error}");
+}
+
+#[test]
+fn an_exported_file_is_filled_in_and_given_back() {
+    let office = Office::open();
+    let [one, two, _] = office.lost(["=1+1", "two", "not-there"]);
+    office.charge("paid").processed();
+    let export = office.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    // As a spreadsheet saves it: CRLF, a byte order mark, an empty line at the end.
+    let mut rows: Vec<Vec<_>> =
+        export.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|it| it == name).unwrap();
+    let (id, note) = (column("transaction_id"), column("note"));
+    rows[1][id] = one.clone();
+    rows[2][id] = two.clone();
+    rows[2][note] = "\"in the report, page 2\"".to_owned();
+    rows[3][note] = "in no report".to_owned();
+    let filled: String = rows.iter().map(|row| row.join(",") + "\r\n").collect();
+    let filled = format!("\u{feff}{filled}\r\n,,\r\n");
+    let filled = filled.replace("\r\n,,\r\n", &format!("\r\n{}\r\n", ",".repeat(rows[0].len() - 1)));
+
+    let ended = office.resolving(&filled).end();
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+    let document = ended.json();
+    assert!(ended.stdout.starts_with(
+        "{\"resolved\":{\"not_processed\":{\"count\":1,\"sum\":45.00},\"processed\":{\"count\":2,\"sum\":90.00}},"
+    ));
+    let intents = document["intents"].as_array().unwrap();
+    assert_eq!(intents.len(), 3);
+    for (intent, (key, id, note)) in intents.iter().zip([
+        ("=1+1", Some(&one), Value::Null),
+        ("two", Some(&two), json!("in the report, page 2")),
+        ("not-there", None, json!("in no report")),
+    ]) {
+        let mut intent = intent.clone();
+        let record = intent.as_object_mut().unwrap().remove("record");
+        assert_eq!(intent, office.show(key));
+        assert_eq!((&intent["state"], &intent["resolved_by"]), (&json!("resolved"), &json!("Grace")));
+        assert_eq!(intent.get("note").unwrap_or(&Value::Null), &note);
+        assert_eq!(record.map(|record| record["TransactionId"].clone()), id.map(|id| json!(id)));
+    }
+
+    // After a crash in the middle the same file says which rows are done.
+    let again = wrong_rows(&office.resolving(&filled).end());
+    assert_eq!(again[0], "2 =1+1: Key was resolved so before, by Grace: take this row out of the file");
+    assert_eq!(again.len(), 3, "{again:?}");
+    let other =
+        wrong_rows(&office.resolving(format!("Key,TransactionId,Note\ntwo,,gone\nnot-there,{one},\n")).end());
+    assert!(other[0].starts_with("2 two: Key was resolved otherwise before, by Grace: "), "{other:?}");
+    assert_eq!(other.len(), 2, "the row is wrong for its key alone: {other:?}");
+}
+
+#[test]
+fn people_see_each_record_beside_its_intent_and_what_it_comes_to() {
+    let office = Office::open();
+    let [one, _] = office.lost(["one", "two"]);
+    let file = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\n");
+    let text = office.resolving(file).arguments(["--output", "text"]).end();
+    assert_eq!(text.code, Some(0), "{text:?}");
+    let (first, rest) =
+        text.stdout.split_once("\n\nRESOLVED (NOT PROCESSED)\n").unwrap_or_else(|| panic!("{text:?}"));
+    assert!(first.starts_with("RESOLVED (PROCESSED)\n  key ") && first.contains("\n\nFOUND\n"), "{first}");
+    assert!(
+        rest.ends_with(
+            "\n\nresolved as processed: 1 intent, 45.00; as not processed, to be sent again: 1 intent, 45.00\n\
+             compare each record with its intent: if it is not what the key was to pay, resolve that key anew\n"
+        ),
+        "{rest}"
+    );
+    assert!(text.stderr.starts_with("WARNING: two was sent less than 24 hours ago"), "{text:?}");
+}
+
+#[test]
+fn every_wrong_row_is_named_at_once_and_nothing_is_written() {
+    let office = Office::open();
+    let paid = office.charge("paid").processed()["TransactionId"].as_str().unwrap().to_owned();
+    let [one, two, three, _, _, _, _, before] =
+        office.lost(["one", "two", "three", "four", "five", "six", "seven", "before"]);
+    assert_eq!(office.journal_command(&["resolve", "before", "--processed", &before]).code, Some(0));
+    // In another journal.
+    let larger = payments_at(office.sandbox.base_url(), ["token-transaction", "create", "--file", "-"])
+        .stdin(TOKEN_PAYMENT.replace("45.00", "46.00"))
+        .end();
+    let larger = larger.processed()["TransactionId"].as_str().unwrap().to_owned();
+    let content = format!(
+        "note,AMOUNT,KEY,Transaction_ID\n,1,one,{one}\n,1,one,{two}\n,1,two,{one}\n,1,three,{paid}\n,1,four,{larger}\n\
+         ,1,five,txn_of_nobody\n ,1,six,\n,1,nobody,{three}\n,1,paid,{paid}\n,1,before,{before}\n,1,in voice,{three}\n\
+         ,1,seven,txn/1\n,1,seven\n"
+    );
+    let before = office.everything();
+    let expected = [
+        "3 one: Key is the same as in line 2".to_owned(),
+        "4 two: TransactionId is the same as in line 2".to_owned(),
+        "5 three: TransactionId already belongs to paid".to_owned(),
+        "6 four: TransactionId cannot be this intent's: its amount is 46.00, and 45.00 was to be charged"
+            .to_owned(),
+        "7 five: TransactionId is not known to the service (HTTP 404)".to_owned(),
+        "8 six: Note is required where there is no TransactionId: say how you know that it was not processed"
+            .to_owned(),
+        "9 nobody: Key is not in the journal".to_owned(),
+        "10 paid: Key is not unknown but processed: take this row out of the file".to_owned(),
+        "11 before: Key was resolved so before, by ada: take this row out of the file".to_owned(),
+        "12 ?: Key must consist of visible ASCII characters, without spaces".to_owned(),
+        "13 seven: TransactionId must consist of ASCII letters, digits and the characters - . _ ~ : @ + = , only".to_owned(),
+        "14 ?: row has 3 cells, and the header has 4".to_owned(),
+    ];
+    let seen = wrong_rows(&office.resolving(&content).end());
+    assert_eq!(seen, expected);
+    assert_eq!(office.everything(), before);
+
+    let text = office.resolving(&content).arguments(["--output", "text"]).end();
+    assert_eq!((text.code, &*text.stdout), (Some(2), ""), "{text:?}");
+    let lines: Vec<_> = text.stderr.lines().collect();
+    assert_eq!(lines[0], "INVALID, nothing was changed (exit code 2)");
+    assert_eq!((lines[2], lines.len()), ("  line 3: one: Key is the same as in line 2", 14));
+}
+
+#[test]
+fn a_file_without_its_columns_or_rows_is_refused() {
+    let office = Office::open();
+    let [one] = office.lost(["one"]);
+    let before = office.everything();
+    for (content, expected) in [
+        (format!("key,transaction_id\none,{one}\n"), vec!["1 ?: Note is missing in the header"]),
+        (
+            format!("one,{one},\n"),
+            vec![
+                "1 ?: Key is missing in the header",
+                "1 ?: TransactionId is missing in the header",
+                "1 ?: Note is missing in the header",
+            ],
+        ),
+        (
+            format!("Key;TransactionId;Note\none;{one};\n"),
+            vec!["1 ?: header has its columns separated by semicolons; they must be by commas"],
+        ),
+        (
+            format!("Key,TransactionId,transaction_id,Note\none,,{one},\n"),
+            vec!["1 ?: TransactionId is a column more than once"],
+        ),
+        ("Key,TransactionId,Note\n,,\n\n".to_owned(), vec!["1 ?: file has no rows"]),
+    ] {
+        assert_eq!(wrong_rows(&office.resolving(&content).end()), expected, "{content}");
+    }
+    let folder = office.path("");
+    let error = office.journal_command(&["resolve", "--from", &folder]).failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("is a directory"), "{error}");
+    for arguments in [
+        &["resolve", "one", "--from", "found.csv"][..],
+        &["resolve", "--from", "found.csv", "--not-processed", "--note", "n"],
+        &["resolve", "--from", "found.csv", "--note", "n"],
+        &["resolve", "--processed", "txn_1"],
+        &["resolve", "--not-processed", "--note", "n"],
+        &["resolve", "--by", "ada"],
+        &["resolve", "--from", "found.csv", "--dry-run"],
+    ] {
+        office.journal_command(arguments).failed(2, "invalid");
+    }
+    assert_eq!(office.everything(), before);
+}
+
+/// Also where the rows that were looked up before are good, and others are wrong.
+#[test]
+fn a_look_up_without_a_clear_end_stops_all_with_3() {
+    let office = Office::open();
+    let [one, _] = office.lost(["one", "two"]);
+    let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nnobody,,n\n");
+    let before = office.everything();
+    let stops = |run: Run, kind: &str| {
+        let ended = run.end();
+        let error = ended.failed(3, "not_processed");
+        assert_eq!(error["kind"], kind, "{error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.starts_with("line 2, one: the transaction could not be looked up: "), "{message}");
+        assert!(message.ends_with("; nothing was changed"), "{message}");
+        assert_eq!(office.everything(), before);
+    };
+    stops(office.resolving(&content).env("PAYMENTS_API_KEY", "wrong"), "unauthorized");
+    let at = |peer: &Peer| office.resolving(&content).env("PAYMENTS_BASE_URL", &peer.base_url);
+    // A proxy's 404 says nothing of the transaction.
+    stops(at(&Peer::answering("404 Not Found", "<html>")), "intermediary");
+    stops(at(&Peer::answering("403 Forbidden", answers::POSTAL_CODE)), "rejected");
+    let nowhere = office.resolving(&content).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1");
+    stops(nowhere.arguments(["--timeout", "0.5"]), "connect");
+
+    // A record of another transaction than the one that was asked for proves nothing.
+    let other = answers::TRANSACTION_FOUND.replace("10.50", "45.00");
+    let content = format!("Key,TransactionId,Note\none,{one},\n");
+    let run = office.resolving(content).env("PAYMENTS_BASE_URL", &Peer::answering("200 OK", &other).base_url);
+    let told = "2 one: TransactionId leads to the record of another transaction: look at it with `payments transaction get`";
+    assert_eq!(wrong_rows(&run.end()), [told]);
+    assert_eq!(office.everything(), before);
+}
+
+#[test]
+fn a_key_that_changes_between_check_and_write_keeps_what_was_said_meanwhile() {
+    let office = Office::open();
+    let [one, _, three] = office.lost(["one", "two", "three"]);
+    let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nthree,{three},\n");
+    let gate = office.sandbox.gateway().gate(OperationName::GetTransaction);
+    let running = office.resolving(&content).stdout(Stdio::piped()).spawn();
+    block_on(gate.arrived());
+    let other = ["resolve", "two", "--not-processed", "--note", "the bank says so", "--by", "ada"];
+    assert_eq!(office.journal_command(&other).code, Some(0));
+    gate.release();
+    let ended = running.end();
+    let error = ended.failed(3, "not_processed");
+    assert_eq!(
+        (error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()),
+        (
+            "changed_meanwhile",
+            "2 of 3 rows were resolved; line 3, two: the outcome of two is known: it is resolved; nothing was changed; \
+             take the resolved rows out of the file and run it again"
+        )
+    );
+    let document = ended.json();
+    assert_eq!(document["resolved"]["processed"]["count"], 2);
+    assert_eq!(document["intents"].as_array().unwrap().len(), 2);
+    assert_eq!(office.show("two")["resolved_by"], "ada");
+    assert_eq!(office.show("three")["transaction_id"], *three);
+}
+
+#[test]
+fn a_void_may_have_the_transaction_of_its_payment_and_no_other_void() {
+    let office = Office::open();
+    let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
+    let authorise = |key: &str| {
+        let create = ["transaction", "create", "--file", "-", "--key", key];
+        office.run(create).stdin(authorisation.as_str()).end()
+    };
+    office.sandbox.gateway().arm(Fault::response_lost(OperationName::Transaction));
+    authorise("payment").failed(5, "unknown");
+    let id = office.last_id();
+    for key in ["void-1", "void-2"] {
+        office.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
+        office.run(["void", &id, "--key", key]).end().failed(5, "unknown");
+    }
+    let twice = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},\nvoid-2,{id},\n");
+    let seen = wrong_rows(&office.resolving(twice).end());
+    assert_eq!(seen, ["4 void-2: TransactionId is the same as in line 3"]);
+    let once = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},\n");
+    assert_eq!(office.resolving(once).end().code, Some(0));
+    let held = format!("Key,TransactionId,Note\nvoid-2,{id},\n");
+    let seen = wrong_rows(&office.resolving(held).end());
+    assert_eq!(seen, ["2 void-2: TransactionId already belongs to void-1"]);
+}
