@@ -7,8 +7,8 @@ use payments_core::OperationName;
 use payments_core::model::Void;
 use payments_fake::{FakeGateway, Fault};
 use payments_journal::{
-    AttemptId, Change, Ending, Failure, IntentKey, IntentRequest, IntentRow, IntentStore, Journal,
-    JournaledClient, MemoryStore, OwnerId, PostgresStore, Resolution, SqliteStore, StateName,
+    AttemptId, Change, Ending, Failure, IntentKey, IntentRequest, IntentStore, Journal, JournaledClient,
+    MemoryStore, OwnerId, PostgresStore, Resolution, SqliteStore, StateName,
 };
 
 use super::page::{Page, tell};
@@ -74,7 +74,7 @@ async fn calls(page: &Page, canaries: &Canaries) {
         tell!(page, intent.request.subject);
         tell!(page, intent.state);
         tell!(page, intent.state.name());
-        tell!(page, IntentRow::from(intent));
+        tell!(page, serde_json::to_string(intent).unwrap());
     }
 }
 

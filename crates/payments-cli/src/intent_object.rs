@@ -1,10 +1,11 @@
 //! One intent of the journal as the JSON object that every command shows of it.
 
-use payments_journal::{Intent, IntentRow};
+use payments_journal::Intent;
 use payments_model::TransactionId;
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
+use crate::intent_row::IntentRow;
 use crate::timestamp::timestamp;
 
 /// The nine members that always stand there, and the further ones that are known.

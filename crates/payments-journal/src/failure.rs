@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is kept of an attempt that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Failure {
     /// One word: that of [`payments_core::Error::code`], such as `timeout` or `rejected`, or one of the journal's own:

@@ -1,11 +1,17 @@
 use std::time::SystemTime;
 
 use payments_model::TransactionId;
+use serde::{Deserialize, Serialize};
 
+use crate::row::milliseconds;
 use crate::{AttemptId, Failure, IntentKey, IntentRequest, OwnerId, Resolution, Verdict};
 
 /// One row of the journal: an intent to move money, and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Stores keep it as the document that serde makes of it, with times in milliseconds since 1970 UTC. A document with a
+/// member that this version does not know is not read: a change that left it out or repeated it could be wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Intent {
     /// The caller's name for it.
@@ -24,10 +30,13 @@ pub struct Intent {
     /// How many attempts there were. All but the last provably moved nothing or were rejected, or a person has said so.
     pub attempts: u32,
     /// When the intent was first written down.
+    #[serde(with = "milliseconds")]
     pub created_at: SystemTime,
     /// When the newest attempt was written down, just before it was sent: the time to look for in the service's books.
+    #[serde(with = "milliseconds")]
     pub begun_at: SystemTime,
     /// When the row last changed.
+    #[serde(with = "milliseconds")]
     pub changed_at: SystemTime,
     /// Counts the changes of the row, from 1.
     pub revision: u64,
@@ -43,7 +52,8 @@ pub struct Intent {
 ///            ├─────► Rejected ─(a person)─► NotProcessed   (or Sending: a new attempt that the caller asks for)
 ///            └─────► Unknown ─(a person)──► Resolved, as processed or as not processed
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum IntentState {
     /// Written down before the request was handed to the transport; how it ended is not known yet.

@@ -3,6 +3,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use payments_model::mask;
+use serde::{Deserialize, Serialize};
 
 /// The name that the caller gives one intent to move money, such as `invoice-2026-0017`.
 ///
@@ -19,7 +20,8 @@ use payments_model::mask;
 /// assert!(IntentKey::new("invoice 17").is_err());
 /// # Ok::<(), payments_journal::InvalidIntentKey>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Box<str>")]
 pub struct IntentKey(Box<str>);
 
 impl IntentKey {
@@ -61,6 +63,14 @@ impl fmt::Display for IntentKey {
 impl AsRef<str> for IntentKey {
     fn as_ref(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<Box<str>> for IntentKey {
+    type Error = InvalidIntentKey;
+
+    fn try_from(text: Box<str>) -> Result<Self, InvalidIntentKey> {
+        Self::new(text)
     }
 }
 

@@ -3,10 +3,12 @@ use payments_model::{
     AchTransaction, Amount, CardTransaction, ConvenienceFee, TokenId, TokenTransaction, TransactionId,
     TransactionType, Void, mask,
 };
+use serde::{Deserialize, Serialize};
 
 /// What an intent asks for, as far as it may be kept: enough to tell another request from the same one, and to find the
 /// payment in the service's books.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct IntentRequest {
     /// The operation.
@@ -24,7 +26,8 @@ pub struct IntentRequest {
 }
 
 /// What an intent is about, without anything that a card or an account could be charged with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Subject {
     /// A card, by the last four digits of its number.

@@ -145,7 +145,8 @@ pub use memory::MemoryStore;
 pub use postgres_store::PostgresStore;
 pub use resolution::{Resolution, Verdict};
 pub use resolve_error::ResolveError;
-pub use row::IntentRow;
+#[cfg(feature = "postgres")]
+use row::IntentRow;
 #[cfg(feature = "sqlite")]
 pub use sqlite_store::SqliteStore;
 pub use store::{Applied, Cursor, IntentStore, Page, Purged};

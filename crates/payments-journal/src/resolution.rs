@@ -1,4 +1,5 @@
 use payments_model::TransactionId;
+use serde::{Deserialize, Serialize};
 
 /// What a person found out about an intent of unknown outcome.
 ///
@@ -8,7 +9,8 @@ use payments_model::TransactionId;
 /// let resolution = Resolution::not_processed("ada").note("not in the settlement report of 21 November");
 /// assert_eq!(resolution.by, "ada");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 #[must_use = "nothing is resolved before the journal is told"]
 pub struct Resolution {
@@ -21,7 +23,8 @@ pub struct Resolution {
 }
 
 /// What happened to the money, as a person says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[allow(clippy::exhaustive_enums, reason = "complete: the money moved or it did not")]
 pub enum Verdict {
     /// It was processed, as this transaction. The key is never sent again.

@@ -1,278 +1,196 @@
+//! An intent as a database keeps it: one document, and beside it what is searched.
+
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use payments_core::OperationName;
-use payments_model::{Amount, ConvenienceFee, TokenId, TransactionId, TransactionType};
-
-use crate::{
-    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, StateName,
-    StoreError, Subject, Verdict,
-};
-
-/// An [`Intent`] as columns of texts and integers, for stores. Times are milliseconds since 1970 UTC.
-///
-/// Complete: another column is another version of every store's tables.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_structs, reason = "complete: stores make it out of their columns")]
-#[allow(missing_docs, reason = "each is the member of `Intent` with that name, or of what that holds")]
-pub struct IntentRow {
-    pub key: String,
-    pub operation: String,
-    /// `card`, `account`, `token` or `transaction`.
-    pub subject_kind: String,
-    /// The last four digits, the token or the transaction's id.
-    pub subject: Option<String>,
-    pub amount: Option<String>,
-    /// `sale`, `auth` or `gateway_default`.
-    pub transaction_type: Option<String>,
-    pub convenience_fee: Option<bool>,
-    pub reference: Option<String>,
-    pub state: String,
-    pub attempt: String,
-    pub owner: String,
-    /// A [`Failure`] as JSON.
-    pub follows: Option<String>,
-    pub attempts: i64,
-    pub kind: Option<String>,
-    pub http_status: Option<i64>,
-    pub reason: Option<String>,
-    /// Of the answer.
-    pub transaction_id: Option<String>,
-    /// `processed` or `not_processed`.
-    pub verdict: Option<String>,
-    /// What a person named.
-    pub resolved_id: Option<String>,
-    pub resolved_by: Option<String>,
-    pub note: Option<String>,
-    pub created_at: i64,
-    pub begun_at: i64,
-    pub changed_at: i64,
-    pub revision: i64,
-}
-
-/// The names of its columns in every database, in its order.
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub(crate) const COLUMNS: [&str; 25] = [
-    "key",
-    "operation",
-    "subject_kind",
-    "subject",
-    "amount",
-    "transaction_type",
-    "convenience_fee",
-    "reference",
-    "state",
-    "attempt",
-    "owner",
-    "follows",
-    "attempts",
-    "kind",
-    "http_status",
-    "reason",
-    "transaction_id",
-    "verdict",
-    "resolved_id",
-    "resolved_by",
-    "note",
-    "created_at",
-    "begun_at",
-    "changed_at",
-    "revision",
-];
+pub(crate) use columns::{COLUMNS, IS_VOID, IntentRow, OLDER, intent};
 
-impl IntentRow {
-    /// What [`Intent::processed_as`] is to a store, which keeps it in an index.
-    #[cfg(any(feature = "sqlite", feature = "postgres"))]
-    pub(crate) fn processed_as(&self) -> Option<&str> {
-        match self.verdict.as_deref() {
-            Some("processed") => self.resolved_id.as_deref(),
-            _ if self.state == StateName::Processed.as_str() => self.transaction_id.as_deref(),
-            _ => None,
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod columns {
+    use payments_model::{Amount, TransactionId};
+
+    use super::milliseconds;
+    use crate::{Intent, StoreError};
+
+    /// A row of a database, all of it made from the intent.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct IntentRow {
+        pub(crate) key: String,
+        pub(crate) state: String,
+        pub(crate) operation: String,
+        pub(crate) amount: Option<String>,
+        pub(crate) transaction_id: Option<String>,
+        pub(crate) processed_as: Option<String>,
+        pub(crate) created_at: i64,
+        pub(crate) begun_at: i64,
+        pub(crate) changed_at: i64,
+        pub(crate) revision: i64,
+        /// The intent as JSON: what is read back.
+        pub(crate) document: String,
+    }
+
+    /// The names of its columns in every database, in its order.
+    pub(crate) const COLUMNS: [&str; 11] = [
+        "key",
+        "state",
+        "operation",
+        "amount",
+        "transaction_id",
+        "processed_as",
+        "created_at",
+        "begun_at",
+        "changed_at",
+        "revision",
+        "document",
+    ];
+
+    /// The condition that the rows of voids meet, as every database understands it. A void and its payment may have the
+    /// same transaction; two payments, or two voids, may not.
+    pub(crate) const IS_VOID: &str = "(operation = 'void')";
+
+    /// What to do with a journal of an older version.
+    pub(crate) const OLDER: &str = "with the version that wrote it, resolve what is unknown and export it (payments journal \
+         export), then begin a new journal, for new keys only: it does not know the old ones and would charge them again";
+
+    impl IntentRow {
+        /// What [`Intent::processed_as`] is to a store, which keeps it in an index.
+        pub(crate) fn processed_as(&self) -> Option<&str> {
+            self.processed_as.as_deref()
         }
     }
-}
 
-/// The condition that the rows of voids meet, as every database understands it. A void and its payment may have the same
-/// transaction; two payments, or two voids, may not.
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub(crate) const IS_VOID: &str = "(operation = 'void')";
-
-impl From<&Intent> for IntentRow {
-    fn from(intent: &Intent) -> Self {
-        let Intent {
-            key,
-            request,
-            state,
-            attempt,
-            owner,
-            follows,
-            attempts,
-            created_at,
-            begun_at,
-            changed_at,
-            revision,
-        } = intent;
-        let IntentRequest { operation, subject, amount, transaction_type, convenience_fee, reference } =
-            request;
-        let (subject_kind, subject) = match subject {
-            Subject::Card { last_four } => ("card", Some(last_four.as_str())),
-            Subject::Account => ("account", None),
-            Subject::Token(id) => ("token", Some(id.as_str())),
-            Subject::Transaction(id) => ("transaction", Some(id.as_str())),
-        };
-        let failure = match state {
-            IntentState::Rejected(failure)
-            | IntentState::NotProcessed(failure)
-            | IntentState::Unknown(failure)
-            | IntentState::Resolved { before: failure, .. } => Some(failure),
-            IntentState::Sending | IntentState::Processed { .. } => None,
-        };
-        let resolution = match state {
-            IntentState::Resolved { resolution, .. } => Some(resolution),
-            _ => None,
-        };
-        let transaction_id = match state {
-            IntentState::Processed { transaction_id } => Some(transaction_id),
-            _ => failure.and_then(|failure| failure.transaction_id.as_ref()),
-        };
-        let (verdict, resolved_id) = match resolution.map(|resolution| &resolution.verdict) {
-            None => (None, None),
-            Some(Verdict::Processed(id)) => (Some("processed"), Some(id)),
-            Some(Verdict::NotProcessed) => (Some("not_processed"), None),
-        };
-        // A NUL that a service puts into an id cannot be kept by every database.
-        let owned = |text: &str| text.replace('\0', "\u{fffd}");
-        Self {
-            key: owned(key.as_str()),
-            operation: owned(operation.as_str()),
-            subject_kind: owned(subject_kind),
-            subject: subject.map(owned),
-            amount: amount.map(|amount| amount.to_string()),
-            transaction_type: transaction_type.map(|kind| owned(name_of_type(kind))),
-            convenience_fee: convenience_fee.map(|fee| fee == ConvenienceFee::Active),
-            reference: reference.as_deref().map(owned),
-            state: owned(state.name().as_str()),
-            attempt: owned(attempt.as_str()),
-            owner: owned(owner.as_str()),
-            follows: follows.as_ref().map(|failure| serde_json::to_string(failure).expect("it has no map")),
-            attempts: i64::from(*attempts),
-            kind: failure.map(|failure| owned(&failure.kind)),
-            http_status: failure.and_then(|failure| failure.http_status).map(i64::from),
-            reason: failure.and_then(|failure| failure.reason.as_deref()).map(owned),
-            transaction_id: transaction_id.map(|id| owned(id.as_str())),
-            verdict: verdict.map(owned),
-            resolved_id: resolved_id.map(|id| owned(id.as_str())),
-            resolved_by: resolution.map(|resolution| owned(&resolution.by)),
-            note: resolution.and_then(|resolution| resolution.note.as_deref()).map(owned),
-            created_at: milliseconds(*created_at),
-            begun_at: milliseconds(*begun_at),
-            changed_at: milliseconds(*changed_at),
-            revision: i64::try_from(*revision).unwrap_or(i64::MAX),
+    impl From<&Intent> for IntentRow {
+        fn from(intent: &Intent) -> Self {
+            // PostgreSQL keeps no NUL. The document has it escaped; here it is only searched for, in the same form.
+            let searched = |id: &TransactionId| id.as_str().replace('\0', "\u{fffd}");
+            Self {
+                key: intent.key.as_str().to_owned(),
+                state: intent.state.name().as_str().to_owned(),
+                operation: intent.request.operation.as_str().to_owned(),
+                amount: intent.request.amount.as_ref().map(Amount::to_string),
+                transaction_id: intent.transaction_id().map(searched),
+                processed_as: intent.processed_as().map(searched),
+                created_at: milliseconds::of(intent.created_at),
+                begun_at: milliseconds::of(intent.begun_at),
+                changed_at: milliseconds::of(intent.changed_at),
+                revision: i64::try_from(intent.revision).unwrap_or(i64::MAX),
+                document: serde_json::to_string(intent).expect("every key of it is a text"),
+            }
         }
     }
-}
 
-impl TryFrom<IntentRow> for Intent {
-    type Error = StoreError;
+    impl TryFrom<IntentRow> for Intent {
+        type Error = StoreError;
 
-    fn try_from(row: IntentRow) -> Result<Self, StoreError> {
-        let key = row.key.clone();
-        read(row).map_err(|column| {
+        fn try_from(row: IntentRow) -> Result<Self, StoreError> {
+            intent(&row.key, &row.state, &row.document)
+        }
+    }
+
+    /// The intent of a document that stands in a row with this key and state.
+    pub(crate) fn intent(key: &str, state: &str, document: &str) -> Result<Intent, StoreError> {
+        let damaged = |how: &str| {
             StoreError::damaged(format!(
-                "the journal is damaged: {column} of the intent {} cannot be read; nothing was sent",
+                "the journal is damaged: {how} of the intent {}; nothing was sent",
                 key.escape_debug()
             ))
-        })
+        };
+        // The text of the error may repeat the document.
+        let intent: Intent =
+            serde_json::from_str(document).map_err(|_| damaged("this version cannot read the document"))?;
+        if intent.key.as_str() != key || intent.state.name().as_str() != state {
+            return Err(damaged("the columns contradict the document"));
+        }
+        Ok(intent)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::time::SystemTime;
+
+        use payments_model::{ConvenienceFee, TokenTransaction};
+
+        use super::*;
+        use crate::{AttemptId, Change, Ending, Failure, IntentKey, OwnerId, Resolution};
+
+        fn row() -> IntentRow {
+            let amount = Amount::from_cents(10_50);
+            let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Active).build().unwrap();
+            let (key, now) = (IntentKey::new("k").unwrap(), SystemTime::UNIX_EPOCH);
+            let attempt = AttemptId::from_kept("a");
+            let begin =
+                Change::begin(key.clone(), (&payment).into(), attempt.clone(), OwnerId::from_kept("o"), now);
+            let mut failure = Failure::of_kind("timeout");
+            failure.reason = Some("no\0answer".to_owned());
+            let sending = begin.decide(None).unwrap();
+            let end = Change::end(key.clone(), attempt, Ending::Unknown(failure), now);
+            let unknown = end.decide(Some(&sending)).unwrap();
+            let id = TransactionId::from_answer("txn\0_1").unwrap();
+            let resolve = Change::resolve(key, Resolution::processed(id, "ada"), now);
+            (&resolve.decide(Some(&unknown)).unwrap()).into()
+        }
+
+        #[test]
+        fn the_document_is_read_by_people_and_holds_every_character() {
+            let row = row();
+            assert_eq!(
+                row.document,
+                r#"{"key":"k","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null},"state":{"resolved":{"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}},"attempt":"a","owner":"o","follows":null,"attempts":1,"created_at":0,"begun_at":0,"changed_at":0,"revision":3}"#
+            );
+            assert_eq!((row.state.as_str(), row.processed_as()), ("resolved", Some("txn\u{fffd}_1")));
+            let intent = Intent::try_from(row.clone()).unwrap();
+            assert_eq!(intent.processed_as().unwrap().as_str(), "txn\0_1");
+            assert_eq!(IntentRow::from(&intent), row);
+        }
+
+        /// An older version of this crate must not write down half of what a newer one has kept.
+        #[test]
+        fn a_document_with_an_unknown_member_is_not_read_and_nothing_of_it_is_shown() {
+            for (member, with_another) in [
+                ("{\"key\"", "{\"4242424242424242\":1,\"key\""),
+                ("{\"verdict\"", "{\"4242424242424242\":1,\"verdict\""),
+                ("{\"kind\"", "{\"4242424242424242\":1,\"kind\""),
+                ("{\"operation\"", "{\"4242424242424242\":1,\"operation\""),
+            ] {
+                let mut row = row();
+                assert!(row.document.contains(member));
+                row.document = row.document.replace(member, with_another);
+                let error = Intent::try_from(row).unwrap_err();
+                assert!(error.is_damaged(), "{error:?}");
+                let text = format!("{error:#} {error:?}");
+                assert!(text.contains("the intent k") && !text.contains("4242"), "{text}");
+            }
+        }
     }
 }
 
-/// The intent, or the name of the column that cannot be read.
-fn read(row: IntentRow) -> Result<Intent, &'static str> {
-    let subject = match (row.subject_kind.as_str(), row.subject) {
-        ("card", Some(last_four)) => Subject::Card { last_four },
-        ("account", None) => Subject::Account,
-        ("token", Some(id)) => Subject::Token(TokenId::new(id).map_err(|_| "subject")?),
-        ("transaction", Some(id)) => Subject::Transaction(TransactionId::from_answer(id).ok_or("subject")?),
-        _ => return Err("subject_kind"),
-    };
-    let amount = row.amount.map(|text| text.parse::<Amount>()).transpose().map_err(|_| "amount")?;
-    let transaction_type =
-        row.transaction_type.map(|name| type_of_name(&name).ok_or("transaction_type")).transpose()?;
-    let fee_of = |is_active| if is_active { ConvenienceFee::Active } else { ConvenienceFee::Inactive };
-    let convenience_fee = row.convenience_fee.map(fee_of);
-    let id = |text: Option<String>| text.and_then(TransactionId::from_answer);
-    let http_status = row.http_status.map(u16::try_from).transpose().map_err(|_| "http_status")?;
-    let (kind, reason) = (row.kind, row.reason);
-    let transaction_id = id(row.transaction_id);
-    let failure = |transaction_id| {
-        let kind = kind.ok_or("kind")?;
-        Ok::<_, &'static str>(Failure { kind: kind.into(), http_status, reason, transaction_id })
-    };
-    let state = match StateName::from_name(&row.state).ok_or("state")? {
-        StateName::Sending => IntentState::Sending,
-        StateName::Processed => {
-            IntentState::Processed { transaction_id: transaction_id.ok_or("transaction_id")? }
-        }
-        StateName::Rejected => IntentState::Rejected(failure(transaction_id)?),
-        StateName::NotProcessed => IntentState::NotProcessed(failure(transaction_id)?),
-        StateName::Unknown => IntentState::Unknown(failure(transaction_id)?),
-        StateName::Resolved => {
-            let verdict = match row.verdict.as_deref() {
-                Some("processed") => Verdict::Processed(id(row.resolved_id).ok_or("resolved_id")?),
-                Some("not_processed") => Verdict::NotProcessed,
-                _ => return Err("verdict"),
-            };
-            let resolution =
-                Resolution { verdict, by: row.resolved_by.ok_or("resolved_by")?, note: row.note };
-            IntentState::Resolved { resolution, before: failure(transaction_id)? }
-        }
-    };
-    Ok(Intent {
-        key: IntentKey::new(row.key).map_err(|_| "key")?,
-        request: IntentRequest {
-            operation: OperationName::from_name(&row.operation).ok_or("operation")?,
-            subject,
-            amount,
-            transaction_type,
-            convenience_fee,
-            reference: row.reference,
-        },
-        state,
-        attempt: AttemptId::from_kept(row.attempt),
-        owner: OwnerId::from_kept(row.owner),
-        follows: row.follows.map(|json| serde_json::from_str(&json)).transpose().map_err(|_| "follows")?,
-        attempts: u32::try_from(row.attempts).map_err(|_| "attempts")?,
-        created_at: time(row.created_at).ok_or("created_at")?,
-        begun_at: time(row.begun_at).ok_or("begun_at")?,
-        changed_at: time(row.changed_at).ok_or("changed_at")?,
-        revision: u64::try_from(row.revision).map_err(|_| "revision")?,
-    })
-}
+/// Times as stores keep them: milliseconds since 1970 UTC.
+pub(crate) mod milliseconds {
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
 
-const fn name_of_type(kind: TransactionType) -> &'static str {
-    match kind {
-        TransactionType::Sale => "sale",
-        TransactionType::Auth => "auth",
-        TransactionType::GatewayDefault => "gateway_default",
+    use super::{Duration, SystemTime, UNIX_EPOCH};
+
+    /// What is before 1970 counts as 1970.
+    pub(crate) fn of(time: SystemTime) -> i64 {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     }
-}
 
-fn type_of_name(name: &str) -> Option<TransactionType> {
-    [TransactionType::Sale, TransactionType::Auth, TransactionType::GatewayDefault]
-        .into_iter()
-        .find(|kind| name_of_type(*kind) == name)
-}
+    pub(crate) fn time(milliseconds: i64) -> Option<SystemTime> {
+        UNIX_EPOCH.checked_add(Duration::from_millis(u64::try_from(milliseconds).ok()?))
+    }
 
-/// Milliseconds since 1970 UTC; what is before that counts as 1970.
-pub(crate) fn milliseconds(time: SystemTime) -> i64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
+    pub(crate) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(of(*time))
+    }
 
-pub(crate) fn time(milliseconds: i64) -> Option<SystemTime> {
-    UNIX_EPOCH.checked_add(Duration::from_millis(u64::try_from(milliseconds).ok()?))
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
+        time(i64::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("the time is out of range"))
+    }
 }
 
 /// The time as a row can hold it.
 pub(crate) fn now() -> SystemTime {
-    time(milliseconds(SystemTime::now())).expect("it came out of a time")
+    milliseconds::time(milliseconds::of(SystemTime::now())).expect("it came out of a time")
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use crate::row::{milliseconds, time};
+use crate::row::milliseconds;
 use crate::{
     Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
     StoreError,
@@ -85,7 +85,7 @@ use writer::{Commit, Workplace, Writer};
 /// and the newest time in the journal. It counts it by the newest time that the journal held when this store was opened, so
 /// what a process has written itself is never purged by it, and a clock that jumps ahead while it runs purges nothing. While
 /// the clock is behind that time, nothing is purged at all. A clock that ran ahead while rows were written by an earlier
-/// process is not noticed. Rows of a journal of schema version 1 count as written when it was migrated.
+/// process is not noticed.
 ///
 /// # When it fails
 ///
@@ -117,8 +117,8 @@ impl SqliteStore {
     ///
     /// If the place is [unsafe](StoreError::is_refused), if the file is no journal, [damaged](StoreError::is_damaged) or
     /// [of a newer version](StoreError::is_newer), or if it [cannot be reached](StoreError::is_unavailable) now. Nothing was
-    /// charged, and a file that is refused is left as it was. A journal of an older version is unavailable while a process
-    /// of that version has it open, because that process could no longer record how its charges end: end it, then open again.
+    /// charged, and a file that is refused is left as it was. A journal of an older
+    /// version is refused: export it with the version that wrote it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path.as_ref(), Settings::default())
     }
@@ -229,13 +229,13 @@ impl IntentStore for SqliteStore {
     /// In portions, between which charges go on. After an error some may have been removed.
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
         self.poison.check()?;
-        if milliseconds((self.clock)()) < self.newest_before {
+        if milliseconds::of((self.clock)()) < self.newest_before {
             return Ok(Purged::default());
         }
         // What is old by that time is old by the clock too. What this store has written, by whatever clock, is younger.
         let age = i64::try_from(age.max(Journal::YOUNGEST_TO_PURGE).as_millis()).unwrap_or(i64::MAX);
         let removed = self.writer.purge(self.newest_before.saturating_sub(age)).await?;
-        Ok(Purged { intents: removed.rows, newest: removed.newest.and_then(time) })
+        Ok(Purged { intents: removed.rows, newest: removed.newest.and_then(milliseconds::time) })
     }
 
     async fn close(&self) {

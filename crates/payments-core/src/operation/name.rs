@@ -1,7 +1,12 @@
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Which of the service's operations a request belongs to: a label for logs, metrics and faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+///
+/// It is serialized as its [name](Self::as_str).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum OperationName {
     /// `POST /transaction`: a card or ACH payment.

@@ -3,38 +3,30 @@ use tokio_postgres::Client;
 use super::fault::{Fault, ask};
 use super::link::Link;
 use crate::StoreError;
+use crate::row::OLDER;
 
-/// Makes the tables, or brings those of an older version to this one.
+/// Makes the tables if there are none.
 ///
 /// Many processes may do this at once: one does it, the others wait for its lock.
 pub(super) async fn bring_up(link: &mut Link) -> Result<(), StoreError> {
-    if version(&link.client).await? == VERSION {
+    if !is_missing(link).await? {
         return check(link).await;
     }
-    let migrating = async {
+    let making = async {
         let transaction = link.client.transaction().await?;
         // The first of many makes others wait for longer than a statement may take.
         transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
         transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
-        let from = if transaction.query_one(HAS_VERSION, &[]).await?.get(0) {
-            transaction.query_one(READ_VERSION, &[]).await?.get::<_, i32>(0)
-        } else {
+        if !transaction.query_one(HAS_VERSION, &[]).await?.get::<_, bool>(0) {
             if transaction.query_one(HAS_NO_SCHEMA, &[]).await?.get(0) {
                 transaction.batch_execute("CREATE SCHEMA payments_journal").await?;
             }
-            transaction.batch_execute(CREATE_VERSION).await?;
-            0
-        };
-        // A newer one is left as it is, and refused below.
-        for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(usize::MAX)) {
-            transaction.batch_execute(migration).await?;
-        }
-        if from < VERSION {
-            transaction.execute("UPDATE payments_journal.version SET version = $1", &[&VERSION]).await?;
+            transaction.batch_execute(CREATE).await?;
+            transaction.execute("INSERT INTO payments_journal.version VALUES ($1)", &[&VERSION]).await?;
         }
         transaction.commit().await
     };
-    ask(migrating).await.map_err(Fault::of_reading)?;
+    ask(making).await.map_err(Fault::of_reading)?;
     check(link).await
 }
 
@@ -46,8 +38,13 @@ pub(super) async fn check(link: &Link) -> Result<(), StoreError> {
             "the journal's tables are of version {found}, and this program knows {VERSION}: use a newer program"
         )));
     }
+    if found == 0 {
+        return Err(StoreError::damaged("the journal's tables have gone"));
+    }
     if found < VERSION {
-        return Err(StoreError::damaged("the journal's tables have gone, or were replaced by older ones"));
+        return Err(StoreError::refused(format!(
+            "the journal's tables are of version {found}, and this program reads {VERSION}; they were left as they are: {OLDER}"
+        )));
     }
     let row = ask(link.client.query_opt(PERSISTENCE, &[])).await.map_err(Fault::of_reading)?;
     match row.map(|row| row.get::<_, bool>(0)) {
@@ -76,9 +73,8 @@ async fn version(client: &Client) -> Result<i32, StoreError> {
     ask(reading).await.map_err(Fault::of_reading)
 }
 
-/// What this crate writes: one for each migration.
-#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "they are few")]
-const VERSION: i32 = MIGRATIONS.len() as i32;
+/// What this crate writes and reads.
+const VERSION: i32 = 3;
 
 /// Any number; this one is "payments" as text.
 const LOCK: i64 = 0x7061_796d_656e_7473;
@@ -92,58 +88,31 @@ const HAS_VERSION: &str = "
     )";
 const READ_VERSION: &str = "SELECT version FROM payments_journal.version";
 const HAS_NO_SCHEMA: &str = "SELECT NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'payments_journal')";
-const CREATE_VERSION: &str = "
-    CREATE TABLE payments_journal.version (version integer NOT NULL);
-    INSERT INTO payments_journal.version VALUES (0)";
 const PERSISTENCE: &str = "
     SELECT relpersistence = 'p' FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
     WHERE nspname = 'payments_journal' AND relname = 'intents'";
 
-/// What brings a version to the next. Only added to, never changed.
-///
 /// A schema of a name that never differs, because a `search_path` that did would make two journals of one.
-const MIGRATIONS: &[&str] = &[
-    // The key is compared byte by byte, because an index in the order of a language breaks with a new version of the
-    // operating system's library, and then the same key goes in twice.
-    r#"
+///
+/// The key is compared byte by byte, because an index in the order of a language breaks with a new version of the operating
+/// system's library, and then the same key goes in twice. `stored_at` is the server's time. `processed_as` is indexed by
+/// hash, because an index of another kind refuses long values, and no end of a charge may be refused.
+const CREATE: &str = r#"
+    CREATE TABLE payments_journal.version (version integer NOT NULL);
     CREATE TABLE payments_journal.intents (
         position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         key text COLLATE "C" NOT NULL UNIQUE,
-        operation text NOT NULL,
-        subject_kind text NOT NULL,
-        subject text,
-        amount text,
-        transaction_type text,
-        convenience_fee boolean,
-        reference text,
         state text NOT NULL,
-        attempt text NOT NULL,
-        owner text NOT NULL,
-        attempts bigint NOT NULL,
-        kind text,
-        http_status bigint,
-        reason text,
+        operation text NOT NULL,
+        amount text,
         transaction_id text,
-        verdict text,
-        resolved_id text,
-        resolved_by text,
-        note text,
+        processed_as text COLLATE "C",
         created_at bigint NOT NULL,
         begun_at bigint NOT NULL,
         changed_at bigint NOT NULL,
-        revision bigint NOT NULL
+        revision bigint NOT NULL,
+        document text NOT NULL,
+        stored_at timestamptz NOT NULL DEFAULT now()
     );
     CREATE INDEX intents_unresolved ON payments_journal.intents (position) WHERE state IN ('sending', 'unknown');
-    "#,
-    // `stored_at` is the server's time. By hash, because an index of another kind refuses long values, and no end of a charge may be refused.
-    r#"
-    ALTER TABLE payments_journal.intents
-        ADD COLUMN processed_as text COLLATE "C" GENERATED ALWAYS AS (CASE
-            WHEN verdict = 'processed' THEN resolved_id
-            WHEN state = 'processed' THEN transaction_id
-        END) STORED,
-        ADD COLUMN follows text,
-        ADD COLUMN stored_at timestamptz NOT NULL DEFAULT now();
-    CREATE INDEX intents_processed ON payments_journal.intents USING hash (processed_as);
-    "#,
-];
+    CREATE INDEX intents_processed ON payments_journal.intents USING hash (processed_as)"#;

@@ -8,9 +8,9 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, TransactionBehavior};
 
 use crate::StoreError;
 use crate::sqlite_store::place::Place;
-use crate::sqlite_store::{owners, problem, schema};
+use crate::sqlite_store::{problem, schema};
 
-/// A connection that may change rows, to a journal of this version, which is made or brought up to it. Closing it leaves
+/// A connection that may change rows, to a journal of this version, which is made if there is none. Closing it leaves
 /// the log as it is: to remove it is for who has seen to the mark.
 pub(super) fn to_write(place: &Place, patience: Duration) -> Result<Connection, StoreError> {
     let path = place.path();
@@ -56,7 +56,7 @@ pub(super) fn mark_in_file(place: &Place) -> Option<bool> {
     let connection = Connection::open_with_flags(place.immutable_uri(), flags).ok()?;
     connection.pragma_update(None, "trusted_schema", false).ok()?;
     let (application, version) = numbers(&connection).ok()?;
-    if application != schema::APPLICATION_ID || !(1..=schema::VERSION).contains(&version) {
+    if application != schema::APPLICATION_ID || version != schema::VERSION {
         return None;
     }
     connection.query_row(schema::IS_OPEN, [], |row| row.get(0)).ok()
@@ -99,8 +99,7 @@ fn wait_for_others(patience: Duration) -> impl FnMut(i32) -> bool + Send + 'stat
     }
 }
 
-/// Whether the database is new or an older one of ours; refused if it is neither that nor one of this version, and if a
-/// process of the older version has it open.
+/// Whether the database is new or a journal of this version; anything else is refused.
 fn recognise(place: &Place, connection: &Connection) -> Result<Found, StoreError> {
     let path = place.path();
     let fail = |error: rusqlite::Error| problem::at_open(path, &error);
@@ -114,23 +113,7 @@ fn recognise(place: &Place, connection: &Connection) -> Result<Found, StoreError
         (schema::APPLICATION_ID, version) if version > schema::VERSION => {
             Err(problem::newer(path, version, schema::VERSION))
         }
-        (schema::APPLICATION_ID, version)
-            if schema::can_migrate(version, schema::VERSION, schema::MIGRATIONS) =>
-        {
-            // A process of the older version could write nothing more, such as how its charges ended.
-            if owners::is_any_live(place) {
-                return Err(problem::in_use_by_older(path, version, schema::VERSION));
-            }
-            Ok(Found::Older(version))
-        }
-        (schema::APPLICATION_ID, version) => Err(problem::refused(
-            path,
-            format_args!(
-                "is of an older version (its schema is {version}) that this one (schema {}) cannot bring up to date; it \
-                 was left as it is: use the version that wrote it",
-                schema::VERSION
-            ),
-        )),
+        (schema::APPLICATION_ID, version) => Err(problem::older(path, version, schema::VERSION)),
         (0, 0) => {
             let is_empty = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
             let is_empty = connection.query_row(is_empty, [], |row| row.get(0)).map_err(fail)?;
@@ -142,7 +125,6 @@ fn recognise(place: &Place, connection: &Connection) -> Result<Found, StoreError
 
 enum Found {
     New,
-    Older(i32),
     Current,
 }
 
@@ -204,7 +186,7 @@ fn configure(place: &Place, connection: &Connection, patience: Duration) -> Resu
     Ok(())
 }
 
-/// Makes the tables, or brings those of an older version up to this one.
+/// Makes the tables.
 fn bring_up(place: &Place, connection: &mut Connection) -> Result<(), StoreError> {
     let path = place.path();
     let fail = |error: rusqlite::Error| problem::at_open(path, &error);
@@ -213,12 +195,7 @@ fn bring_up(place: &Place, connection: &mut Connection) -> Result<(), StoreError
     match recognise(place, &transaction)? {
         Found::Current => return Ok(()),
         Found::New => schema::create(&transaction).map_err(fail)?,
-        Found::Older(version) => {
-            schema::migrate(&transaction, version, schema::VERSION, schema::MIGRATIONS).map_err(fail)?;
-        }
     }
-    // The older one may have been damaged. What is refused here is rolled back.
-    recognise(place, &transaction)?;
     transaction.commit().map_err(fail)
 }
 

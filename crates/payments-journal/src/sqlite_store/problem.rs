@@ -6,6 +6,7 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 
 use crate::StoreError;
+use crate::row::OLDER;
 
 /// The place is unsafe or impossible. `what_and_how` follows the path.
 pub(super) fn refused(path: &Path, what_and_how: impl Display) -> StoreError {
@@ -50,12 +51,11 @@ pub(super) fn newer(path: &Path, version: i32, known: i32) -> StoreError {
     ))
 }
 
-/// To migrate it would keep that program from writing down how its charges end.
-pub(super) fn in_use_by_older(path: &Path, version: i32, known: i32) -> StoreError {
-    StoreError::unavailable(format!(
+/// No version reads the tables of an older one.
+pub(super) fn older(path: &Path, version: i32, known: i32) -> StoreError {
+    StoreError::refused(format!(
         "nothing was sent now, because the journal {} is of an older version (its schema is {version}, and this version \
-         writes {known}), and an older version of this program has it open; nothing was changed: end that program, then \
-         start again",
+         reads {known}); it was left as it is: {OLDER}",
         path.display()
     ))
 }

@@ -5,8 +5,9 @@ use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::oneshot;
 
 use crate::sqlite_store::place::Place;
+use crate::sqlite_store::schema::Kept;
 use crate::sqlite_store::{problem, schema};
-use crate::{Cursor, Intent, IntentKey, IntentRow, Page, StateName, StoreError};
+use crate::{Cursor, Intent, IntentKey, Page, StateName, StoreError};
 
 /// A thread that reads what is committed, beside the writer's.
 pub(super) struct Reader {
@@ -86,9 +87,9 @@ fn answer_all(connection: &Connection, place: &Place, asked: &mpsc::Receiver<Que
 
 fn find(connection: &Connection, place: &Place, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
     check(connection, place)?;
-    let found = connection.query_row(&schema::find(), [key.as_str()], |row| schema::read(row, 0)).optional();
+    let found = connection.query_row(schema::FIND, [key.as_str()], Kept::read).optional();
     let found = found.map_err(|error| problem::unreadable(place.path(), &error))?;
-    found.map(Intent::try_from).transpose()
+    found.as_ref().map(Kept::intent).transpose()
 }
 
 fn list(
@@ -108,8 +109,8 @@ fn list(
     let mut rows = rows.map_err(|error| problem::unreadable(place.path(), &error))?;
     let is_last = rows.len() <= limit;
     rows.truncate(limit);
-    let next = rows.last().filter(|_| !is_last).map(|(position, _)| Cursor::new(*position));
-    let intents = rows.into_iter().map(|(_, row)| row.try_into()).collect::<Result<_, _>>()?;
+    let next = rows.last().filter(|_| !is_last).map(|row| Cursor::new(row.position));
+    let intents = rows.iter().map(Kept::intent).collect::<Result<_, _>>()?;
     Ok(Page { intents, next })
 }
 
@@ -118,9 +119,9 @@ fn read_rows(
     states: &[StateName],
     after: i64,
     most: i64,
-) -> rusqlite::Result<Vec<(i64, IntentRow)>> {
+) -> rusqlite::Result<Vec<Kept>> {
     let mut statement = connection.prepare(&schema::list(states))?;
-    let rows = statement.query_map([after, most], |row| Ok((row.get(0)?, schema::read(row, 1)?)))?;
+    let rows = statement.query_map([after, most], Kept::read)?;
     rows.collect()
 }
 

@@ -396,7 +396,7 @@ async fn a_position_is_never_given_twice() {
         clock.goes_on(2 * DAY);
         // The journal must have held a newer time before the purge.
         let newer = rusqlite::Connection::open(&world.path).unwrap();
-        let newest = milliseconds(clock.now());
+        let newest = milliseconds::of(clock.now());
         newer.execute("UPDATE meta SET newest_stored_at = ?1", [newest]).unwrap();
         drop(store);
         assert_eq!(world.open_at(&clock).purge(DAY).await.unwrap().intents, 1);

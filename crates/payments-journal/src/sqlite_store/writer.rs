@@ -11,11 +11,12 @@ use payments_core::OperationName;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement};
 use tokio::sync::{oneshot, watch};
 
-use crate::row::milliseconds;
+use crate::row::{IntentRow, milliseconds};
 use crate::sqlite_store::owners::Owner;
 use crate::sqlite_store::place::Place;
+use crate::sqlite_store::schema::Kept;
 use crate::sqlite_store::{Clock, Poison, connection, mark, problem, schema};
-use crate::{Applied, Change, Intent, IntentKey, IntentRow, StoreError};
+use crate::{Applied, Change, IntentKey, StoreError};
 
 /// A thread that makes the changes, as many as wait in one commit.
 pub(super) struct Writer {
@@ -393,7 +394,7 @@ impl<'a> Statements<'a> {
     fn prepare(connection: &'a Connection) -> rusqlite::Result<Self> {
         Ok(Self {
             version: connection.prepare("PRAGMA user_version")?,
-            find: connection.prepare(&schema::find())?,
+            find: connection.prepare(schema::FIND)?,
             insert: connection.prepare(&schema::insert())?,
             update: connection.prepare(&schema::update())?,
             other_holder: connection.prepare(&schema::other_holder())?,
@@ -415,7 +416,7 @@ impl<'a> Statements<'a> {
         time: &mut Time<'_>,
         path: &Path,
     ) -> rusqlite::Result<Result<Applied, StoreError>> {
-        let found = self.find.query_row([change.key().as_str()], |row| schema::read(row, 0)).optional();
+        let found = self.find.query_row([change.key().as_str()], Kept::read).optional();
         let found = match found {
             // What stands there is no text or no number.
             Err(error) if error.sqlite_error_code().is_none() => {
@@ -423,7 +424,7 @@ impl<'a> Statements<'a> {
             }
             found => found?,
         };
-        let found = match found.map(Intent::try_from).transpose() {
+        let found = match found.as_ref().map(Kept::intent).transpose() {
             Ok(found) => found,
             Err(damaged) => return Ok(Err(damaged)),
         };
@@ -441,7 +442,7 @@ impl<'a> Statements<'a> {
         let stored_at = if let Some(told) = time.told {
             told
         } else {
-            let clock = milliseconds((time.clock)());
+            let clock = milliseconds::of((time.clock)());
             *time.told.insert(self.tell_time.query_row([clock], |row| row.get(0))?)
         };
         let mut values = schema::values(&row).to_vec();

@@ -22,5 +22,3 @@ mod sqlite_process;
 mod sqlite_processes;
 #[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_speed;
-#[cfg(all(unix, feature = "sqlite"))]
-mod sqlite_versions;

@@ -92,9 +92,12 @@ fn a_database_of_another_program_is_left_alone() {
 
 #[test]
 fn a_journal_of_another_version_is_left_alone() {
-    for (version, words) in
-        [(3, "of a newer version"), (900, "of a newer version"), (0, "of an older version")]
-    {
+    for (version, words) in [
+        (4, "of a newer version"),
+        (900, "of a newer version"),
+        (2, "of an older version"),
+        (0, "of an older version"),
+    ] {
         let place = InAFile::new();
         let store = SqliteStore::open(place.path()).unwrap();
         block_on(charge(&store, 3));
@@ -103,7 +106,8 @@ fn a_journal_of_another_version_is_left_alone() {
         let error = assert_left_alone(&place.path());
         assert!(error.to_string().contains(words), "{error}");
         assert!(error.to_string().contains(&format!("its schema is {version}")), "{error}");
-        assert_eq!(error.is_newer(), version > 0);
+        assert_eq!(error.is_newer(), version > 3);
+        assert!(error.is_newer() || error.to_string().contains("export it"), "{error}");
     }
 }
 
@@ -113,7 +117,7 @@ fn a_journal_without_its_index_is_left_alone() {
         "DROP INDEX intent_key",
         "DROP INDEX intent_unresolved",
         "DROP INDEX intent_processed",
-        "ALTER TABLE intent DROP COLUMN note",
+        "ALTER TABLE intent DROP COLUMN amount",
     ] {
         let place = InAFile::new();
         let store = SqliteStore::open(place.path()).unwrap();
@@ -133,10 +137,24 @@ async fn a_row_that_says_nonsense_is_damaged_and_stays() {
     let store = SqliteStore::open(place.path()).unwrap();
     charge(&store, 2).await;
     let other = Connection::open(place.path()).unwrap();
-    for sql in ["state = 'paid'", "state = 'rejected'", "amount = 'much'", "reason = CAST(X'FF' AS TEXT)"] {
+    let row: (String, String) = other
+        .query_row("SELECT state, document FROM intent WHERE key = 'key-0'", [], |row| row.try_into())
+        .unwrap();
+    for sql in [
+        "state = 'paid'",
+        "state = 'rejected'",
+        "document = replace(document, '10.50', 'much')",
+        "document = replace(document, 'key-0', 'key-1')",
+        "document = substr(document, 2)",
+        "document = CAST(X'FF' AS TEXT)",
+    ] {
+        other
+            .execute("UPDATE intent SET state = ?1, document = ?2 WHERE key = 'key-0'", (&row.0, &row.1))
+            .unwrap();
         other.execute_batch(&format!("UPDATE intent SET {sql} WHERE key = 'key-0'")).unwrap();
         let error = store.apply(begin("key-0", &store, 9).0).await.unwrap_err();
         assert!(error.is_damaged(), "{sql}: {error:?}");
+        assert!(sql.contains("CAST") || error.to_string().contains("the intent key-0"), "{sql}: {error}");
         assert!(store.find(&key("key-0")).await.unwrap_err().is_damaged());
         assert!(store.apply(begin("key-1", &store, 9).0).await.unwrap().written.is_none());
     }

@@ -13,7 +13,6 @@ use payments_journal::{IntentStore, SqliteStore, StateName};
 
 use crate::sqlite::{InAFile, beside, close};
 use crate::sqlite_process::Process;
-use crate::sqlite_versions::make_version_1;
 
 fn open(path: &Path) -> Process {
     let mut process = Process::start(path);
@@ -226,17 +225,4 @@ async fn a_session_that_is_killed_anywhere_is_not_refused_and_a_lost_log_is() {
             "NOT COVERED: killed before each call; there is no strace (killed at many moments is covered)"
         );
     }
-}
-
-/// It must not be brought up to this version, as if it were whole.
-#[test]
-fn a_journal_of_an_older_version_whose_log_is_missing_is_refused() {
-    let place = InAFile::new();
-    close(SqliteStore::open(place.path()).unwrap());
-    let older = make_version_1(&place.path());
-    let alone = copy(&place.path(), "whole", &[""]);
-    close(SqliteStore::open(&alone).unwrap());
-    older.execute_batch("UPDATE meta SET is_open = 1").unwrap();
-    drop(older);
-    assert_refused(&place.path());
 }

@@ -67,11 +67,17 @@ fn fill(place: &InAFile, rows: u64, key: &str) {
         .execute_batch(&format!(
             "PRAGMA synchronous = OFF;
              WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows})
-             INSERT INTO intent (key, operation, subject_kind, subject, amount, transaction_type, convenience_fee,
-                 reference, state, attempt, owner, attempts, transaction_id, created_at, begun_at, changed_at, revision)
-             SELECT {key}, 'token-transaction', 'token', 'tok_' || hex(randomblob(12)), '10.50', 'sale', 0,
-                 'invoice ' || n, 'processed', hex(randomblob(16)), hex(randomblob(16)), 1,
-                 'txn_' || hex(randomblob(8)), 1795000000000, 1795000000000, 1795000000000, 2 FROM numbers;"
+             INSERT INTO intent (key, state, operation, amount, transaction_id, processed_as, created_at, begun_at,
+                 changed_at, revision, document, stored_at)
+             SELECT key, 'processed', 'token-transaction', '10.50', 'txn_' || id, 'txn_' || id, 1795000000000,
+                 1795000000000, 1795000000000, 2, json_object(
+                     'key', key,
+                     'request', json('{{\"operation\":\"token-transaction\",\"subject\":{{\"token\":\"tok_0123456789\"}},\"amount\":\"10.50\",\"transaction_type\":null,\"convenience_fee\":\"inactive\",\"reference\":\"invoice 17\"}}'),
+                     'state', json_object('processed', json_object('transaction_id', 'txn_' || id)),
+                     'attempt', hex(randomblob(16)), 'owner', hex(randomblob(16)), 'follows', null, 'attempts', 1,
+                     'created_at', 1795000000000, 'begun_at', 1795000000000, 'changed_at', 1795000000000,
+                     'revision', 2), 1795000000000
+             FROM (SELECT {key} AS key, hex(randomblob(8)) AS id FROM numbers);"
         ))
         .unwrap();
 }

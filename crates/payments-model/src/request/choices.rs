@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ValidationError;
 use crate::id::check_not_blank;
@@ -14,11 +14,14 @@ use crate::violation::Rule;
 /// the service does when the field is left out.
 ///
 /// The enum is complete: the interface names two values, and leaving the field out is the third possibility.
+///
+/// By itself it is serialized as `sale`, `auth` or `gateway_default`; a request sends what is said at each value.
 #[expect(
     clippy::exhaustive_enums,
     reason = "complete: the interface names two values, and the field may be left out"
 )]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TransactionType {
     /// Charge the payer. Sent as `"1"`.
     Sale,
@@ -110,9 +113,10 @@ impl fmt::Display for SuggestedMode {
 ///
 /// It has no default, because it changes the total that the payer is charged. This SDK computes no fees.
 ///
-/// The enum is complete: on the wire it is a boolean.
+/// The enum is complete: on the wire it is a boolean. By itself it is serialized as `active` or `inactive`.
 #[expect(clippy::exhaustive_enums, reason = "complete: a boolean on the wire")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ConvenienceFee {
     /// A fee applies. How much it is, the interface does not show.
     Active,

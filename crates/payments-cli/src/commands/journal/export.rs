@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, BufRead, Write as _};
 use std::path::Path;
 
-use payments_journal::{Intent, IntentKey, IntentRow};
+use payments_journal::{Intent, IntentKey};
 use serde::Deserialize;
 
 use super::list::for_each_page;
@@ -12,6 +12,7 @@ use super::stdout::{self, Ended};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
 use crate::intent_object::IntentObject;
+use crate::intent_row::IntentRow;
 use crate::journal_arguments::{ExportArguments, ExportFormat};
 use crate::journal_place::JournalPlace;
 use crate::row_file::{Format, Role, RowFile};

@@ -1,11 +1,12 @@
 //! `payments journal show`.
 
-use payments_journal::{Intent, IntentKey, IntentRow, IntentState, Verdict};
+use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 
 use super::stdout::{self, Ended};
 use super::table;
 use crate::failure::Failure;
 use crate::intent_object::{IntentObject, name_of_subject};
+use crate::intent_row::IntentRow;
 use crate::journal_place::JournalPlace;
 use crate::next_step;
 use crate::output::Output;

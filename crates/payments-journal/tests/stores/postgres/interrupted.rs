@@ -13,8 +13,8 @@ async fn a_beginning_interrupted_by(function: &str) -> Option<StoreError> {
     let inserting = another.transaction().await.unwrap();
     let copy = "
         INSERT INTO payments_journal.intents
-            (key, operation, subject_kind, state, attempt, owner, attempts, created_at, begun_at, changed_at, revision)
-        VALUES ('k', 'token_transaction', 'account', 'sending', '', '', 1, 0, 0, 0, 1)";
+            (key, state, operation, created_at, begun_at, changed_at, revision, document)
+        VALUES ('k', 'sending', 'token-transaction', 0, 0, 0, 1, '')";
     inserting.execute(copy, &[]).await.unwrap();
 
     let beginning = tokio::spawn({

@@ -61,7 +61,12 @@ async fn tables_that_are_not_ours_any_more_are_refused() {
     sql(&server.url(), "UPDATE payments_journal.version SET version = version + 1").await;
     let error = refusal(&server.url()).await;
     assert!(error.is_newer(), "{error:#}");
-    sql(&server.url(), "UPDATE payments_journal.version SET version = version - 1").await;
+    sql(&server.url(), "UPDATE payments_journal.version SET version = version - 2").await;
+    for _ in 0..2 {
+        let error = refusal(&server.url()).await;
+        assert!(error.is_refused() && error.to_string().contains("export it"), "{error:#}");
+    }
+    sql(&server.url(), "UPDATE payments_journal.version SET version = version + 1").await;
     PostgresStore::connect(&server.url()).await.unwrap();
 
     sql(&server.url(), "DROP TABLE payments_journal.intents").await;

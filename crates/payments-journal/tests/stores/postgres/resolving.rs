@@ -1,10 +1,8 @@
-use std::time::Duration;
-
 use payments_core::model::TransactionId;
-use payments_journal::{Change, Ending, Failure, IntentStore as _, PostgresStore, Purged, Resolution};
+use payments_journal::{Change, Ending, Failure, IntentStore as _, PostgresStore, Resolution};
 use payments_postgres_for_tests::Server;
 
-use super::{administrator, sql, until};
+use super::{administrator, until};
 use crate::contract::{at, begin, key};
 
 fn resolve(text: &str) -> Change {
@@ -29,8 +27,8 @@ async fn a_resolution_waits_for_the_one_before_it() {
     first.batch_execute("SELECT pg_advisory_xact_lock(hashtextextended('txn_1', 2))").await.unwrap();
     first
         .batch_execute(
-            "UPDATE payments_journal.intents SET state = 'resolved', verdict = 'processed', resolved_id = 'txn_1',
-             resolved_by = 'grace', revision = revision + 1 WHERE key = 'one'",
+            "UPDATE payments_journal.intents SET state = 'resolved', processed_as = 'txn_1',
+             revision = revision + 1 WHERE key = 'one'",
         )
         .await
         .unwrap();
@@ -47,33 +45,6 @@ async fn a_resolution_waits_for_the_one_before_it() {
     first.commit().await.unwrap();
     let second = second.await.unwrap();
     assert_eq!((second.written, second.same_transaction_as), (None, Some(key("one"))));
-}
-
-#[tokio::test]
-async fn tables_of_version_1_are_brought_up_and_their_rows_are_found_by_their_transactions() {
-    let Some(server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
-    let (change, attempt) = begin("answered", &store, 1);
-    store.apply(change).await.unwrap();
-    let end = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
-    store.apply(Change::end(key("answered"), attempt, end, at(2))).await.unwrap();
-    drop(store);
-    let as_version_1 = "ALTER TABLE payments_journal.intents DROP COLUMN processed_as, DROP COLUMN stored_at, DROP COLUMN follows;
-        UPDATE payments_journal.version SET version = 1";
-    sql(&server.url(), as_version_1).await;
-
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
-    let (change, attempt) = begin("two", &store, 1);
-    store.apply(change).await.unwrap();
-    let unknown = Ending::Unknown(Failure::of_kind("timeout"));
-    store.apply(Change::end(key("two"), attempt, unknown, at(2))).await.unwrap();
-    let refused = store.apply(resolve("two")).await.unwrap();
-    assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key("answered"))));
-    assert_eq!(
-        store.purge(Duration::ZERO).await.unwrap(),
-        Purged::default(),
-        "their age is counted from now"
-    );
 }
 
 #[tokio::test]
