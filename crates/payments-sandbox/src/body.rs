@@ -1,12 +1,13 @@
 use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream::poll_fn;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
-use http_body_util::Full;
-use hyper::body::{Body, Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Either, Full, StreamBody};
+use hyper::body::Frame;
 use tokio::sync::mpsc;
 
 use crate::shutdown::Shutdown;
@@ -19,48 +20,23 @@ pub(crate) enum Content {
     Pieces(mpsc::Receiver<Bytes>),
 }
 
-impl Content {
-    pub(crate) fn until(self, mut shutdown: Shutdown) -> ContentBody {
-        match self {
-            Self::Whole(bytes) => ContentBody::Whole(Full::new(bytes)),
-            Self::Pieces(pieces) => {
-                ContentBody::Pieces(pieces, Box::pin(async move { shutdown.begun().await }))
-            }
-        }
+impl From<Bytes> for Content {
+    fn from(bytes: Bytes) -> Self {
+        Self::Whole(bytes)
     }
 }
 
 /// A [`Content`] as hyper reads it.
-pub(crate) enum ContentBody {
-    Whole(Full<Bytes>),
-    Pieces(mpsc::Receiver<Bytes>, Pin<Box<dyn Future<Output = ()> + Send>>),
-}
+pub(crate) type ContentBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>;
 
-impl Body for ContentBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match self.get_mut() {
-            Self::Whole(whole) => Pin::new(whole).poll_frame(context),
-            Self::Pieces(pieces, shutdown) => match shutdown.as_mut().poll(context) {
-                Poll::Ready(()) => Poll::Ready(None),
-                Poll::Pending => pieces.poll_recv(context).map(|piece| Some(Ok(Frame::data(piece?)))),
-            },
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(whole) if whole.is_end_stream())
-    }
-
-    fn size_hint(&self) -> SizeHint {
+impl Content {
+    pub(crate) fn until(self, shutdown: &Shutdown) -> ContentBody {
         match self {
-            Self::Whole(whole) => whole.size_hint(),
-            Self::Pieces(..) => SizeHint::default(),
+            Self::Whole(bytes) => Either::Left(Full::new(bytes)),
+            Self::Pieces(mut pieces) => {
+                let pieces = poll_fn(move |context| pieces.poll_recv(context)).take_until(shutdown.begun());
+                Either::Right(StreamBody::new(pieces.map(Frame::data).map(Ok)).boxed_unsync())
+            }
         }
     }
 }
@@ -73,15 +49,8 @@ pub(crate) fn json<B: From<Bytes>>(status: StatusCode, json: impl Into<Bytes>) -
     response
 }
 
-impl From<Bytes> for Content {
-    fn from(bytes: Bytes) -> Self {
-        Self::Whole(bytes)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use http_body_util::BodyExt as _;
     use payments_fake::block_on;
 
     use super::*;
@@ -90,7 +59,7 @@ mod tests {
     fn pieces_come_until_the_sandbox_stops() {
         let (switch, shutdown) = Shutdown::new();
         let (sender, pieces) = mpsc::channel(1);
-        let mut body = Content::Pieces(pieces).until(shutdown);
+        let mut body = Content::Pieces(pieces).until(&shutdown);
         sender.try_send(Bytes::from_static(b"one")).unwrap();
         let piece = block_on(body.frame()).unwrap().unwrap();
         assert_eq!(piece.into_data().unwrap(), "one");
@@ -102,7 +71,7 @@ mod tests {
     fn pieces_end_with_their_sender() {
         let (_switch, shutdown) = Shutdown::new();
         let (sender, pieces) = mpsc::channel(1);
-        let mut body = Content::Pieces(pieces).until(shutdown);
+        let mut body = Content::Pieces(pieces).until(&shutdown);
         drop(sender);
         assert!(block_on(body.frame()).is_none());
     }

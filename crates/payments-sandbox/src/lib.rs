@@ -73,13 +73,14 @@
 //! # As a server
 //!
 //! HTTP/1.1 with keep-alive, over https with a certificate [of its own](SandboxBuilder::tls) or a
-//! [given one](SandboxBuilder::tls_pem). Every answer has a unique `x-request-id` and says the `Sandbox-Version`, the refusal
-//! of what cannot be read as a request included. A body over 64 KiB is answered with 413, a head over 64 KiB with 431. A client that takes more than ten seconds for a request's head or body, or that takes nothing
-//! of its answer for as long, is let go, and the number of [connections](SandboxBuilder::max_connections) is limited.
+//! [given one](SandboxBuilder::tls_pem). Every response has a unique `x-request-id` and the `Sandbox-Version`, the refusal of
+//! what cannot be read as a request included. A body over 64 KiB gets 413, a head over 64 KiB 431. The number of
+//! [connections](SandboxBuilder::max_connections) is limited. There are no timeouts: a client may take as long as it likes for
+//! a request, for a response and between two of them.
 //!
-//! A client that closes its sending side after its request is answered all the same. Only while a `delay` before the commit
-//! [holds](payments_fake::Reply::Held) its request does it count as gone, as does one that goes altogether: such a request
-//! is let go and nothing is charged. It is noticed even if it has written up to 64 KiB more.
+//! A client that closes its sending side after its request gets its response all the same. Only while a `delay` before the
+//! commit [holds](payments_fake::Reply::Held) its request does it count as gone, as does one that closes or resets the
+//! connection: such a request is dropped and nothing is charged.
 //!
 //! [`Sandbox::shutdown`] finishes what is in flight, and ends the pauses of faults for that: a request that is held is
 //! processed and answered at once, and so is one whose answer is delayed; the rest of a `drip` comes at once. What a fault
@@ -94,16 +95,9 @@
 mod admin;
 mod blocking_sandbox;
 mod body;
-mod certificate;
 mod connection;
 mod exchange;
 mod fresh_gateway;
-mod magic;
-mod openapi;
-mod patient_socket;
-mod pause;
-mod real_time;
-mod refused_head;
 mod sandbox;
 mod sandbox_builder;
 mod server;
@@ -113,15 +107,31 @@ mod socket;
 mod store;
 mod symptom;
 mod tls;
-mod version;
 mod wall_clock;
-mod watched_socket;
+
+use payments_fake::test_values::{TEST_VALUES, TestValue};
+use serde_json::json;
 
 pub use blocking_sandbox::BlockingSandbox;
 pub use exchange::{Exchange, Shown};
-pub use magic::magic_json;
-pub use openapi::OPENAPI;
 pub use sandbox::Sandbox;
 pub use sandbox_builder::SandboxBuilder;
 pub use store::{DataFile, Store, StoreError};
-pub use version::VERSION;
+
+/// The version of this crate, as the header `Sandbox-Version` and the command's first line say it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The interface as one OpenAPI 3.1 document in JSON, for client generators, validators and mock tools of any language.
+///
+/// It has the five operations with every field, both envelopes and every error, and says of each fact whether the
+/// interface states it or this SDK chose it. Its server is the relative address `/api/v1/public`: give a tool the
+/// [base address](crate::Sandbox::base_url) of a running sandbox. What an armed fault answers is not in it.
+pub const OPENAPI: &str = include_str!("../openapi.json");
+
+/// The table of [test values](payments_fake::test_values) as JSON: `{"values": [{"field", "value", "effect", "result"}]}`.
+pub fn magic_json() -> String {
+    let rows = TEST_VALUES.iter().map(|TestValue { field, value, effect, result, .. }| {
+        json!({"field": field.as_str(), "value": value, "effect": effect.as_str(), "result": result})
+    });
+    json!({"values": rows.collect::<Vec<_>>()}).to_string()
+}

@@ -7,11 +7,11 @@ use payments_core::{ApiKey, Endpoint};
 use payments_fake::FakeGateway;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 
 use crate::server::Server;
 use crate::shutdown::{Shutdown, ShutdownSwitch};
 use crate::site::Site;
-use crate::tls::Tls;
 use crate::{SandboxBuilder, Store, admin};
 
 /// A [`FakeGateway`] served over HTTP, in the background of the current tokio runtime.
@@ -42,7 +42,7 @@ pub(crate) struct Facts {
     pub(crate) gateway: FakeGateway,
     pub(crate) store: Option<Store>,
     pub(crate) seed: Option<u64>,
-    pub(crate) tls: Option<Tls>,
+    pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) ca_certificate: Option<String>,
     pub(crate) max_connections: usize,
 }

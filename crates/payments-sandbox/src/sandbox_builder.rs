@@ -9,12 +9,11 @@ use payments_fake::{Choices, FakeGateway, Fixtures};
 use tokio::task::spawn_blocking;
 
 use crate::admin::Admin;
-use crate::certificate::Certificate;
 use crate::exchange::Exchange;
 use crate::fresh_gateway::{Choose, FreshGateway};
 use crate::sandbox::{Facts, Ports, Sites};
 use crate::site::{OnExchange, RequestIds, Site};
-use crate::tls::Tls;
+use crate::tls::Certificate;
 use crate::wall_clock::WallClock;
 use crate::{BlockingSandbox, Sandbox};
 
@@ -199,7 +198,7 @@ impl SandboxBuilder {
                 (Some(certificate), Some(authority))
             }
         };
-        let tls = certificate.map(|pem| Tls::new(&pem.chain, &pem.private_key)).transpose()?;
+        let tls = certificate.map(|certificate| certificate.acceptor()).transpose()?;
         let ports = Ports::bind(listen, admin_listen).await?;
 
         // Few digits, because people type it again, and JSON numbers of some languages are exact up to 53 bits.

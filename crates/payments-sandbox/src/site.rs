@@ -13,7 +13,7 @@ use payments_model::unversioned::ErrorEnvelope;
 use crate::admin::{self, Admin};
 use crate::body::{Content, json};
 use crate::exchange::{Exchange, Shown};
-use crate::real_time::RealTime;
+use crate::shutdown::Shutdown;
 
 /// What is offered on one port.
 pub(crate) struct Site {
@@ -32,18 +32,16 @@ pub(crate) struct Site {
 pub(crate) type OnExchange = Arc<dyn Fn(&Exchange) + Send + Sync>;
 
 impl Site {
-    /// How much of a request's body is wanted: a byte more than is taken, so that the rest can be refused.
-    pub(crate) fn wanted_body(&self, path: &str) -> usize {
-        const SERVICE: usize = 64 * 1024;
-        const ADMIN: usize = 1024 * 1024;
-        if self.admin_for(path).is_some() { ADMIN + 1 } else { SERVICE + 1 }
+    /// The largest body that a request to this path may have.
+    pub(crate) fn largest_body(&self, path: &str) -> usize {
+        if self.admin_for(path).is_some() { 1024 * 1024 } else { 64 * 1024 }
     }
 
     /// The admin interface's response, if the request is for it.
     pub(crate) async fn administer(&self, request: &Request<Bytes>) -> Option<Response<Content>> {
         let path = request.uri().path();
         let admin = self.admin_for(path)?;
-        let mut answer = if request.body().len() < self.wanted_body(path) {
+        let mut answer = if request.body().len() <= self.largest_body(path) {
             admin.answer(request).await
         } else {
             error(StatusCode::PAYLOAD_TOO_LARGE, "Request body is larger than 1 MiB")
@@ -56,11 +54,11 @@ impl Site {
     pub(crate) async fn answer(
         &self,
         request: Request<Bytes>,
-        client: Option<SocketAddr>,
-        time: &RealTime,
+        client: SocketAddr,
+        time: &Shutdown,
         given_up: impl Future<Output = ()>,
     ) -> Reply {
-        let exchange = self.on_exchange.as_ref().zip(client).map(|(tell, client)| {
+        let exchange = self.on_exchange.as_ref().map(|tell| {
             let begun = Instant::now();
             let path = self.service.loggable_path(&request);
             let method = self.service.loggable_method(&request);
@@ -79,13 +77,6 @@ impl Site {
             tell(&exchange);
         }
         reply
-    }
-
-    /// To a client whose body did not come in time.
-    pub(crate) fn too_slow(&self) -> Response<Bytes> {
-        let mut answer = error(StatusCode::REQUEST_TIMEOUT, "Request body came too slowly");
-        answer.headers_mut().insert(http::header::CONNECTION, HeaderValue::from_static("close"));
-        self.stamped(answer)
     }
 
     /// To a client that sent what hyper refuses to read, with the status that hyper gave it.
@@ -107,7 +98,7 @@ impl Site {
     async fn serve(
         &self,
         mut request: Request<Bytes>,
-        time: &RealTime,
+        time: &Shutdown,
         given_up: impl Future<Output = ()>,
     ) -> Reply {
         if !self.serves {

@@ -1,19 +1,185 @@
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-/// A connection, plain or encrypted, whose TCP stream can be reached to reset it.
-pub(crate) trait Socket: AsyncRead + AsyncWrite + Unpin + Send + 'static {
+use http::StatusCode;
+use payments_fake::Reply;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+use tokio_rustls::server::TlsStream;
+
+/// A connection to a client. hyper reads and writes it, the service looks whether the client is still there, and a fault
+/// is shown on it once hyper has let go of it.
+#[derive(Clone)]
+pub(crate) struct Socket(Arc<Mutex<Shared>>);
+
+struct Shared {
+    stream: Box<dyn Stream>,
+    end: Option<End>,
+}
+
+/// What is to be done on the connection when hyper has ended with it.
+pub(crate) enum End {
+    /// hyper refuses with this status what it cannot read as a request.
+    Unreadable(StatusCode),
+    /// The service shows this instead of a whole response.
+    Symptom(Reply),
+}
+
+/// Plain or encrypted.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {
     fn tcp(&self) -> &TcpStream;
 }
 
-impl Socket for TcpStream {
+impl Stream for TcpStream {
     fn tcp(&self) -> &TcpStream {
         self
     }
 }
 
-impl Socket for tokio_rustls::server::TlsStream<TcpStream> {
+impl Stream for TlsStream<TcpStream> {
     fn tcp(&self) -> &TcpStream {
         self.get_ref().0
+    }
+}
+
+impl Socket {
+    pub(crate) fn new(stream: impl Stream + 'static) -> Self {
+        Self(Arc::new(Mutex::new(Shared { stream: Box::new(stream), end: None })))
+    }
+
+    pub(crate) fn end_with(&self, end: End) {
+        self.lock().end = Some(end);
+    }
+
+    pub(crate) fn take_end(&self) -> Option<End> {
+        self.lock().end.take()
+    }
+
+    /// Makes a reset of the connection's end.
+    pub(crate) fn reset(&self) -> io::Result<()> {
+        self.lock().stream.tcp().set_zero_linger()
+    }
+
+    /// Ready when the client has closed its side of the connection or reset it, even if it has written more before.
+    pub(crate) async fn departure(&self) {
+        let has_closed = |context: &mut Context<'_>| {
+            let shared = self.lock();
+            let tcp = shared.stream.tcp();
+            // This one wakes the task, and the other tells what it was woken for.
+            ready!(tcp.poll_read_ready(context)).ok();
+            match pin!(tcp.ready(Interest::READABLE)).poll(context) {
+                Poll::Ready(Ok(ready)) => Poll::Ready(ready.is_read_closed()),
+                Poll::Ready(Err(_)) => Poll::Ready(true),
+                Poll::Pending => Poll::Pending,
+            }
+        };
+        while !poll_fn(has_closed).await {
+            // There is something to read, which is hyper's, and the socket tells of nothing else until it is read.
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    fn stream(&mut self) -> Pin<&mut dyn Stream> {
+        Pin::new(&mut *self.stream)
+    }
+
+    /// Whether hyper refuses with these bytes what it cannot read: they have neither a body nor an id, and are not
+    /// written. A client is told in the shape of the service.
+    fn is_refusal(&mut self, head: &[u8]) -> bool {
+        let status = refusal(head);
+        if let Some(status) = status {
+            self.end = Some(End::Unreadable(status));
+        }
+        status.is_some()
+    }
+}
+
+/// The status of a head that hyper wrote by itself: an error without the version that every response of a
+/// [site](crate::site::Site) has.
+fn refusal(written: &[u8]) -> Option<StatusCode> {
+    let status = written.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
+    let is_refusal = status.starts_with(b"4")
+        && written.ends_with(b"\r\n\r\n")
+        && !written.windows(VERSION_HEADER.len()).any(|name| name == VERSION_HEADER);
+    is_refusal.then(|| StatusCode::from_bytes(status).ok()).flatten()
+}
+
+const VERSION_HEADER: &[u8] = b"sandbox-version:";
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.lock().stream().poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(context, &[IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let mut shared = self.lock();
+        match slices {
+            [head] if shared.is_refusal(head) => Poll::Ready(Ok(head.len())),
+            _ => shared.stream().poll_write_vectored(context, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.lock().stream().poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut shared = self.lock();
+        if matches!(shared.end, Some(End::Unreadable(_))) {
+            return Poll::Ready(Ok(()));
+        }
+        shared.stream().poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_error_without_a_version_is_a_refusal() {
+        let head =
+            b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        assert_eq!(refusal(head), Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));
+        for other in [
+            "",
+            "HTTP/1.1 4",
+            "HTTP/1.1 100 Continue\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+            "HTTP/1.1 404 Not Found\r\nsandbox-version: 1\r\ncontent-length: 2\r\n\r\n",
+            "HTTP/1.1 404 Not Found\r\nsandbox-version: 1\r\ncontent-length: 2\r\n\r\n{}",
+            "{\"msg\":\"HTTP/1.1 400 Bad Request\"}",
+        ] {
+            assert_eq!(refusal(other.as_bytes()), None, "{other}");
+        }
     }
 }

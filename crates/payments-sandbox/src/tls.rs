@@ -1,41 +1,89 @@
+use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::SystemTime;
 
-use tokio::net::TcpStream;
-use tokio::time::timeout;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
+};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::server::TlsStream;
 
-/// Accepts connections over https, with one certificate.
-#[derive(Clone)]
-pub(crate) struct Tls(TlsAcceptor);
+/// A certificate chain and its key, in PEM.
+pub(crate) struct Certificate {
+    pub(crate) chain: String,
+    pub(crate) private_key: String,
+}
 
-impl Tls {
-    pub(crate) fn new(certificate_chain_pem: &str, private_key_pem: &str) -> io::Result<Self> {
+impl Certificate {
+    /// A certificate for this machine and the address, and the authority that vouches for it, both in PEM.
+    ///
+    /// The authority's key is forgotten at once, so that it can vouch for nothing else: whoever trusts it trusts this one
+    /// certificate.
+    pub(crate) fn self_made(address: IpAddr) -> io::Result<(Self, String)> {
+        Self::issue(address).map_err(io::Error::other)
+    }
+
+    /// Accepts connections over https with this certificate.
+    pub(crate) fn acceptor(&self) -> io::Result<TlsAcceptor> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
-        let chain: Vec<_> = CertificateDer::pem_slice_iter(certificate_chain_pem.as_bytes())
+        let chain: Vec<_> = CertificateDer::pem_slice_iter(self.chain.as_bytes())
             .collect::<Result<_, _>>()
             .map_err(|_| invalid("the certificate chain is not PEM"))?;
-        let key = PrivateKeyDer::from_pem_slice(private_key_pem.as_bytes())
+        let key = PrivateKeyDer::from_pem_slice(self.private_key.as_bytes())
             .map_err(|_| invalid("the private key is not PEM"))?;
         // The provider is named, so that no other crate's choice for the whole process changes this server.
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key))
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        Ok(Self(TlsAcceptor::from(Arc::new(config))))
+        Ok(TlsAcceptor::from(Arc::new(config)))
     }
 
-    /// The encrypted connection, or nothing if the handshake failed or took too long.
-    pub(crate) async fn accept(self, socket: TcpStream) -> Option<TlsStream<TcpStream>> {
-        timeout(HANDSHAKE_TIMEOUT, self.0.accept(socket)).await.ok()?.ok()
+    fn issue(address: IpAddr) -> Result<(Self, String), rcgen::Error> {
+        let mut authority = CertificateParams::default();
+        authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        authority.distinguished_name.push(DnType::CommonName, "payments sandbox authority");
+        let year = this_year();
+        // Apple's clients take no certificate that is good for more than 825 days, whoever vouches for it.
+        let (not_before, not_after) = (date_time_ymd(year - 1, 12, 1), date_time_ymd(year + 2, 1, 1));
+        (authority.not_before, authority.not_after) = (not_before, not_after);
+        let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
+
+        let mut names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
+        let address = address.to_string();
+        if !names.contains(&address) {
+            names.push(address);
+        }
+        let mut leaf = CertificateParams::new(names)?;
+        leaf.distinguished_name.push(DnType::CommonName, "payments sandbox");
+        (leaf.not_before, leaf.not_after) = (not_before, not_after);
+        leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        // Strict clients, Python's since 3.13 among them, want to see which key signed.
+        leaf.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate()?;
+        let leaf = leaf.signed_by(&key, &authority)?;
+        let own = Self { chain: leaf.pem(), private_key: key.serialize_pem() };
+        Ok((own, authority.pem()))
     }
 }
 
-/// Chosen by this SDK: as long as the head of a request may take.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+fn this_year() -> i32 {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let year = now.split('-').next().and_then(|year| year.parse().ok());
+    year.expect("such a time begins with its year")
+}
+
+impl fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { chain: _, private_key: _ } = self;
+        f.write_str("Certificate([redacted])")
+    }
+}

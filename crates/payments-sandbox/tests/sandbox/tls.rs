@@ -161,13 +161,8 @@ async fn only_a_certificate_of_its_own_has_an_authority_to_trust() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_never_shakes_hands_is_let_go_and_does_not_hold_the_shutdown() {
+async fn a_client_that_never_shakes_hands_does_not_hold_the_shutdown() {
     let sandbox = Sandbox::builder().tls().start().await.unwrap();
-    let mut silent = TcpStream::connect(sandbox.local_addr()).await.unwrap();
-    let began = Instant::now();
-    assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
-    assert!(began.elapsed() >= Duration::from_secs(10));
-
     let mut silent = TcpStream::connect(sandbox.local_addr()).await.unwrap();
     // Another connection's answer means that this one was accepted before.
     let authority = sandbox.ca_certificate_pem().unwrap().to_owned();
