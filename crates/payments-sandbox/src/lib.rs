@@ -96,6 +96,7 @@ mod admin;
 mod blocking_sandbox;
 mod body;
 mod connection;
+mod description;
 mod exchange;
 mod fresh_gateway;
 mod sandbox;
@@ -109,29 +110,9 @@ mod symptom;
 mod tls;
 mod wall_clock;
 
-use payments_fake::test_values::{TEST_VALUES, TestValue};
-use serde_json::json;
-
 pub use blocking_sandbox::BlockingSandbox;
+pub use description::{OPENAPI, VERSION, magic_json};
 pub use exchange::{Exchange, Shown};
 pub use sandbox::Sandbox;
 pub use sandbox_builder::SandboxBuilder;
 pub use store::{DataFile, Store, StoreError};
-
-/// The version of this crate, as the header `Sandbox-Version` and the command's first line say it.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// The interface as one OpenAPI 3.1 document in JSON, for client generators, validators and mock tools of any language.
-///
-/// It has the five operations with every field, both envelopes and every error, and says of each fact whether the
-/// interface states it or this SDK chose it. Its server is the relative address `/api/v1/public`: give a tool the
-/// [base address](crate::Sandbox::base_url) of a running sandbox. What an armed fault answers is not in it.
-pub const OPENAPI: &str = include_str!("../openapi.json");
-
-/// The table of [test values](payments_fake::test_values) as JSON: `{"values": [{"field", "value", "effect", "result"}]}`.
-pub fn magic_json() -> String {
-    let rows = TEST_VALUES.iter().map(|TestValue { field, value, effect, result, .. }| {
-        json!({"field": field.as_str(), "value": value, "effect": effect.as_str(), "result": result})
-    });
-    json!({"values": rows.collect::<Vec<_>>()}).to_string()
-}

@@ -1,0 +1,20 @@
+use payments_fake::test_values::{TEST_VALUES, TestValue};
+use serde_json::json;
+
+/// The version of this crate, as the header `Sandbox-Version` and the command's first line say it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The interface as one OpenAPI 3.1 document in JSON, for client generators, validators and mock tools of any language.
+///
+/// It has the five operations with every field, both envelopes and every error, and says of each fact whether the
+/// interface states it or this SDK chose it. Its server is the relative address `/api/v1/public`: give a tool the
+/// [base address](crate::Sandbox::base_url) of a running sandbox. What an armed fault answers is not in it.
+pub const OPENAPI: &str = include_str!("../openapi.json");
+
+/// The table of [test values](payments_fake::test_values) as JSON: `{"values": [{"field", "value", "effect", "result"}]}`.
+pub fn magic_json() -> String {
+    let rows = TEST_VALUES.iter().map(|TestValue { field, value, effect, result, .. }| {
+        json!({"field": field.as_str(), "value": value, "effect": effect.as_str(), "result": result})
+    });
+    json!({"values": rows.collect::<Vec<_>>()}).to_string()
+}
