@@ -22,14 +22,14 @@ use crate::socket::{End, Socket};
 use crate::symptom;
 
 /// One connection, and what all of its requests have in common.
-pub(crate) struct Connection {
+pub(crate) struct ClientConnection {
     pub(crate) client: SocketAddr,
     pub(crate) socket: Socket,
     pub(crate) site: Arc<Site>,
     pub(crate) shutdown: Shutdown,
 }
 
-impl Connection {
+impl ClientConnection {
     /// Serves it to its end.
     ///
     /// hyper reads the requests and writes the whole responses. For anything else the service fails on purpose: hyper then

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 
-use crate::connection::Connection;
+use crate::connection::ClientConnection;
 use crate::shutdown::Shutdown;
 use crate::site::Site;
 use crate::socket::Socket;
@@ -62,7 +62,7 @@ impl Server {
                     },
                 };
                 if let Ok(socket) = socket {
-                    Connection { client, socket, site, shutdown }.serve(watcher).await;
+                    ClientConnection { client, socket, site, shutdown }.serve(watcher).await;
                 }
             });
         }
