@@ -1,14 +1,96 @@
-//! One intent of the journal as the JSON object that every command shows of it.
+//! What every command shows of an intent of the journal, and the JSON object of it.
 
-use payments_journal::Intent;
-use payments_model::TransactionId;
+use payments_journal::{Intent, IntentState, Subject, Verdict};
+use payments_model::{ConvenienceFee, TransactionType};
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use crate::intent_row::IntentRow;
 use crate::timestamp::timestamp;
 
-/// The nine members that always stand there, and the further ones that are known.
+/// The names of [`values`]: the members of the JSON object, and the columns of CSV.
+pub(crate) const MEMBERS: [&str; 22] = [
+    "key",
+    "state",
+    "operation",
+    "amount",
+    "transaction_id",
+    "reference",
+    "created_at",
+    "begun_at",
+    "changed_at",
+    "attempts",
+    "subject",
+    "card_ending",
+    "token_id",
+    "voids",
+    "transaction_type",
+    "kind",
+    "reason",
+    "resolved_as",
+    "resolved_by",
+    "note",
+    "convenience_fee",
+    "http_status",
+];
+
+/// How many of them every object has, those that are not known as null.
+const ALWAYS: usize = 11;
+
+/// Those that are no texts, and stand in JSON as they are: no amount passes through a binary number.
+const EXACT: [&str; 4] = ["amount", "attempts", "convenience_fee", "http_status"];
+
+/// What is known of the intent, in the order of [`MEMBERS`].
+pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
+    let request = &intent.request;
+    let (subject, [card_ending, token_id, voids]) = match &request.subject {
+        Subject::Card { last_four } => ("card", [Some(last_four.clone()), None, None]),
+        Subject::Token(id) => ("token", [None, Some(id.to_string()), None]),
+        Subject::Transaction(id) => ("transaction", [None, None, Some(id.to_string())]),
+        _ => ("account", [None, None, None]),
+    };
+    let (failure, resolution) = match &intent.state {
+        IntentState::Rejected(failure)
+        | IntentState::NotProcessed(failure)
+        | IntentState::Unknown(failure) => (Some(failure), None),
+        IntentState::Resolved { resolution, before } => (Some(before), Some(resolution)),
+        _ => (None, None),
+    };
+    let transaction_type = request.transaction_type.map(|kind| match kind {
+        TransactionType::Sale => "sale",
+        TransactionType::Auth => "auth",
+        TransactionType::GatewayDefault => "gateway_default",
+    });
+    let resolved_as = resolution.map(|resolution| match resolution.verdict {
+        Verdict::Processed(_) => "processed",
+        Verdict::NotProcessed => "not_processed",
+    });
+    [
+        Some(intent.key.to_string()),
+        Some(intent.state.name().as_str().to_owned()),
+        Some(request.operation.to_string()),
+        request.amount.map(|amount| amount.to_string()),
+        intent.transaction_id().map(|id| id.as_str().to_owned()),
+        request.reference.clone(),
+        Some(timestamp(intent.created_at)),
+        Some(timestamp(intent.begun_at)),
+        Some(timestamp(intent.changed_at)),
+        Some(intent.attempts.to_string()),
+        Some(subject.to_owned()),
+        card_ending,
+        token_id,
+        voids,
+        transaction_type.map(str::to_owned),
+        failure.map(|failure| failure.kind.to_string()),
+        failure.and_then(|failure| failure.reason.clone()),
+        resolved_as.map(str::to_owned),
+        resolution.map(|resolution| resolution.by.clone()),
+        resolution.and_then(|resolution| resolution.note.clone()),
+        request.convenience_fee.map(|fee| (fee == ConvenienceFee::Active).to_string()),
+        failure.and_then(|failure| failure.http_status).map(|status| status.to_string()),
+    ]
+}
+
+/// The object: the members that always stand there, and the further ones that are known.
 pub(crate) struct IntentObject<'a>(pub(crate) &'a Intent);
 
 impl Serialize for IntentObject<'_> {
@@ -22,51 +104,16 @@ impl Serialize for IntentObject<'_> {
 impl IntentObject<'_> {
     /// Its members in an object that has more.
     pub(crate) fn serialize_into<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
-        let Self(intent) = self;
-        let row = IntentRow::from(*intent);
-        object.serialize_entry("key", &row.key)?;
-        object.serialize_entry("state", &row.state)?;
-        object.serialize_entry("operation", &row.operation)?;
-        // The number as it was written: no amount passes through a binary number.
-        let amount = row.amount.map(RawValue::from_string).transpose().map_err(M::Error::custom)?;
-        object.serialize_entry("amount", &amount)?;
-        object.serialize_entry("transaction_id", &intent.transaction_id().map(TransactionId::as_str))?;
-        object.serialize_entry("reference", &row.reference)?;
-        object.serialize_entry("created_at", &timestamp(intent.created_at))?;
-        object.serialize_entry("begun_at", &timestamp(intent.begun_at))?;
-        object.serialize_entry("changed_at", &timestamp(intent.changed_at))?;
-        object.serialize_entry("attempts", &row.attempts)?;
-        object.serialize_entry("subject", &row.subject_kind)?;
-        let (kind, status) = (row.kind, row.http_status);
-        for (name, text) in [
-            (name_of_subject(&row.subject_kind), row.subject),
-            ("transaction_type", row.transaction_type),
-            ("kind", kind),
-            ("reason", row.reason),
-            ("resolved_as", row.verdict),
-            ("resolved_by", row.resolved_by),
-            ("note", row.note),
-        ] {
-            if let Some(text) = text {
-                object.serialize_entry(name, &text)?;
+        for (index, (name, value)) in MEMBERS.into_iter().zip(values(self.0)).enumerate() {
+            if EXACT.contains(&name) {
+                let value = value.map(RawValue::from_string).transpose().map_err(M::Error::custom)?;
+                if value.is_some() || index < ALWAYS {
+                    object.serialize_entry(name, &value)?;
+                }
+            } else if value.is_some() || index < ALWAYS {
+                object.serialize_entry(name, &value)?;
             }
         }
-        if let Some(is_active) = row.convenience_fee {
-            object.serialize_entry("convenience_fee", &is_active)?;
-        }
-        if let Some(status) = status {
-            object.serialize_entry("http_status", &status)?;
-        }
         Ok(())
-    }
-}
-
-/// What the subject is called, by its kind.
-pub(crate) fn name_of_subject(kind: &str) -> &'static str {
-    match kind {
-        "card" => "card_ending",
-        "token" => "token_id",
-        "transaction" => "voids",
-        _ => "subject_id",
     }
 }

@@ -36,7 +36,6 @@ mod help;
 mod input;
 mod intent_note;
 mod intent_object;
-mod intent_row;
 mod interrupt;
 mod journal_arguments;
 mod journal_place;

@@ -51,7 +51,7 @@ pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode
     let ended = ended.and_then(|runtime| {
         let ended = runtime.block_on(async {
             let place = JournalPlace::demand(arguments.journal.as_deref(), Purpose::MoveMoney)?;
-            let ended = end(options, output, arguments, &place).await;
+            let ended = Box::pin(end(options, output, arguments, &place)).await;
             place.close().await;
             ended
         });

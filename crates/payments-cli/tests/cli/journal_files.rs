@@ -176,8 +176,8 @@ fn an_exported_file_is_filled_in_and_given_back() {
 #[test]
 fn people_see_each_record_beside_its_intent_and_what_it_comes_to() {
     let office = Office::open();
-    let [one, _] = office.lost(["one", "two"]);
-    let file = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\n");
+    let [one, two, _] = office.lost(["one", "two", "three"]);
+    let file = format!("Key,TransactionId,Note\none,{one},\ntwo,{two},\nthree,,in no report\n");
     let text = office.resolving(file).arguments(["--output", "text"]).end();
     assert_eq!(text.code, Some(0), "{text:?}");
     let (first, rest) =
@@ -185,12 +185,12 @@ fn people_see_each_record_beside_its_intent_and_what_it_comes_to() {
     assert!(first.starts_with("RESOLVED (PROCESSED)\n  key ") && first.contains("\n\nFOUND\n"), "{first}");
     assert!(
         rest.ends_with(
-            "\n\nresolved as processed: 1 intent, 45.00; as not processed, to be sent again: 1 intent, 45.00\n\
+            "\n\nresolved as processed: 2 intents, 90.00; as not processed, to be sent again: 1 intent, 45.00\n\
              compare each record with its intent: if it is not what the key was to pay, resolve that key anew\n"
         ),
         "{rest}"
     );
-    assert!(text.stderr.starts_with("WARNING: two was sent less than 24 hours ago"), "{text:?}");
+    assert!(text.stderr.starts_with("WARNING: three was sent less than 24 hours ago"), "{text:?}");
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn a_key_that_changes_between_check_and_write_keeps_what_was_said_meanwhile() {
         (error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()),
         (
             "changed_meanwhile",
-            "2 of 3 rows were resolved; line 3, two: the outcome of two is known: it is resolved; nothing was changed; \
+            "2 of 3 rows were resolved; line 3, two: the outcome of two is known: it is resolved; \
              take the resolved rows out of the file and run it again"
         )
     );

@@ -11,12 +11,10 @@ use super::list::for_each_page;
 use super::stdout::{self, Ended};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
-use crate::intent_object::IntentObject;
-use crate::intent_row::IntentRow;
+use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_arguments::{ExportArguments, ExportFormat};
 use crate::journal_place::JournalPlace;
 use crate::row_file::{Format, Role, RowFile};
-use crate::timestamp::timestamp;
 
 /// Writes every intent that is asked for as it is read.
 pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result<(), Ended> {
@@ -27,13 +25,16 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
     };
     let journal = place.open_what_is_there().await?;
     let mut out = stdout::buffered();
-    let mut heading = (asked.format == ExportFormat::Csv).then(|| COLUMNS.map(str::to_owned));
+    let mut heading = (asked.format == ExportFormat::Csv).then(|| MEMBERS.map(str::to_owned));
     for_each_page(&journal, asked.states.asked(), |page| {
         if let Some(names) = heading.take() {
             out.write_all(&csv_file::record(&names)?)?;
         }
         page.intents.iter().filter(is_asked_for).try_for_each(|intent| match asked.format {
-            ExportFormat::Csv => out.write_all(&csv_file::record(&fields(intent))?),
+            ExportFormat::Csv => {
+                let cells = intent_object::values(intent).map(Option::unwrap_or_default);
+                out.write_all(&csv_file::record(&cells)?)
+            }
             ExportFormat::Jsonl => {
                 stdout::write_json(&mut out, &IntentObject(intent))?;
                 out.write_all(b"\n")
@@ -98,60 +99,4 @@ struct Keyed {
     key: Option<String>,
     #[serde(rename = "ReferenceNo")]
     reference: Option<String>,
-}
-
-/// The members of the JSON object; what a row has not is empty.
-const COLUMNS: [&str; 22] = [
-    "key",
-    "state",
-    "operation",
-    "amount",
-    "transaction_id",
-    "reference",
-    "created_at",
-    "begun_at",
-    "changed_at",
-    "attempts",
-    "subject",
-    "card_ending",
-    "token_id",
-    "voids",
-    "transaction_type",
-    "kind",
-    "reason",
-    "resolved_as",
-    "resolved_by",
-    "note",
-    "convenience_fee",
-    "http_status",
-];
-
-fn fields(intent: &Intent) -> [String; COLUMNS.len()] {
-    let row = IntentRow::from(intent);
-    let subject_if =
-        |kind: &str| row.subject.clone().filter(|_| row.subject_kind == kind).unwrap_or_default();
-    [
-        row.key.clone(),
-        row.state.clone(),
-        row.operation.clone(),
-        row.amount.clone().unwrap_or_default(),
-        intent.transaction_id().map(|id| id.as_str().to_owned()).unwrap_or_default(),
-        row.reference.clone().unwrap_or_default(),
-        timestamp(intent.created_at),
-        timestamp(intent.begun_at),
-        timestamp(intent.changed_at),
-        row.attempts.to_string(),
-        row.subject_kind.clone(),
-        subject_if("card"),
-        subject_if("token"),
-        subject_if("transaction"),
-        row.transaction_type.clone().unwrap_or_default(),
-        row.kind.clone().unwrap_or_default(),
-        row.reason.clone().unwrap_or_default(),
-        row.verdict.clone().unwrap_or_default(),
-        row.resolved_by.clone().unwrap_or_default(),
-        row.note.clone().unwrap_or_default(),
-        row.convenience_fee.map(|is_active| is_active.to_string()).unwrap_or_default(),
-        row.http_status.map(|status| status.to_string()).unwrap_or_default(),
-    ]
 }

@@ -327,7 +327,10 @@ async fn write(journal: &Journal, findings: Vec<Finding>, by: &str, interrupt: &
                 resolved.push(Matched { intent, record });
             }
             Err(error) => {
-                left.push(format!("line {line}, {key}: {error}"));
+                let error_text = error.to_string();
+                // Of this row alone.
+                let why = error_text.strip_suffix("; nothing was changed").unwrap_or(&error_text);
+                left.push(format!("line {line}, {key}: {why}"));
                 if let Some(error) = error.store_error() {
                     stop = Some(store_failure(error));
                     break;

@@ -1,18 +1,18 @@
 //! `payments journal show`.
 
+use std::collections::BTreeMap;
+
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 
 use super::stdout::{self, Ended};
 use super::table;
 use crate::failure::Failure;
-use crate::intent_object::{IntentObject, name_of_subject};
-use crate::intent_row::IntentRow;
+use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_place::JournalPlace;
 use crate::next_step;
 use crate::output::Output;
 use crate::style::Style;
 use crate::text;
-use crate::timestamp::timestamp;
 
 pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -> Result<(), Ended> {
     let journal = place.open_what_is_there().await?;
@@ -36,36 +36,39 @@ pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Resu
 
 /// The state first, then what is known, then what to do.
 pub(super) fn lines(intent: &Intent, style: Style) -> String {
-    let row = IntentRow::from(intent);
     let heading = crate::escape::for_terminal(&table::state(&intent.state).to_uppercase());
     let mut text = format!("{}\n", style.paint(table::tone(&intent.state), &heading));
-    let mut rows = vec![("key", row.key), ("operation", row.operation)];
-    let subject_name = name_of_subject(&row.subject_kind);
-    let facts = [
-        ("amount", row.amount),
-        ("transaction_id", intent.transaction_id().map(|id| id.as_str().to_owned())),
-        ("reference", row.reference),
-        (subject_name, row.subject),
-        ("transaction_type", row.transaction_type),
-        ("convenience_fee", row.convenience_fee.map(|is_active| is_active.to_string())),
-        ("kind", row.kind),
-        ("http_status", row.http_status.map(|status| status.to_string())),
-        ("reason", row.reason),
-        ("resolved_as", row.verdict),
-        ("resolved_by", row.resolved_by),
-        ("note", row.note),
-    ];
-    rows.extend(facts.into_iter().filter_map(|(name, value)| Some((name, value?))));
-    rows.extend([
-        ("created_at", timestamp(intent.created_at)),
-        ("begun_at", timestamp(intent.begun_at)),
-        ("changed_at", timestamp(intent.changed_at)),
-        ("attempts", row.attempts.to_string()),
-    ]);
+    let mut values: BTreeMap<_, _> = MEMBERS.into_iter().zip(intent_object::values(intent)).collect();
+    let known = |name| Some((name, values.remove(name)??));
+    let mut rows: Vec<_> = SHOWN.into_iter().filter_map(known).collect();
     rows.extend(next(intent).map(|step| ("next", step)));
     text::write_rows(&mut text, rows);
     text
 }
+
+/// What the heading does not say, with the times last.
+const SHOWN: [&str; 20] = [
+    "key",
+    "operation",
+    "amount",
+    "transaction_id",
+    "reference",
+    "card_ending",
+    "token_id",
+    "voids",
+    "transaction_type",
+    "convenience_fee",
+    "kind",
+    "http_status",
+    "reason",
+    "resolved_as",
+    "resolved_by",
+    "note",
+    "created_at",
+    "begun_at",
+    "changed_at",
+    "attempts",
+];
 
 /// What to do about it, or what may happen to it.
 fn next(intent: &Intent) -> Option<String> {
