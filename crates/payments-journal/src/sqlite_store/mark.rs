@@ -6,17 +6,20 @@
 //!
 //! Why it is neither forgotten nor refused wrongly, at whatever point a process is killed:
 //!
-//! - All of this happens in a [`Turn`], so that no store opens or closes while another does.
 //! - **It is looked at before the log can be made.** A look in the ordinary way makes an empty log, which the next to look
 //!   would take for the one that is missing.
 //! - **It is set while the log is there**: the first look has made the log, the commit of the mark has synced it, and its
 //!   directory is synced too. Only then the mark is moved into the database file, and only then a row is written. Killed
 //!   before: the file says closed, and no row is in the log alone. Killed after: the log is there, if only as an empty file,
 //!   because nobody removes it but who has cleared the mark.
-//! - **It is cleared by the last to close**, in whose turn no other owner is live, after everything before it was moved into
-//!   the database file. Killed before the log is removed: the log is there, whatever the file says. Killed after: the file
-//!   says closed, which SQLite has synced before it removes the log.
+//! - **It is cleared by the last to close**, when no other owner is live, after everything before it was moved into the
+//!   database file. Killed before the log is removed: the log is there, whatever the file says. Killed after: the file says
+//!   closed, which SQLite has synced before it removes the log. A store that was dropped counts as dead while it still
+//!   closes: what it may still write is a change whose caller is gone, and nobody sends on the word of that.
 //! - **Who does not clear it leaves the log**: one of several, or one that has failed. The log then stays beside the mark.
+//!
+//! Opening and closing stores take turns, so that the last of several that close at once finds itself alone, and nobody
+//! looks for the log and for the mark while both are changed.
 //!
 //! What SQLite does for another program is not known here: one that closes the journal last, after a crash, moves the log
 //! into the database, removes it, and leaves the mark, as a copy by its `.backup` has the mark and no log. Both are refused
@@ -29,7 +32,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use crate::StoreError;
-use crate::sqlite_store::owners::{self, Owner, Turn};
+use crate::sqlite_store::owners::{self, Owner};
 use crate::sqlite_store::place::{self, Place};
 use crate::sqlite_store::{connection, problem, schema};
 
@@ -66,7 +69,7 @@ pub(super) fn set(place: &Place, connection: &Connection, patience: Duration) ->
 ///
 /// What fails here leaves both, which is what a crash leaves, and nothing is lost by it.
 pub(super) fn close(place: &Place, connection: Connection, owner: &Owner, patience: Duration) {
-    let Ok(_turn) = Turn::take(place, patience) else { return };
+    let Ok(_turn) = owners::turn(place, patience) else { return };
     owner.release();
     if !owners::is_any_live(place) && clear(&connection).is_ok() {
         // What stays if this fails is a log that is not needed.
