@@ -5,6 +5,7 @@ mod lost_replies;
 mod machines;
 mod outages;
 mod privileges;
+mod processes;
 mod proxy;
 mod purges;
 mod refusals;

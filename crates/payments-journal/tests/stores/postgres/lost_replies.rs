@@ -24,6 +24,7 @@ async fn a_beginning_in_doubt(loss: Loss) {
     assert_eq!(sent(&gateway), 0, "what may not be kept is not sent");
     let withdrawn = client.journal().find(&key()).await.unwrap();
     match loss {
+        Loss::BeforeTheCommit => unreachable!("nothing is in doubt"),
         Loss::OfTheReply => {
             let withdrawn = withdrawn.expect("the beginning was kept");
             assert_eq!(withdrawn.state, IntentState::NotProcessed(Failure::of_kind(Failure::WITHDRAWN)));
@@ -37,6 +38,22 @@ async fn a_beginning_in_doubt(loss: Loss) {
 
     client.process_token(&key(), &payment()).await.unwrap();
     assert_eq!(sent(&gateway), 1);
+    gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+/// The server undoes what it has done of a transaction whose COMMIT was never sent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_beginning_whose_connection_is_lost_before_the_commit_is_in_no_doubt() {
+    let Some(server) = Server::start() else { return };
+    let (gateway, proxy) = (FakeGateway::new(), Proxy::before(&server).await);
+    let client = client(&gateway, &proxy.url()).await;
+    proxy.lose(Loss::BeforeTheCommit, key().as_str());
+    let error = client.process_token(&key(), &payment()).await.unwrap_err();
+    assert!(proxy.has_lost());
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
+    assert!(!error.to_string().contains("whether"), "{error}");
+    assert_eq!((sent(&gateway), client.journal().find(&key()).await.unwrap()), (0, None));
+    client.process_token(&key(), &payment()).await.unwrap();
     gateway.ledger().assert_charged_once(TEN_FIFTY);
 }
 

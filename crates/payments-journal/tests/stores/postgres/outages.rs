@@ -1,6 +1,9 @@
+use payments_core::model::TransactionId;
 use payments_core::{OperationName, Outcome};
 use payments_fake::FakeGateway;
-use payments_journal::{Failure, IntentState, Journal, PostgresStore, StateName};
+use payments_journal::{
+    Change, Ending, Failure, IntentState, IntentStore as _, Journal, PostgresStore, StateName,
+};
 use payments_postgres_for_tests::{Server, Shutdown};
 
 use super::proxy::Proxy;
@@ -40,7 +43,7 @@ async fn who_is_cut_off_counts_as_dead_and_still_says_how_it_ended() {
     assert_eq!(intent.state, IntentState::Processed { transaction_id: charged.transaction_id });
     gateway.ledger().assert_charged_once(TEN_FIFTY);
     let store = PostgresStore::connect(&server.url()).await.unwrap();
-    let is_live = async || payments_journal::IntentStore::is_live(&store, &intent.owner).await.unwrap();
+    let is_live = async || store.is_live(&intent.owner).await.unwrap();
     until("it counts as live again", is_live).await;
 }
 
@@ -80,12 +83,57 @@ async fn an_owner_lives_on_after_a_restart() {
     server.stop(Shutdown::Fast);
     server.start_again();
     let another = PostgresStore::connect(&server.url()).await.unwrap();
-    let owner = payments_journal::IntentStore::owner(&store);
-    until("it counts as live again", async || {
-        payments_journal::IntentStore::is_live(&another, owner).await.unwrap()
-    })
-    .await;
+    until("it counts as live again", async || another.is_live(store.owner()).await.unwrap()).await;
     drop(store);
+}
+
+/// Nothing waits for it, and nothing has to end the program.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_owner_is_dead_soon_after_its_store_is_dropped() {
+    let Some(server) = Server::start() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let another = PostgresStore::connect(&server.url()).await.unwrap();
+    let owner = store.owner().clone();
+    assert!(another.is_live(&owner).await.unwrap());
+    drop(store);
+    until("it counts as dead", async || !another.is_live(&owner).await.unwrap()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_is_closed_changes_nothing_more() {
+    let Some(server) = Server::start() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    store.apply(contract::begin("k", &store, 1).0).await.unwrap();
+    store.close().await;
+    let error = store.apply(contract::begin("l", &store, 1).0).await.unwrap_err();
+    assert!(error.is_unavailable() && error.to_string().contains("closed"), "{error:#}");
+    let another = PostgresStore::connect(&server.url()).await.unwrap();
+    assert_eq!(another.find(&contract::key("l")).await.unwrap(), None);
+    assert!(!another.is_live(store.owner()).await.unwrap());
+}
+
+/// Only its sign of life is lost with the first runtime, so that what it sends shows as unknown until it has ended.
+#[test]
+fn a_store_goes_on_in_another_runtime_than_the_one_that_opened_it() {
+    let Some(server) = Server::start() else { return };
+    let runtime = || tokio::runtime::Runtime::new().unwrap();
+    let first = runtime();
+    let store = first.block_on(PostgresStore::connect(&server.url())).unwrap();
+    drop(first);
+    runtime().block_on(async {
+        let (change, attempt) = contract::begin("k", &store, 1);
+        assert!(store.apply(change).await.unwrap().written.is_some());
+        let journal = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
+        let state = async || journal.find(&contract::key("k")).await.unwrap().unwrap().state;
+        until("it counts as dead", async || {
+            journal.give_up_the_dead().await.unwrap();
+            state().await == IntentState::Unknown(Failure::of_kind(Failure::CRASH))
+        })
+        .await;
+        let id = TransactionId::from_answer("txn_1").unwrap();
+        let end = Change::end(contract::key("k"), attempt, Ending::Processed(id), contract::at(2));
+        assert!(store.apply(end).await.unwrap().written.is_some());
+    });
 }
 
 /// What else could be lost is the whole program, for as long as it takes to time out.

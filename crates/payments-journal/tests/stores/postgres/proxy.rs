@@ -29,6 +29,8 @@ struct State {
 /// What happens to the COMMIT of a transaction that holds a certain text. The store's connection is closed then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
+    /// The message with the text is lost, and no COMMIT is sent.
+    BeforeTheCommit,
     /// It reaches the server, which does what it says; the reply is lost.
     OfTheReply,
     /// It is held on its way, and may still be delivered.
@@ -105,6 +107,7 @@ impl Shared {
                     let message = &up[..length];
                     match self.loss_of(message, &mut is_to_be_lost) {
                         None => if server.write_all(message).await.is_err() { return },
+                        Some(Loss::BeforeTheCommit) => return,
                         Some(Loss::OfTheReply) => {
                             server.write_all(message).await.unwrap();
                             assert!(is_answered(&mut server).await);
@@ -131,9 +134,10 @@ impl Shared {
     fn loss_of(&self, message: &[u8], is_to_be_lost: &mut bool) -> Option<Loss> {
         let holds = |text: &str| message.windows(text.len()).any(|window| window == text.as_bytes());
         let mut state = self.state.lock().unwrap();
-        let (_, text) = state.loss.as_ref()?;
+        let (loss, text) = state.loss.as_ref()?;
         *is_to_be_lost |= holds(text);
-        (*is_to_be_lost && holds("COMMIT")).then(|| state.loss.take())?.map(|(loss, _)| loss)
+        let is_lost = *is_to_be_lost && (*loss == Loss::BeforeTheCommit || holds("COMMIT"));
+        is_lost.then(|| state.loss.take())?.map(|(loss, _)| loss)
     }
 }
 

@@ -1,0 +1,119 @@
+//! Many processes on one database.
+
+use std::env;
+use std::io::{BufRead as _, BufReader, Write as _, stdin, stdout};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use payments_journal::{Failure, IntentState, IntentStore as _, Journal, PostgresStore, StateName};
+use payments_postgres_for_tests::Server;
+
+use super::until;
+use crate::contract::{begin, key};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_sixteen_processes_that_begin_one_key_one_wins() {
+    const ROUNDS: usize = 50;
+    let Some(server) = Server::start() else { return };
+    let mut processes: Vec<_> = (0..16).map(|_| Process::start(&server.url())).collect();
+    for process in &mut processes {
+        assert_eq!(process.answer(), "opened");
+    }
+    for round in 0..ROUNDS {
+        for process in &mut processes {
+            process.begin(&format!("round-{round}"));
+        }
+        let answers: Vec<_> = processes.iter_mut().map(Process::answer).collect();
+        let winners = answers.iter().filter(|answer| *answer == "begun").count();
+        assert_eq!(winners, 1, "round {round}: {answers:?}");
+        assert!(answers.iter().all(|answer| answer == "begun" || answer == "kept"), "{answers:?}");
+    }
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let intents = store.list(StateName::ALL, None, 1000).await.unwrap().intents;
+    assert_eq!(intents.len(), ROUNDS);
+    assert!(intents.iter().all(|intent| intent.revision == 1 && intent.attempts == 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_killed_process_was_sending_is_unknown() {
+    let Some(server) = Server::start() else { return };
+    let begun = |name: &str| {
+        let mut process = Process::start(&server.url());
+        assert_eq!(process.answer(), "opened");
+        process.begin(name);
+        assert_eq!(process.answer(), "begun");
+        process
+    };
+    let (_living, dead) = (begun("of-the-living"), begun("of-the-dead"));
+    let journal = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
+    let state_of = async |name: &str| journal.find(&key(name)).await.unwrap().unwrap().state;
+    assert_eq!(state_of("of-the-dead").await, IntentState::Sending);
+    drop(dead);
+    until("it counts as dead", async || journal.give_up_the_dead().await.unwrap() == 1).await;
+    assert_eq!(state_of("of-the-dead").await, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
+    assert_eq!(state_of("of-the-living").await, IntentState::Sending);
+}
+
+/// This program, called for the one test below. Dropping it kills it, as `kill -9`.
+struct Process {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    fn start(database: &str) -> Self {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "postgres::processes::a_process", "--ignored", "--nocapture"])
+            .env(DATABASE, database)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, input, output }
+    }
+
+    fn begin(&mut self, key: &str) {
+        writeln!(self.input, "{key}").unwrap();
+    }
+
+    fn answer(&mut self) -> String {
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the process has ended");
+            if let Some((_, answer)) = line.trim_end().split_once(ANSWER) {
+                return answer.to_owned();
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const DATABASE: &str = "PAYMENTS_TEST_DATABASE";
+
+/// Stands before each answer, among whatever else a program of tests writes.
+const ANSWER: &str = "=> ";
+
+/// Begins each key that it reads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "the other end of the tests above"]
+async fn a_process() {
+    let store = PostgresStore::connect(&env::var(DATABASE).unwrap()).await.unwrap();
+    tell("opened");
+    for key in stdin().lines() {
+        let applied = store.apply(begin(&key.unwrap(), &store, 0).0).await.unwrap();
+        tell(if applied.written.is_some() { "begun" } else { "kept" });
+    }
+}
+
+fn tell(answer: &str) {
+    let mut output = stdout();
+    writeln!(output, "{ANSWER}{answer}").unwrap();
+    output.flush().unwrap();
+}
