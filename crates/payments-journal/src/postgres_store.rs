@@ -1,16 +1,14 @@
 //! The journal in a PostgreSQL database.
 //!
-//! A few connections carry the changes, each of which is one transaction that holds a lock of its key. The server puts the
-//! commits of several connections on its disk together. One more connection holds the lock that says that this owner lives.
+//! Each change is one transaction that locks its key, over one of a few connections. One more connection holds the lock that
+//! shows that this owner lives.
 
 mod address;
-mod columns;
-mod fault;
-mod link;
+mod connection;
 mod owner;
 mod pool;
-mod schema;
 mod session;
+mod tables;
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -22,12 +20,10 @@ use crate::{
     StoreError,
 };
 use address::Address;
-use columns::Kept;
-use fault::{Fault, ask};
-use link::Link;
-use owner::Claim;
+use connection::{Connection, ask, commit};
+use owner::OwnerLock;
 use pool::Pool;
-use session::Session;
+use session::{Session, read};
 
 /// A journal in a PostgreSQL database that several machines share: version 12 or newer.
 ///
@@ -43,51 +39,57 @@ use session::Session;
 ///
 /// # The URL
 ///
-/// `postgres://user:password@host:port/database?parameters`, with special characters percent-encoded. A directory as host,
-/// as in `%2Fvar%2Frun%2Fpostgresql`, is that of a Unix socket. Of libpq's parameters these count: `user`, `password`,
-/// `dbname`, `host`, `hostaddr`, `port`, `connect_timeout`, `tcp_user_timeout`, `keepalives`, `keepalives_idle`,
-/// `keepalives_interval`, `keepalives_retries`, `application_name`, `options`, `target_session_attrs`, `channel_binding`,
-/// `load_balance_hosts`, `sslnegotiation`, and
+/// `postgres://user:password@host:port/database?parameters`, with special characters percent-encoded. A host that is a
+/// directory, as in `%2Fvar%2Frun%2Fpostgresql`, is the directory of a Unix socket. These parameters of libpq are accepted:
+/// `user`, `password`, `dbname`, `host`, `hostaddr`, `port`, `connect_timeout`, `tcp_user_timeout`, `keepalives`,
+/// `keepalives_idle`, `keepalives_interval`, `keepalives_retries`, `application_name`, `options`, `target_session_attrs`,
+/// `channel_binding`, `load_balance_hosts`, `sslnegotiation`, and
 ///
-/// - `sslmode`: `disable`, `prefer` or `require`. Without it, TLS is required, except to the own machine: a Unix socket,
-///   `localhost` or a loopback address. Where TLS is spoken, **the server's certificate and name are always verified**, so
-///   `require` is what libpq calls `verify-full`, which is understood too. `prefer` lets whoever sits in between switch
-///   TLS off.
+/// - `sslmode`: `disable`, `prefer` or `require`. Without it, TLS is required, except for a Unix socket, `localhost` or a
+///   loopback address. Wherever TLS is used, **the server's certificate and name are verified**, so `require` is what libpq
+///   calls `verify-full`, which is accepted too. With `prefer`, an attacker in the network can switch TLS off.
 /// - `sslrootcert`: a PEM file of the authorities to trust in place of those of Mozilla's programme.
 ///
 /// Neither environment variables nor a password file are read. The password is in no error and in no `Debug`.
 ///
 /// # What the server must keep
 ///
-/// A journal is as durable as its server. With every connection the server is asked, and refused if it runs with `fsync` or
-/// `full_page_writes` off, is a standby, or encodes in anything but UTF-8; `synchronous_commit` is switched on for the
+/// A journal is as durable as its server. Each connection checks the server. It is refused if it runs with `fsync` or
+/// `full_page_writes` off, is a standby, or encodes in anything but UTF-8. `synchronous_commit` is switched on for the
 /// connection.
 ///
-/// What cannot be asked: **a fail-over to a standby that does not have every commit forgets keys, as an old backup does,
-/// and a key that is forgotten may be sent again.** Let a journal fail over only to a synchronous standby. A pooler in
-/// between must give each connection a session of its own (PgBouncer's session mode). A store opens up to nine connections.
+/// One thing cannot be checked: **a fail-over to a standby that does not have every commit forgets keys, as an old backup
+/// does, and a forgotten key may be sent again.** Let a journal fail over only to a synchronous standby.
+///
+/// A pooler in between must give each connection a session of its own and reset it afterwards, as PgBouncer does in session
+/// mode. A store opens up to nine connections.
 ///
 /// # Tables
 ///
-/// They are made in the schema `payments_journal` when they are first needed; then the user needs the right to create a
-/// schema, and later only to read and write. One database is one journal.
+/// They are made in the schema `payments_journal` when they are first needed. For that the user needs the right to create a
+/// schema; later it only reads and writes. One database is one journal.
 ///
 /// # Errors and time
 ///
-/// A connection that breaks, or does not answer for 10 seconds, while a change is being made leaves
-/// [doubt](StoreError::is_in_doubt): a call that was to begin then counts as not begun, and nothing is sent. How a charge
-/// ended is tried again for half a minute over new connections, so that a server may be restarted under a running program.
+/// If a connection breaks during COMMIT, or does not respond for 10 seconds, the change
+/// [may have been made](StoreError::is_in_doubt). A call that was to begin then counts as not begun, and nothing is sent.
+/// Until the server has ended that transaction, which takes seconds, the key is locked and nothing else begins with it. How a
+/// charge ended is tried again for half a minute over new connections, so a server may be restarted under a running
+/// program.
+///
+/// # Runtimes
+///
+/// The store needs a tokio runtime with I/O and time. It can be used in another runtime than the one that opened it. When the
+/// runtime that opened it ends, the store counts as dead: others then show what it is sending as unknown until it has ended.
 ///
 /// # Lists beside writers
 ///
-/// A row takes its place in a list when it is being written, and is seen once it is kept. So a list of several pages that
-/// runs beside writers may lack rows that were being written while it ran, and no others.
-///
-/// It needs a tokio runtime with I/O and time.
+/// A row gets its place in a list when it is written, and is visible once it is committed. So a list of several pages may
+/// lack rows that were being written while it ran, and no others.
 pub struct PostgresStore {
     owner: OwnerId,
     pool: Pool,
-    claim: Claim,
+    lock: OwnerLock,
 }
 
 impl PostgresStore {
@@ -95,81 +97,64 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// [Refused](StoreError::is_refused) if the URL cannot be read or the server lets nobody in or does not keep what it
-    /// says; [newer](StoreError::is_newer) if a newer version of this crate has made the tables;
+    /// [Refused](StoreError::is_refused) if the URL cannot be read, if the server does not let this user in or does not keep
+    /// what it has committed, or if an older version of this crate has made the tables;
+    /// [newer](StoreError::is_newer) if a newer version has made them;
     /// [unavailable](StoreError::is_unavailable) if the server cannot be reached within 10 seconds.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         let address = Address::parse(url)?;
-        let link = Link::open(&address).await?;
-        Self::over(address, link).await
+        let connection = Connection::open(&address).await?;
+        Self::over(address, connection).await
     }
 
-    /// The same, or `None` if there are no tables, which are not made then: for whoever only looks, and must not take an
-    /// empty database for a journal without charges.
+    /// Connects to a journal that exists. Returns `None` if there are no tables, and does not make them: a program that only
+    /// reads must not take an empty database for a journal without charges.
     ///
     /// # Errors
     ///
     /// As [`connect`](Self::connect).
     pub async fn connect_to_existing(url: &str) -> Result<Option<Self>, StoreError> {
         let address = Address::parse(url)?;
-        let link = Link::open(&address).await?;
-        if schema::is_missing(&link).await? {
+        let connection = Connection::open(&address).await?;
+        if tables::is_missing(&connection).await? {
             return Ok(None);
         }
-        Self::over(address, link).await.map(Some)
+        Self::over(address, connection).await.map(Some)
     }
 
-    async fn over(address: Address, mut link: Link) -> Result<Self, StoreError> {
-        schema::bring_up(&mut link).await?;
-        let session = Session::new(link).await?;
+    async fn over(address: Address, mut connection: Connection) -> Result<Self, StoreError> {
+        tables::make(&mut connection).await?;
+        let session = Session::new(connection).await?;
         let owner = OwnerId::new();
-        let claim = Claim::take(address.clone(), &owner).await?;
-        Ok(Self { owner, pool: Pool::new(address, session), claim })
+        let lock = OwnerLock::take(address.clone(), &owner).await?;
+        Ok(Self { owner, pool: Pool::new(address, session), lock })
     }
 
-    /// Makes the change once.
     async fn attempt(&self, change: &Change, unheard: &mut Option<Applied>) -> Result<Applied, StoreError> {
-        let lease = self.pool.lease().await?;
-        let applied = lease.apply(change, unheard).await?;
-        lease.give_back();
-        Ok(applied)
+        self.pool.with(async |session| session.apply(change, unheard).await).await
     }
 
-    /// Makes a change that says what nobody can find out again, even if the server is restarted meanwhile.
+    /// Makes a change that nobody could make later, even if the server is restarted meanwhile.
     async fn insist(&self, change: &Change) -> Result<Applied, StoreError> {
         let began = Instant::now();
-        let mut pause = SHORTEST_PAUSE;
-        let mut unheard = None;
+        let (mut pause, mut unheard) = (SHORTEST_PAUSE, None);
         loop {
             let error = match self.attempt(change, &mut unheard).await {
                 Ok(applied) => return Ok(applied),
                 Err(error) => error,
             };
             let may_pass = error.is_unavailable() || error.is_in_doubt();
-            if !may_pass || began.elapsed() + pause > PATIENCE {
-                return Err(if unheard.is_none() || error.is_in_doubt() {
-                    error
-                } else {
-                    StoreError::in_doubt(
-                        "the connection to the journal's database was lost, and cannot be had again",
-                    )
-                    .because(error)
-                });
+            if may_pass && began.elapsed() + pause < PATIENCE {
+                sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+                continue;
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            if unheard.is_none() || error.is_in_doubt() {
+                return Err(error);
+            }
+            let lost = "the connection to the journal's database was lost, and cannot be had again";
+            return Err(StoreError::in_doubt(lost).because(error));
         }
-    }
-
-    /// Asks what changes nothing.
-    async fn read<T>(
-        &self,
-        question: impl AsyncFnOnce(&Session) -> Result<T, Fault>,
-    ) -> Result<T, StoreError> {
-        let lease = self.pool.lease().await?;
-        let answer = question(&lease).await.map_err(Fault::of_reading)?;
-        lease.give_back();
-        Ok(answer)
     }
 }
 
@@ -187,8 +172,7 @@ impl IntentStore for PostgresStore {
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        let kept = self.read(async |session| session.find(key.as_str()).await).await?;
-        kept.map(|kept| Intent::try_from(kept.row)).transpose()
+        self.pool.with(async |session| session.find(key).await).await
     }
 
     async fn list(
@@ -200,37 +184,38 @@ impl IntentStore for PostgresStore {
         if states.is_empty() {
             return Ok(Page { intents: Vec::new(), next: None });
         }
+        let statement = tables::list(states);
         let after = after.map_or(i64::MIN, Cursor::position);
         let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-        let statement = columns::list(states);
-        let rows = self
-            .read(async |session| ask(session.link.client.query(&statement, &[&after, &one_more])).await)
-            .await?;
-        let kept: Result<Vec<Kept>, _> = rows.iter().take(limit).map(columns::kept).collect();
-        let kept = kept.map_err(Fault::of_reading)?;
-        let next = kept.last().filter(|_| rows.len() > limit).map(|last| Cursor::new(last.position));
-        let intents = kept.into_iter().map(|kept| Intent::try_from(kept.row)).collect::<Result<_, _>>()?;
-        Ok(Page { intents, next })
+        let listing = async |session: &Session| {
+            ask(async { session.connection.client.query(&statement, &[&after, &one_more]).await }).await
+        };
+        let mut rows = self.pool.with(listing).await?;
+        let is_last = rows.len() <= limit;
+        rows.truncate(limit);
+        let next = rows.last().filter(|_| !is_last).map(|row| Cursor::new(row.get("position")));
+        Ok(Page { intents: rows.iter().map(read).collect::<Result<_, _>>()?, next })
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
         if *owner == self.owner {
             return Ok(true);
         }
-        self.read(async |session| owner::is_live(session, owner).await).await
+        self.pool.with(async |session| owner::is_live(session, owner).await).await
     }
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
         let ended: Vec<_> =
             StateName::ALL.iter().copied().filter(|state| !StateName::UNRESOLVED.contains(state)).collect();
-        let statement = columns::purge(&ended);
+        let statement = tables::purge(&ended);
         let age = age.max(Journal::YOUNGEST_TO_PURGE).as_secs().min(OLDEST.as_secs()).cast_signed();
         let mut purged = Purged::default();
         loop {
-            let lease = self.pool.lease().await?;
-            let removing = ask(lease.link.client.query_one(&statement, &[&age, &PURGED_AT_ONCE])).await;
-            let removed = removing.map_err(Fault::of_writing)?;
-            lease.give_back();
+            let removing = async |session: &Session| {
+                let client = &session.connection.client;
+                commit(async { client.query_one(&statement, &[&age, &PURGED_AT_ONCE]).await }).await
+            };
+            let removed = self.pool.with(removing).await?;
             let rows: i64 = removed.get(0);
             purged.intents += rows.unsigned_abs();
             purged.newest = purged.newest.max(removed.get(1));
@@ -242,7 +227,7 @@ impl IntentStore for PostgresStore {
 
     async fn close(&self) {
         self.pool.close().await;
-        self.claim.release().await;
+        self.lock.release().await;
     }
 }
 

@@ -11,7 +11,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::fault::LONGEST_WAIT;
+use super::connection::LONGEST_WAIT;
 use crate::StoreError;
 
 /// Where the database is and how to get there, out of a URL.

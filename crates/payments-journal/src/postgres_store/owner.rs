@@ -4,82 +4,85 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::address::Address;
-use super::fault::{Fault, ask};
-use super::link::Link;
-use super::session::{Parameter, Session};
+use super::connection::{Connection, ask};
+use super::session::Session;
 use crate::{OwnerId, StoreError};
 
-/// The sign that an owner lives: a lock that a session of its own holds. The server releases it when that session ends,
+/// The lock that shows that an owner lives. A session of its own holds it, so the server releases it when that session ends,
 /// however it ends.
 ///
-/// A task of the runtime that opens the store takes the lock again when the connection is lost. While it is lost, and after
-/// the end of that runtime, others show what the owner is sending as unknown; how it ends is recorded all the same.
+/// When the connection is lost, a task takes the lock again. The task runs in the runtime that opened the store. While the
+/// lock is not held, others show what the owner is sending as unknown. The end of what it sends is still recorded.
 #[derive(Debug)]
-pub(super) struct Claim(watch::Sender<()>);
+pub(super) struct OwnerLock(watch::Sender<()>);
 
-impl Claim {
-    /// Once this returns, the owner is live. It is until this is dropped.
+impl OwnerLock {
+    /// Takes the lock. It is released when this is dropped, a moment later.
     pub(super) async fn take(address: Address, owner: &OwnerId) -> Result<Self, StoreError> {
         let number = number(owner).expect("a new owner is a number in hexadecimal");
-        let link = lock(&address, number).await?;
-        let (claim, released) = watch::channel(());
-        tokio::spawn(keep(link, address, number, released));
-        Ok(Self(claim))
+        let connection = lock(&address, number).await?;
+        let (this, released) = watch::channel(());
+        tokio::spawn(hold(connection, address, number, released));
+        Ok(Self(this))
     }
 
-    /// Once this returns, the owner is not live.
+    /// Releases the lock and waits for it.
     pub(super) async fn release(&self) {
         self.0.send_replace(());
         self.0.closed().await;
     }
 }
 
-/// Whether somebody holds the lock of this owner. A lock that is shared only for this statement stands in nobody's way.
-pub(super) async fn is_live(session: &Session, owner: &OwnerId) -> Result<bool, Fault> {
-    // What was never an owner of this store has no lock here.
+/// Whether somebody holds the lock of this owner. It is tried in shared mode, and only for the time of this statement, so that
+/// those who try it do not take each other for the owner.
+pub(super) async fn is_live(session: &Session, owner: &OwnerId) -> Result<bool, StoreError> {
+    // An owner of another store has no lock here.
     let Some(number) = number(owner) else { return Ok(false) };
-    let free = "SELECT pg_try_advisory_xact_lock_shared($1)";
-    Ok(!ask(session.link.client.query_one(free, &[&number])).await?.try_get::<_, bool>(0)?)
+    let trying = async {
+        let try_lock = "SELECT pg_try_advisory_xact_lock_shared($1)";
+        session.connection.client.query_one(try_lock, &[&number]).await
+    };
+    Ok(!ask(trying).await?.get::<_, bool>(0))
 }
 
 /// Holds the lock, over as many connections as it takes, until it is released.
-async fn keep(mut link: Link, address: Address, number: i64, mut released: watch::Receiver<()>) {
+async fn hold(mut connection: Connection, address: Address, number: i64, mut released: watch::Receiver<()>) {
     loop {
         tokio::select! {
-            // Closing the connection would do, a moment later.
             _ = released.changed() => {
-                let number: &[Parameter<'_>] = &[&number];
-                let unlocking = link.client.execute("SELECT pg_advisory_unlock($1)", number);
-                let _ = timeout(LONGEST_GOODBYE, unlocking).await;
+                // Closing the connection would release it too, a moment later.
+                let unlock = async {
+                    connection.client.execute("SELECT pg_advisory_unlock($1)", &[&number]).await
+                };
+                let _ = timeout(LONGEST_GOODBYE, unlock).await;
                 return;
             }
-            () = link.closed() => {}
+            () = connection.closed() => {}
         }
-        let locking = async {
+        let lock_again = async {
             loop {
                 sleep(PAUSE).await;
-                if let Ok(link) = lock(&address, number).await {
-                    return link;
+                if let Ok(connection) = lock(&address, number).await {
+                    return connection;
                 }
             }
         };
-        link = tokio::select! {
+        connection = tokio::select! {
             _ = released.changed() => return,
-            link = locking => link,
+            connection = lock_again => connection,
         };
     }
 }
 
-/// Fails if the server has not noticed yet that an earlier connection of this owner is broken: until then the owner is live
-/// by that one.
-async fn lock(address: &Address, number: i64) -> Result<Link, StoreError> {
-    let link = Link::open(address).await?;
-    ask(link.client.execute("SELECT pg_advisory_lock($1)", &[&number])).await.map_err(Fault::of_reading)?;
-    Ok(link)
+/// Fails while the server has not noticed that an earlier connection of this owner is broken. Until then that one shows
+/// that the owner lives.
+async fn lock(address: &Address, number: i64) -> Result<Connection, StoreError> {
+    let connection = Connection::open(address).await?;
+    ask(async { connection.client.execute("SELECT pg_advisory_lock($1)", &[&number]).await }).await?;
+    Ok(connection)
 }
 
-/// Half of the owner's random bits: that two owners share a number does not happen, and would only make a dead one look
-/// live.
+/// Half of the owner's random bits. If two owners shared a number, a dead one would look live.
 fn number(owner: &OwnerId) -> Option<i64> {
     let digits = owner.as_str().get(..16)?;
     u64::from_str_radix(digits, 16).ok().map(u64::cast_signed)

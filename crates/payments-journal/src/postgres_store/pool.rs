@@ -1,17 +1,15 @@
-use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::address::Address;
-use super::fault::LONGEST_WAIT;
-use super::link::Link;
-use super::schema;
+use super::connection::{Connection, LONGEST_WAIT};
 use super::session::Session;
+use super::tables;
 use crate::StoreError;
 
-/// A few connections, opened when they are needed. Commits of different ones reach the server's disk together.
+/// A few connections, opened when they are needed. The server makes commits of several connections durable together.
 #[derive(Debug)]
 pub(super) struct Pool {
     address: Address,
@@ -19,35 +17,37 @@ pub(super) struct Pool {
     permits: Semaphore,
 }
 
-/// A connection for as long as it is used. Unless it is [given back](Self::give_back) it is closed, and all that are idle
-/// with it: what was left in the middle of a statement is of no use to the next, and where one connection has died in a
-/// silent network, each of the others would cost its own time to find out.
-#[derive(Debug)]
-pub(super) struct Lease<'a> {
-    pool: &'a Pool,
-    session: Option<Session>,
-    _permit: SemaphorePermit<'a>,
-}
-
 impl Pool {
     pub(super) fn new(address: Address, first: Session) -> Self {
         Self { address, idle: Mutex::new(vec![first]), permits: Semaphore::new(CONNECTIONS as usize) }
     }
 
-    pub(super) async fn lease(&self) -> Result<Lease<'_>, StoreError> {
+    /// Does the work over a connection. If the work fails, its connection is closed, and all that are idle with it: where one
+    /// connection has died in a silent network, each of the others would cost its own time to find out.
+    pub(super) async fn with<T>(
+        &self,
+        work: impl AsyncFnOnce(&Session) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let Ok(permit) = timeout(LONGEST_WAIT, self.permits.acquire()).await else {
             return Err(StoreError::unavailable("every connection to the journal's database is busy"));
         };
-        let permit =
-            permit.map_err(|_| StoreError::unavailable("the journal was closed; nothing was changed"))?;
+        let _permit = permit.map_err(|_| {
+            StoreError::unavailable("the journal was closed by this program; nothing was changed")
+        })?;
         let session = if let Some(session) = self.idle_session() {
             session
         } else {
-            let link = Link::open(&self.address).await?;
-            schema::check(&link).await?;
-            Session::new(link).await?
+            let connection = Connection::open(&self.address).await?;
+            tables::check(&connection).await?;
+            Session::new(connection).await?
         };
-        Ok(Lease { pool: self, session: Some(session), _permit: permit })
+        let result = work(&session).await;
+        if result.is_ok() {
+            self.idle().push(session);
+        } else {
+            self.idle().clear();
+        }
+        result
     }
 
     /// Waits until no connection is in use, and lends none any more.
@@ -61,34 +61,12 @@ impl Pool {
     fn idle_session(&self) -> Option<Session> {
         let mut idle = self.idle();
         // The server may have gone since.
-        idle.retain(|session| !session.link.client.is_closed());
+        idle.retain(|session| !session.connection.client.is_closed());
         idle.pop()
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Lease<'_> {
-    pub(super) fn give_back(mut self) {
-        self.pool.idle().extend(self.session.take());
-    }
-}
-
-impl Deref for Lease<'_> {
-    type Target = Session;
-
-    fn deref(&self) -> &Session {
-        self.session.as_ref().expect("it is only given back at the end")
-    }
-}
-
-impl Drop for Lease<'_> {
-    fn drop(&mut self) {
-        if self.session.is_some() {
-            self.pool.idle().clear();
-        }
     }
 }
 

@@ -1,0 +1,154 @@
+use super::connection::{Connection, ask};
+use crate::row::{IS_VOID, OLDER};
+use crate::{StateName, StoreError};
+
+/// Makes the tables if there are none. Of many processes that do this at once, one makes them and the others wait.
+pub(super) async fn make(connection: &mut Connection) -> Result<(), StoreError> {
+    if is_missing(connection).await? {
+        let making = async {
+            let transaction = connection.client.transaction().await?;
+            // The first of many makes others wait for longer than a statement may take.
+            transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
+            transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+            if transaction.query_one(IS_MISSING, &[]).await?.get(0) {
+                if transaction.query_one(HAS_NO_SCHEMA, &[]).await?.get(0) {
+                    transaction.batch_execute("CREATE SCHEMA payments_journal").await?;
+                }
+                transaction.batch_execute(CREATE).await?;
+                transaction.execute("INSERT INTO payments_journal.version VALUES ($1)", &[&VERSION]).await?;
+            }
+            transaction.commit().await
+        };
+        ask(making).await?;
+    }
+    check(connection).await
+}
+
+/// Whether no table was ever made here.
+pub(super) async fn is_missing(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(ask(connection.client.query_one(IS_MISSING, &[])).await?.get(0))
+}
+
+/// Whether the tables are of this version.
+pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
+    let client = &connection.client;
+    if is_missing(connection).await? {
+        return Err(StoreError::damaged("the journal's tables have gone"));
+    }
+    let found: i32 = ask(client.query_one("SELECT version FROM payments_journal.version", &[])).await?.get(0);
+    if found > VERSION {
+        return Err(StoreError::newer(format!(
+            "the journal's tables are of version {found}, and this program knows {VERSION}: use a newer program"
+        )));
+    }
+    if found < VERSION {
+        return Err(StoreError::refused(format!(
+            "the journal's tables are of version {found}, and this program reads {VERSION}; they were left as they are: {OLDER}"
+        )));
+    }
+    match ask(client.query_opt(IS_LOGGED, &[])).await?.map(|row| row.get(0)) {
+        Some(true) => Ok(()),
+        Some(false) => Err(StoreError::refused(
+            "the table payments_journal.intents is UNLOGGED: a crash empties it, and every key would be sent twice; \
+             ALTER TABLE payments_journal.intents SET LOGGED",
+        )),
+        None => Err(StoreError::damaged("the table payments_journal.intents has gone")),
+    }
+}
+
+/// What this crate writes and reads.
+const VERSION: i32 = 3;
+
+/// Any number; this one is "payments" as text.
+const LOCK: i64 = 0x7061_796d_656e_7473;
+
+// These look into the catalogue's tables, because `to_regclass` and its like may answer with what this connection knew
+// before it waited for the lock.
+const IS_MISSING: &str = "
+    SELECT NOT EXISTS (
+        SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        WHERE nspname = 'payments_journal' AND relname = 'version'
+    )";
+const HAS_NO_SCHEMA: &str = "SELECT NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'payments_journal')";
+const IS_LOGGED: &str = "
+    SELECT relpersistence = 'p' FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = 'payments_journal' AND relname = 'intents'";
+
+/// The schema's name is fixed, because two values of `search_path` would make two journals of one.
+///
+/// The key is compared byte by byte, because an index in the order of a language breaks with a new version of the operating
+/// system's library, and then the same key goes in twice. `stored_at` is the server's time. `processed_as` is indexed by
+/// hash, because an index of another kind refuses long values, and no end of a charge may be refused.
+const CREATE: &str = r#"
+    CREATE TABLE payments_journal.version (version integer NOT NULL);
+    CREATE TABLE payments_journal.intents (
+        position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        key text COLLATE "C" NOT NULL UNIQUE,
+        state text NOT NULL,
+        operation text NOT NULL,
+        amount text,
+        transaction_id text,
+        processed_as text COLLATE "C",
+        created_at bigint NOT NULL,
+        begun_at bigint NOT NULL,
+        changed_at bigint NOT NULL,
+        revision bigint NOT NULL,
+        document text NOT NULL,
+        stored_at timestamptz NOT NULL DEFAULT now()
+    );
+    CREATE INDEX intents_unresolved ON payments_journal.intents (position) WHERE state IN ('sending', 'unknown');
+    CREATE INDEX intents_processed ON payments_journal.intents USING hash (processed_as)"#;
+
+/// Locks a text of a kind until the transaction ends. The server computes the number, so that programs of every version
+/// lock the same one. Two texts with one number only wait for each other.
+pub(super) const LOCK_TEXT: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, $2))";
+
+pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal.intents WHERE key = $1";
+
+pub(super) const INSERT: &str = "
+    INSERT INTO payments_journal.intents (key, state, operation, amount, transaction_id, processed_as, created_at, begun_at,
+        changed_at, revision, document)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    ON CONFLICT (key) DO NOTHING";
+
+/// After the same values the revision that was read.
+pub(super) const UPDATE: &str = "
+    UPDATE payments_journal.intents
+    SET state = $2, operation = $3, amount = $4, transaction_id = $5, processed_as = $6, created_at = $7, begun_at = $8,
+        changed_at = $9, revision = $10, document = $11, stored_at = now()
+    WHERE key = $1 AND revision = $12";
+
+/// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1`.
+pub(super) fn other_holder() -> String {
+    format!(
+        "SELECT key FROM payments_journal.intents WHERE processed_as = $1 AND key <> $2 AND {IS_VOID} = $3 LIMIT 1"
+    )
+}
+
+/// With the states written out, because only then the index of the unresolved ones is used.
+pub(super) fn list(states: &[StateName]) -> String {
+    format!(
+        "SELECT key, state, document, position FROM payments_journal.intents
+         WHERE state IN ({}) AND position > $1 ORDER BY position LIMIT $2",
+        quoted(states)
+    )
+}
+
+/// Removes at most `$2` rows that were stored more than `$1` seconds ago, by the server's time. Returns how many, and the
+/// newest of their times. A row that another transaction has changed meanwhile is checked again before it is removed.
+pub(super) fn purge(states: &[StateName]) -> String {
+    let is_old =
+        format!("state IN ({}) AND stored_at < now() - $1::bigint * interval '1 second'", quoted(states));
+    format!(
+        "WITH purged AS (
+             DELETE FROM payments_journal.intents WHERE {is_old} AND position = ANY (ARRAY(
+                 SELECT position FROM payments_journal.intents WHERE {is_old} LIMIT $2))
+             RETURNING stored_at
+         ) SELECT count(*), max(stored_at) FROM purged"
+    )
+}
+
+fn quoted(states: &[StateName]) -> String {
+    let names: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
+    names.join(", ")
+}
