@@ -299,7 +299,7 @@ impl RequestLog {
         }
     }
 
-    fn with_number(&mut self, number: u64) -> Option<&mut RecordedRequest> {
+    pub(crate) fn with_number(&mut self, number: u64) -> Option<&mut RecordedRequest> {
         let behind = usize::try_from(self.newest.checked_sub(number)?).ok()?;
         let index = self.requests.len().checked_sub(behind + 1)?;
         self.requests.get_mut(index)

@@ -57,6 +57,11 @@ impl Responder {
 
     /// What the network would carry back for this request at this time of day. It neither waits nor looks at a clock.
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
+        self.handle_numbered(now, request).0
+    }
+
+    /// The same, and the number under which the request is recorded; 0 if it never arrived.
+    fn handle_numbered(&self, now: SystemTime, request: Request<Bytes>) -> (Reply, u64) {
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
         let request = UnderstoodRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
@@ -68,21 +73,22 @@ impl Responder {
         let fault = service.strike(&request);
         if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
             // It never arrived, so there is nothing to record.
-            return Reply::Refused;
+            return (Reply::Refused, 0);
         }
         let number;
         (number, _outgrown) = service.requests.push(recorded);
         let Some(fault) = fault else {
-            return service.process(now, &request, number, &self.0.choices);
+            return (service.process(now, &request, number, &self.0.choices), number);
         };
         service.requests.note_fault(number, &fault);
-        match (fault.kind(), fault.phase()) {
+        let reply = match (fault.kind(), fault.phase()) {
             (FaultKind::Delay { by }, Phase::BeforeCommit) => {
                 let (request, epoch) = (Box::new(request), service.epoch);
                 Reply::Held { by, request: HeldRequest { request, number, epoch } }
             }
             _ => service.fail(now, &request, number, &self.0.choices, &fault),
-        }
+        };
+        (reply, number)
     }
 
     /// Processes a request that a fault had [held](Reply::Held). If the gateway was
@@ -118,16 +124,28 @@ impl Responder {
         timer: &dyn Timer,
         given_up: impl Future<Output = ()>,
     ) -> Reply {
+        self.respond_numbered(request, timer, given_up).await.0
+    }
+
+    /// [`respond_unless`](Self::respond_unless), and the [number](RecordedRequest::number) of the request; 0 if it is not
+    /// recorded.
+    pub async fn respond_numbered(
+        &self,
+        request: Request<Bytes>,
+        timer: &dyn Timer,
+        given_up: impl Future<Output = ()>,
+    ) -> (Reply, u64) {
         let mut given_up = pin!(given_up);
         let operation = Route::of(request.method(), request.uri().path()).operation();
         let gate = pin!(self.pass_gate(operation, Phase::BeforeCommit));
         if first(gate, given_up.as_mut()).await == First::Other {
-            return Reply::Closed;
+            return (Reply::Closed, 0);
         }
-        let reply = match self.handle(self.wall(), request) {
+        let (reply, number) = self.handle_numbered(self.wall(), request);
+        let reply = match reply {
             Reply::Held { by, request } => {
                 if first(timer.sleep(by).as_mut(), given_up).await == First::Other {
-                    return Reply::Closed;
+                    return (Reply::Closed, number);
                 }
                 self.resume(self.wall(), request)
             }
@@ -135,7 +153,12 @@ impl Responder {
         };
         let reply = if self.flushed().await.is_ok() { reply } else { Reply::Closed };
         self.pass_gate(operation, Phase::AfterCommit).await;
-        reply
+        (reply, number)
+    }
+
+    /// What is recorded of the request with this number, if it is kept.
+    pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
+        self.service().requests.with_number(number).cloned()
     }
 
     /// Waits until every change so far is durable; at once if the gateway has no [`ChangeLog`].
