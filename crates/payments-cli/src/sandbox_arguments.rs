@@ -74,7 +74,7 @@ pub(crate) struct ServeArguments {
     #[arg(long)]
     pub(crate) no_control_headers: bool,
 
-    /// Log each request to stderr: off, text or json [default: text on a terminal, off otherwise]
+    /// Log each request to stderr: off, text, pretty or json [default: text on a terminal, off otherwise]
     #[arg(long, value_name = "SHAPE", hide_possible_values = true)]
     pub(crate) log: Option<LogShape>,
 }
@@ -112,6 +112,8 @@ pub(crate) enum LogShape {
     Off,
     /// A line each, for people
     Text,
+    /// A line each, aligned: what the service did beside what the client saw
+    Pretty,
     /// A JSON object each, for programs
     Json,
 }

@@ -10,6 +10,7 @@ use payments_fake::{FakeGateway, Fixtures};
 
 use self::ask::{Ask, Refusal};
 use crate::body::{Content, json};
+use crate::page::{Feed, News};
 use crate::wall_clock::WallClock;
 
 /// The prefix of every path here. It is never under the base path of the service.
@@ -24,6 +25,9 @@ pub(crate) struct Admin {
     pub(crate) seed: Option<u64>,
     /// Whether only this machine can ask.
     pub(crate) is_on_loopback: bool,
+    /// `http` or `https`.
+    pub(crate) scheme: &'static str,
+    pub(crate) feed: Feed,
 }
 
 /// Does what is asked. The response's changes are flushed before it is sent.
@@ -52,6 +56,8 @@ const RESOURCES: &[(&str, &[&str], Methods)] = &[
     ("/magic", &[], &[(Method::GET, Admin::magic)]),
     ("/openapi.json", &[], &[(Method::GET, Admin::openapi)]),
     ("/clock", &[], &[(Method::GET, Admin::show_clock), (Method::POST, Admin::set_clock)]),
+    ("/ui", &[], &[(Method::GET, Admin::ui)]),
+    ("/events", &[], &[(Method::GET, Admin::events)]),
 ];
 
 impl Admin {
@@ -61,6 +67,9 @@ impl Admin {
             Ok(answer) => self.gateway.responder().flushed().await.map(|()| answer).map_err(Refusal::from),
             refused => refused,
         };
+        if answered.is_ok() && request.method() != Method::GET {
+            self.feed.tell(News::Change);
+        }
         answered.unwrap_or_else(|refusal| {
             let mut answer = json(refusal.status, refusal.to_json() + "\n");
             if let Some(allow) = refusal.allow {
@@ -72,8 +81,9 @@ impl Admin {
     }
 
     fn carry_out(&self, request: &Request<Bytes>) -> Result<Response<Content>, Refusal> {
-        // A browser sends it for a page of another origin; no page may arm faults in a developer's sandbox.
-        if request.headers().contains_key(ORIGIN) {
+        // A browser sends it for every page that changes something; no page but the sandbox's own may arm faults.
+        let origin = request.headers().get(ORIGIN);
+        if origin.is_some_and(|origin| !ask::is_own_page(origin, self.scheme, request.headers())) {
             return Err(Refusal::new(StatusCode::FORBIDDEN, "a web page cannot steer the sandbox"));
         }
         // On another address the sandbox does not know its names.

@@ -16,7 +16,6 @@ use crate::shutdown::Shutdown;
 pub(crate) enum Content {
     Whole(Bytes),
     /// Pieces that are sent as they come, until their sender is dropped or the sandbox stops.
-    #[allow(dead_code, reason = "for streams of events")]
     Pieces(mpsc::Receiver<Bytes>),
 }
 

@@ -3,7 +3,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use http::Method;
-use payments_fake::Reply;
+use payments_core::OperationName;
+use payments_core::model::Amount;
+use payments_fake::{Fault, FaultKind, Phase, RecordedRequest, Reply, RequestEffect};
 
 /// One request and what became of it, for a log. It holds no secret and no personal data.
 #[derive(Clone, Debug)]
@@ -19,6 +21,14 @@ pub struct Exchange {
     pub shown: Shown,
     /// The answer's `x-request-id`, if there was an answer.
     pub request_id: Option<String>,
+    /// The operation, if method and path are those of one and the request came to the service.
+    pub operation: Option<OperationName>,
+    /// The amount that the request names, if it can be read.
+    pub amount: Option<Amount>,
+    /// What the service did, whatever the client was shown.
+    pub effect: RequestEffect,
+    /// The fault that struck the request.
+    pub fault: Option<Fault>,
     /// From the end of the request to the beginning of what was shown.
     pub took: Duration,
 }
@@ -32,8 +42,32 @@ impl Exchange {
             path,
             shown: Shown::Fault("nothing"),
             request_id: None,
+            operation: None,
+            amount: None,
+            effect: RequestEffect::Nothing,
+            fault: None,
             took: Duration::ZERO,
         }
+    }
+
+    /// Adds what the service noted of the request.
+    pub(crate) fn note(&mut self, recorded: &RecordedRequest) {
+        self.operation = recorded.operation();
+        self.amount = recorded.amount();
+        self.effect = recorded.effect();
+        self.fault = recorded.fault().cloned();
+    }
+
+    /// Whether money moved and the client was shown anything but the whole and true answer: it cannot know that it was
+    /// charged, or that its void was done.
+    pub fn is_untold(&self) -> bool {
+        let moved = matches!(self.effect, RequestEffect::Charged | RequestEffect::Voided);
+        let is_true = |fault: &Fault| match fault.kind() {
+            FaultKind::Delay { .. } => true,
+            FaultKind::Drip { .. } => fault.phase() == Phase::AfterCommit,
+            _ => false,
+        };
+        moved && !self.fault.as_ref().is_none_or(is_true)
     }
 }
 
@@ -66,7 +100,7 @@ impl Shown {
 /// As a line of a log: `127.0.0.1:40123 POST /api/v1/public/void 200 in 1.2ms, req_…`.
 impl fmt::Display for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { client, method, path, shown, request_id, took } = self;
+        let Self { client, method, path, shown, request_id, took, .. } = self;
         write!(f, "{client} {method} {path} ")?;
         match shown {
             Shown::Answer(status) => write!(f, "{status}")?,

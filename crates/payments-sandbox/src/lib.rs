@@ -63,6 +63,9 @@
 //! after_commit=reset`, unless [switched off](SandboxBuilder::control_headers); an armed fault goes first. A request that is refused because this header
 //! is wrong is not among the recorded ones: it never came to the service.
 //!
+//! [`Sandbox::ui_url`] is the address of a page for a person: requests as they come, what the service did beside what the
+//! client saw, the ledger, and buttons for what is above.
+//!
 //! [`OPENAPI`] describes the service itself.
 //!
 //! # What lasts
@@ -99,6 +102,7 @@ mod connection;
 mod description;
 mod exchange;
 mod fresh_gateway;
+mod page;
 mod sandbox;
 mod sandbox_builder;
 mod server;

@@ -132,6 +132,11 @@ impl Sandbox {
         format!("{}{}", self.origin(self.admin_address), admin::PREFIX)
     }
 
+    /// The address of the page that shows to a person what happens here, such as `http://127.0.0.1:40123/_sandbox/ui`.
+    pub fn ui_url(&self) -> String {
+        format!("{}/ui", self.admin_url())
+    }
+
     /// The certificate authority that clients must trust, in PEM, if the sandbox made [one of its
     /// own](SandboxBuilder::tls).
     pub fn ca_certificate_pem(&self) -> Option<&str> {

@@ -11,6 +11,7 @@ use tokio::task::spawn_blocking;
 use crate::admin::Admin;
 use crate::exchange::Exchange;
 use crate::fresh_gateway::{Choose, FreshGateway};
+use crate::page::Feed;
 use crate::sandbox::{Facts, Ports, Sites};
 use crate::site::{OnExchange, RequestIds, Site};
 use crate::tls::Certificate;
@@ -229,12 +230,15 @@ impl SandboxBuilder {
         gateway.load(&fixtures);
         gateway.responder().flushed().await.map_err(io::Error::other)?;
 
+        let feed = Feed::new();
         let admin = Arc::new(Admin {
             gateway: gateway.uncounted(),
             clock,
             fixtures,
             seed,
             is_on_loopback: admin_listen.unwrap_or(listen).ip().is_loopback(),
+            scheme: if tls.is_some() { "https" } else { "http" },
+            feed: feed.clone(),
         });
         let request_ids = Arc::new(RequestIds::new(any_number));
         let site = |serves: bool, administers: bool| Site {
@@ -243,6 +247,7 @@ impl SandboxBuilder {
             admin: administers.then(|| Arc::clone(&admin)),
             control_headers,
             on_exchange: on_exchange.clone(),
+            feed: feed.clone(),
             request_ids: Arc::clone(&request_ids),
         };
         let sites = match admin_listen {

@@ -13,6 +13,7 @@ use payments_model::unversioned::ErrorEnvelope;
 use crate::admin::{self, Admin};
 use crate::body::{Content, json};
 use crate::exchange::{Exchange, Shown};
+use crate::page::{Feed, News};
 use crate::shutdown::Shutdown;
 
 /// What is offered on one port.
@@ -25,6 +26,7 @@ pub(crate) struct Site {
     /// Whether a request may ask for its own fault.
     pub(crate) control_headers: bool,
     pub(crate) on_exchange: Option<OnExchange>,
+    pub(crate) feed: Feed,
     pub(crate) request_ids: Arc<RequestIds>,
 }
 
@@ -64,12 +66,18 @@ impl Site {
             let method = self.service.loggable_method(&request);
             (tell, Exchange::begin(client, &method, path), begun)
         });
-        let mut reply = self.serve(request, time, given_up).await;
+        let (mut reply, number) = self.serve(request, time, given_up).await;
+        if number > 0 {
+            self.feed.tell(News::Request(number));
+        }
         if let Some(answer) = reply.answer_mut() {
             self.stamp(answer);
         }
         if let Some((tell, mut exchange, begun)) = exchange {
             exchange.took = begun.elapsed();
+            if let Some(recorded) = self.service.recorded(number) {
+                exchange.note(&recorded);
+            }
             exchange.shown = Shown::by(&reply);
             exchange.request_id = reply
                 .answer_mut()
@@ -95,26 +103,27 @@ impl Site {
         self.stamped(bad_request("the body is not in chunks as Transfer-Encoding says"))
     }
 
+    /// The reply, and the number under which the request is recorded, if it is.
     async fn serve(
         &self,
         mut request: Request<Bytes>,
         time: &Shutdown,
         given_up: impl Future<Output = ()>,
-    ) -> Reply {
+    ) -> (Reply, u64) {
         if !self.serves {
             let msg = "Path not found: this port is for /_sandbox alone";
-            return Reply::Answer(error(StatusCode::NOT_FOUND, msg));
+            return (Reply::Answer(error(StatusCode::NOT_FOUND, msg)), 0);
         }
         if self.control_headers {
             match requested_fault(request.headers()) {
                 Ok(Some(fault)) => _ = request.extensions_mut().insert(RequestedFault(fault)),
                 Ok(None) => {}
                 Err(problem) => {
-                    return Reply::Answer(bad_request(&format!("Sandbox-Fault: {problem}")));
+                    return (Reply::Answer(bad_request(&format!("Sandbox-Fault: {problem}"))), 0);
                 }
             }
         }
-        self.service.respond_unless(request, time, given_up).await
+        self.service.respond_numbered(request, time, given_up).await
     }
 
     fn admin_for(&self, path: &str) -> Option<&Admin> {
@@ -136,7 +145,7 @@ impl Site {
 
 impl fmt::Debug for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { service, serves, admin, control_headers, on_exchange: _, request_ids: _ } = self;
+        let Self { service, serves, admin, control_headers, on_exchange: _, feed: _, request_ids: _ } = self;
         f.debug_struct("Site")
             .field("service", service)
             .field("serves", serves)

@@ -143,7 +143,7 @@ async fn serve_until_told(arguments: ServeArguments, fixtures: Fixtures) -> io::
         warn(sandbox.local_addr(), "reach and steer this sandbox");
     }
     announce(&sandbox)?;
-    note("ready; stop with Ctrl-C");
+    note(&format!("ready; see what happens at {}; stop with Ctrl-C", sandbox.ui_url()));
     let signal = tokio::select! {
         signal = interrupt.arrived() => signal,
         failure = sandbox.failed() => return Err(failure),
@@ -196,6 +196,7 @@ fn announce(sandbox: &Sandbox) -> io::Result<()> {
     let members = [
         ("base_url", Some(Value::from(sandbox.base_url()))),
         ("admin_url", Some(Value::from(sandbox.admin_url()))),
+        ("ui_url", Some(Value::from(sandbox.ui_url()))),
         ("api_key", Some(Value::from(sandbox.api_key()))),
         ("version", Some(Value::from(payments_sandbox::VERSION))),
         ("seed", seed),

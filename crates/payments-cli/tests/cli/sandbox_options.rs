@@ -54,7 +54,7 @@ fn the_ready_line_says_everything_that_a_program_needs() {
     let (base, version) = (sandbox.text("base_url"), env!("CARGO_PKG_VERSION"));
     let origin = base.strip_suffix("/api/v1/public").unwrap();
     let expected = format!(
-        r#"{{"base_url":"{base}","admin_url":"{origin}/_sandbox","api_key":"test_key_of_the_fake_gateway","version":"{version}","seed":7}}"#
+        r#"{{"base_url":"{base}","admin_url":"{origin}/_sandbox","ui_url":"{origin}/_sandbox/ui","api_key":"test_key_of_the_fake_gateway","version":"{version}","seed":7}}"#
     );
     assert_eq!(sandbox.line.trim_end(), expected);
     assert_eq!(sandbox.admin().get("/health").unwrap().1["seed"], 7);
@@ -217,7 +217,7 @@ fn choices_change_what_the_interface_leaves_open() {
 
 #[test]
 fn the_log_has_a_line_for_each_request_and_nothing_secret() {
-    for shape in ["text", "json"] {
+    for shape in ["text", "pretty", "json"] {
         let sandbox = Sandbox::start(["--log", shape, "--api-key", "sk_canary_of_the_log"]);
         sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
         sandbox.service("").get("/transaction/378282246310005").unwrap();
@@ -227,7 +227,8 @@ fn the_log_has_a_line_for_each_request_and_nothing_secret() {
             .unwrap();
         sandbox.service("").get("/customer/cus_1").unwrap_err();
         let log = sandbox.end().stderr;
-        let lines: Vec<_> = log.lines().filter(|line| line.contains("/api/v1/public/")).collect();
+        let marks = ["/api/v1/public/", " saw "];
+        let lines: Vec<_> = log.lines().filter(|line| marks.iter().any(|mark| line.contains(mark))).collect();
         assert_eq!(lines.len(), 3, "{log}");
         assert!(lines[2].contains("close"), "{log}");
         if shape == "json" {
@@ -243,7 +244,7 @@ fn the_log_has_a_line_for_each_request_and_nothing_secret() {
 
 #[test]
 fn a_log_that_nobody_reads_holds_up_neither_a_request_nor_a_signal() {
-    for shape in ["text", "json"] {
+    for shape in ["text", "pretty", "json"] {
         let sandbox = Sandbox::start(["--log", shape]);
         let mut service = sandbox.service("");
         // Their lines are more than a pipe holds and than wait to be written.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use http::header::HOST;
 use http::uri::Authority;
-use http::{HeaderMap, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use payments_fake::{DocumentError, NotDurable};
 use serde_json::json;
 
@@ -87,6 +87,13 @@ impl From<NotDurable> for Refusal {
 /// takes the sandbox for the page's own server and sends no `Origin`, and only the name shows it.
 pub(super) fn is_for_local_host(headers: &HeaderMap) -> bool {
     headers.get_all(HOST).iter().all(|host| host.to_str().is_ok_and(is_address_or_localhost))
+}
+
+/// Whether the page that asks was served by this sandbox. Its host must be a literal address or `localhost` here too: a
+/// page of a name that resolves to this machine is of the same origin.
+pub(super) fn is_own_page(origin: &HeaderValue, scheme: &str, headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    is_for_local_host(headers) && *origin == format!("{scheme}://{host}")
 }
 
 fn is_address_or_localhost(host: &str) -> bool {

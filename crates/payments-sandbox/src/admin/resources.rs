@@ -13,6 +13,7 @@ use serde_json::json;
 use super::Admin;
 use super::ask::{Ask, Refusal};
 use crate::body::{self, Content};
+use crate::page;
 use crate::wall_clock::WallClock;
 
 type Answer = Result<Response<Content>, Refusal>;
@@ -27,6 +28,14 @@ fn done(json: impl Into<String>) -> Answer {
 }
 
 impl Admin {
+    pub(super) fn ui(&self, _: &Ask<'_>) -> Answer {
+        Ok(page::page())
+    }
+
+    pub(super) fn events(&self, _: &Ask<'_>) -> Answer {
+        Ok(self.feed.events(self.gateway.responder()))
+    }
+
     pub(super) fn health(&self, _: &Ask<'_>) -> Answer {
         let tenants: Vec<_> = self.gateway.tenants().collect();
         let health = json!({

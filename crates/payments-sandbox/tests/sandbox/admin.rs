@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::raw_client::{RawAnswer, RawClient, TOKEN_PAYMENT};
 
-const PATHS: [(&str, &str); 11] = [
+const PATHS: [(&str, &str); 13] = [
     ("/health", "GET"),
     ("/reset", "POST"),
     ("/state", "GET"),
@@ -24,6 +24,8 @@ const PATHS: [(&str, &str); 11] = [
     ("/magic", "GET"),
     ("/openapi.json", "GET"),
     ("/clock", "GET, POST"),
+    ("/ui", "GET"),
+    ("/events", "GET"),
 ];
 
 fn start(builder: SandboxBuilder) -> (BlockingSandbox, RawClient) {

@@ -10,5 +10,6 @@ mod faults;
 mod http;
 mod lifetime;
 mod limits;
+mod page;
 mod raw_client;
 mod tls;

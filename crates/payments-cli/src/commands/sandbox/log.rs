@@ -1,9 +1,13 @@
+use std::time::SystemTime;
+
+use payments_fake::RequestEffect;
 use payments_sandbox::{Exchange, Shown};
 use serde_json::json;
 
 use crate::escape;
 use crate::sandbox_arguments::LogShape;
 use crate::stderr;
+use crate::style::{Style, Tone};
 
 /// Writes a line to stderr for each request, in the shape that was asked for.
 pub(super) fn writer(asked_for: Option<LogShape>) -> Option<impl Fn(&Exchange)> {
@@ -11,9 +15,43 @@ pub(super) fn writer(asked_for: Option<LogShape>) -> Option<impl Fn(&Exchange)> 
     let line: fn(&Exchange) -> String = match asked_for.unwrap_or(default) {
         LogShape::Off => return None,
         LogShape::Text => |exchange| escape::for_terminal(&exchange.to_string()),
+        LogShape::Pretty => |exchange| pretty(exchange, SystemTime::now(), stderr::style()),
         LogShape::Json => as_json,
     };
     Some(move |exchange: &Exchange| stderr::write(line(exchange) + "\n"))
+}
+
+/// `05:29:57  token-transaction        99.00  charged     saw nothing             0.4 ms  after_commit close`.
+fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
+    let time = humantime::format_rfc3339_seconds(now).to_string();
+    let time = style.paint(Tone::Faint, &time[11..19]);
+    let request = match exchange.operation {
+        Some(operation) => operation.to_string(),
+        None => escape::for_terminal(&format!("{} {}", exchange.method, exchange.path)),
+    };
+    let amount = exchange.amount.map(|amount| amount.to_string()).unwrap_or_default();
+    let did = format!("{:10}", exchange.effect.as_str().replace('_', " "));
+    let did = match exchange.effect {
+        RequestEffect::Charged | RequestEffect::Voided => style.paint(Tone::Good, &did),
+        RequestEffect::Declined | RequestEffect::Refused => style.paint(Tone::Bad, &did),
+        _ => style.paint(Tone::Faint, &did),
+    };
+    let saw = match exchange.shown {
+        Shown::Answer(status) => format!("saw HTTP {status}"),
+        Shown::Fault("garbage") => "saw garbage".to_owned(),
+        Shown::Fault("truncate") => "saw half a response".to_owned(),
+        Shown::Fault("drip") => "saw a slow response".to_owned(),
+        _ => "saw nothing".to_owned(),
+    };
+    let saw = format!("{saw:19}");
+    let saw = if exchange.is_untold() { style.paint(Tone::Doubtful, &saw) } else { saw };
+    let took = format!("{:>9}", format!("{:.1} ms", exchange.took.as_secs_f64() * 1000.0));
+    let took = style.paint(Tone::Faint, &took);
+    let fault = exchange.fault.as_ref().map(|fault| {
+        let fault = format!("{} {}", fault.phase().as_str(), fault.kind().as_str());
+        format!("  {}", style.paint(Tone::Doubtful, &fault))
+    });
+    format!("{time}  {request:17}  {amount:>11}  {did}  {saw}  {took}{}", fault.unwrap_or_default())
 }
 
 fn as_json(exchange: &Exchange) -> String {
@@ -32,4 +70,98 @@ fn as_json(exchange: &Exchange) -> String {
         "took_us": u64::try_from(exchange.took.as_micros()).unwrap_or(u64::MAX),
     })
     .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpStream;
+    use std::sync::{Arc, Mutex};
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use payments_fake::Fault;
+    use payments_sandbox::Sandbox;
+
+    use super::*;
+
+    /// What is logged of these requests, each struck by its fault, if it has one; it took 1.5 ms.
+    fn logged(style: Style, requests: &[(Option<&str>, &str, &str)]) -> Vec<String> {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&lines);
+        let sandbox = Sandbox::builder().on_exchange(move |exchange| {
+            let mut exchange = exchange.clone();
+            exchange.took = Duration::from_micros(1500);
+            let now = UNIX_EPOCH + Duration::from_secs(3723);
+            log.lock().unwrap().push(pretty(&exchange, now, style));
+        });
+        let sandbox = sandbox.start_blocking().unwrap();
+        for (fault, request, body) in requests {
+            if let Some(fault) = fault {
+                sandbox.gateway().arm(Fault::from_header(fault).unwrap());
+            }
+            let mut socket = TcpStream::connect(sandbox.local_addr()).unwrap();
+            let (key, length) = (sandbox.api_key(), body.len());
+            write!(
+                socket,
+                "{request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {key}\r\nConnection: close\r\n\
+                 Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+            )
+            .unwrap();
+            let _ = socket.read_to_end(&mut Vec::new());
+        }
+        drop(sandbox);
+        Arc::into_inner(lines).unwrap().into_inner().unwrap()
+    }
+
+    const PAY: &str = "POST /api/v1/public/token-transaction";
+
+    #[test]
+    fn lines_stand_under_each_other_and_say_what_was_done_beside_what_was_seen() {
+        let payment = |token: &str, amount: &str| {
+            format!(r#"{{"TokenId":"{token}","Amount":{amount},"ConvenienceFeeActive":false}}"#)
+        };
+        let (approved, declined) = (payment("tok_approved", "99.00"), payment("tok_declined", "1250.50"));
+        let lines = logged(
+            Style::Plain,
+            &[
+                (None, PAY, &approved),
+                (None, PAY, &declined),
+                (Some("after_commit=close"), PAY, &approved),
+                (Some("before_commit=reset"), PAY, &approved),
+                (Some("late=truncate"), PAY, &approved),
+                (Some("after_commit=html"), PAY, &approved),
+                (None, "GET /api/v1/public/customer/cus_1", ""),
+                (None, "DELETE /nowhere/4242424242424242/\u{9b}2J", ""),
+            ],
+        );
+        let expected = [
+            "01:02:03  token-transaction        99.00  charged     saw HTTP 200            1.5 ms",
+            "01:02:03  token-transaction      1250.50  declined    saw HTTP 200            1.5 ms",
+            "01:02:03  token-transaction        99.00  charged     saw nothing             1.5 ms  after_commit close",
+            "01:02:03  token-transaction        99.00  nothing     saw nothing             1.5 ms  before_commit reset",
+            "01:02:03  token-transaction        99.00  late        saw half a response     1.5 ms  late truncate",
+            "01:02:03  token-transaction        99.00  charged     saw HTTP 502            1.5 ms  after_commit html",
+            "01:02:03  get-customer                    looked up   saw HTTP 200            1.5 ms",
+            "01:02:03  DELETE /nowhere/************4242/\\u{9b}2J               refused     saw HTTP 404            1.5 ms",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn colours_show_a_client_that_was_not_told() {
+        let approved = r#"{"TokenId":"tok_approved","Amount":5.00,"ConvenienceFeeActive":false}"#;
+        let lines = logged(
+            Style::Coloured,
+            &[
+                (None, PAY, approved),
+                (Some("after_commit=close"), PAY, approved),
+                (Some("after_commit=delay;delay_ms=0"), PAY, approved),
+            ],
+        );
+        let untold = "\u{1b}[1;33msaw nothing        \u{1b}[0m";
+        assert!(lines.iter().all(|line| line.contains("\u{1b}[32mcharged   \u{1b}[0m")), "{lines:?}");
+        let is_untold: Vec<_> = lines.iter().map(|line| line.contains(untold)).collect();
+        assert_eq!(is_untold, [false, true, false], "{lines:?}");
+        assert!(lines[2].contains("  saw HTTP 200         "), "{}", lines[2]);
+    }
 }

@@ -1,0 +1,190 @@
+//! A headless Chromium of a test's own, steered over WebDriver.
+
+use std::env;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use fantoccini::error::CmdError;
+use fantoccini::wd::WebDriverCompatibleCommand;
+use fantoccini::{Client, ClientBuilder, Locator};
+use http::Method;
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use url::{ParseError, Url};
+
+/// A browser with one page. Everything that it and its driver started is ended when this is dropped, and when the test's
+/// process dies of whatever.
+pub(crate) struct Browser {
+    pub(crate) page: Client,
+    _driver: Driver,
+}
+
+impl Browser {
+    /// Opens a page and waits until it listens to the sandbox.
+    pub(crate) async fn open(url: &str) -> Self {
+        let driver = Driver::start();
+        // Chromium refuses its own sandbox to root, and containers have little shared memory.
+        let arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"];
+        let profile = format!("--user-data-dir={}", driver.folder.path().join("profile").display());
+        let arguments: Vec<_> = arguments.into_iter().chain([profile.as_str()]).collect();
+        let capabilities = json!({
+            "goog:chromeOptions": {"args": arguments},
+            "goog:loggingPrefs": {"browser": "ALL"},
+            "acceptInsecureCerts": true,
+        });
+        let Value::Object(capabilities) = capabilities else { unreachable!("it is an object") };
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        let page = builder.capabilities(capabilities).connect(&driver.url).await.expect("Chromium starts");
+        let browser = Self { page, _driver: driver };
+        browser.resize(1200, 1000).await;
+        browser.page.goto(url).await.unwrap();
+        browser.until("return document.querySelector('#live').textContent === 'live'").await;
+        browser
+    }
+
+    /// Waits until a script returns true.
+    pub(crate) async fn until(&self, script: &str) {
+        let wait = async {
+            while self.run(script).await != true {
+                // Between two looks at a condition; no test depends on how long it is.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, wait).await.is_err() {
+            let text = self.run("return document.body.innerText").await;
+            panic!("not in {PATIENCE:?}: {script}\n{}", text.as_str().unwrap_or_default());
+        }
+    }
+
+    /// Waits until the text of an element has another in it, and gives the whole.
+    pub(crate) async fn until_shown(&self, selector: &str, text: &str) -> String {
+        let shown = format!("document.querySelector({})?.innerText ?? ''", json!(selector));
+        self.until(&format!("return ({shown}).replace(/\\s+/g, ' ').includes({})", json!(text))).await;
+        let shown = self.run(&format!("return ({shown}).replace(/\\s+/g, ' ')")).await;
+        shown.as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn click(&self, selector: &str) {
+        self.page.find(Locator::Css(selector)).await.unwrap().click().await.unwrap();
+    }
+
+    pub(crate) async fn run(&self, script: &str) -> Value {
+        self.page.execute(script, Vec::new()).await.unwrap()
+    }
+
+    pub(crate) async fn resize(&self, width: u32, height: u32) {
+        let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.developer_tools("Emulation.setDeviceMetricsOverride", &metrics).await;
+    }
+
+    /// As on a computer whose colours are `light` or `dark`.
+    pub(crate) async fn prefer(&self, colours: &str) {
+        let media = json!({"features": [{"name": "prefers-color-scheme", "value": colours}]});
+        self.developer_tools("Emulation.setEmulatedMedia", &media).await;
+    }
+
+    async fn developer_tools(&self, command: &'static str, parameters: &Value) {
+        let body = json!({"cmd": command, "params": parameters});
+        self.issue("goog/cdp/execute", &body).await.unwrap();
+    }
+
+    /// What the browser has to complain of so far: errors of scripts, violations of the policy, files that are missing.
+    pub(crate) async fn complaints(&self) -> Value {
+        self.issue("se/log", &json!({"type": "browser"})).await.unwrap()
+    }
+
+    async fn issue(&self, path: &'static str, body: &Value) -> Result<Value, CmdError> {
+        self.page.issue_cmd(ChromiumCommand { path, body: body.to_string() }).await
+    }
+
+    /// Ends the session; a test that fails before only drops it.
+    pub(crate) async fn close(self) {
+        assert_eq!(self.complaints().await, json!([]), "the browser's console stays empty");
+        self.page.clone().close().await.unwrap();
+    }
+}
+
+/// Chosen by this test: long enough for a machine that compiles beside it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A command beyond the standard.
+#[derive(Debug)]
+struct ChromiumCommand {
+    path: &'static str,
+    body: String,
+}
+
+impl WebDriverCompatibleCommand for ChromiumCommand {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/{}", session.unwrap_or_default(), self.path))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(self.body.clone()))
+    }
+}
+
+/// A running chromedriver, on a port that it has chosen itself. It and its browser are a group of processes of their own.
+struct Driver {
+    url: String,
+    process: Child,
+    /// Kept open, because a driver may write to it as long as it runs.
+    _stdout: BufReader<ChildStdout>,
+    watcher: Child,
+    folder: TempDir,
+}
+
+impl Driver {
+    fn start() -> Self {
+        let [driver, _] = ["chromedriver", "chromium"].map(|program| {
+            find(program)
+                .unwrap_or_else(|| panic!("{program} is not installed, and this test needs it: {ADVICE}"))
+        });
+        let folder = tempfile::Builder::new().prefix("browser-").tempdir().unwrap();
+        let mut process = Command::new(driver)
+            .arg("--port=0")
+            .env("TMPDIR", folder.path())
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let watcher = Command::new("sh")
+            .args(["-c", WATCHER, "sh", &process.id().to_string()])
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(process.stdout.take().unwrap());
+        let port = stdout.by_ref().lines().find_map(|line| {
+            let line = line.ok()?;
+            line.split_once("started successfully on port ")?.1.trim_end_matches('.').parse::<u16>().ok()
+        });
+        let url = format!("http://127.0.0.1:{}", port.expect("chromedriver starts"));
+        Self { url, process, _stdout: stdout, watcher, folder }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        drop(self.watcher.stdin.take());
+        let _ = self.watcher.wait();
+        let _ = self.process.wait();
+    }
+}
+
+/// Outlives this process, whatever ends it, and then ends the driver with everything that it started.
+const WATCHER: &str = r#"while read -r _; do :; done; kill -KILL "-$1""#;
+
+const ADVICE: &str = "on Debian, `apt-get install chromium chromium-driver`, as .ci/run does";
+
+/// A program of the path.
+fn find(program: &str) -> Option<PathBuf> {
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+}

@@ -1,0 +1,210 @@
+//! The page at `/_sandbox/ui` in a real browser, and the sandbox paid with curl meanwhile.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod browser;
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::{env, fs};
+
+use fantoccini::key::Key;
+use payments_sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+
+async fn start() -> (Sandbox, Browser) {
+    let sandbox = Sandbox::builder().seed(7).ignore_unfired_faults().start().await.unwrap();
+    let browser = Browser::open(&sandbox.ui_url()).await;
+    (sandbox, browser)
+}
+
+/// Pays with curl, as a program of any language would.
+fn pay(sandbox: &Sandbox, fields: Value) -> Output {
+    let Value::Object(mut payment) = json!({"TokenId": "tok_approved", "ConvenienceFeeActive": false}) else {
+        unreachable!("it is an object")
+    };
+    let Value::Object(fields) = fields else { panic!("fields of a payment") };
+    payment.extend(fields);
+    let output = Command::new("curl")
+        .args(["-sS", "--noproxy", "*", &format!("{}/token-transaction", sandbox.base_url())])
+        .args([
+            "-H",
+            &format!("Authorization: {}", sandbox.api_key()),
+            "-H",
+            "Content-Type: application/json",
+        ])
+        .args(["-d", &Value::from(payment).to_string()])
+        .output();
+    output.unwrap_or_else(|error| {
+        panic!("curl does not run, and this test needs it: apt-get install curl ({error})")
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_response_is_seen_as_charged_and_saw_nothing() {
+    let (sandbox, browser) = start().await;
+    assert!(pay(&sandbox, json!({"Amount": 10.50, "ReferenceNo": "invoice 17"})).status.success());
+    pay(&sandbox, json!({"Amount": 10.50, "TokenId": "tok_declined", "ReferenceNo": "invoice 18"}));
+    browser.until_shown("#requests tbody tr", "declined").await;
+
+    browser.click("#arm").await;
+    browser.until_shown("#armed", "after_commit close on any").await;
+    let output = pay(&sandbox, json!({"Amount": 99.00, "ReferenceNo": "invoice 19"}));
+    assert_eq!(
+        (output.status.code(), &*output.stdout),
+        (Some(52), &b""[..]),
+        "curl: empty reply from server"
+    );
+
+    let row = browser.until_shown("#requests tbody tr", "invoice 19").await;
+    let ledger = sandbox.gateway().ledger();
+    let id = ledger.entries().last().unwrap().transaction_id();
+    let expected = format!(
+        "token-transaction tok_approved · invoice 19 99.00 ✓ charged {id} nothing connection closed client not told"
+    );
+    assert!(row.contains(&expected), "{row}");
+    browser.until_shown("#ledger tfoot", "Charged, 2 payments 109.50").await;
+    browser
+        .until_shown("#figures", "Charged 109.50 2 payments Charged, client not told 99.00 1 payment")
+        .await;
+    browser.until_shown("#heard", "99.00: service did: charged; client saw: nothing").await;
+
+    browser.until_shown("#armed", "fired 1 of 1").await;
+    browser.page.execute("document.activeElement.blur()", Vec::new()).await.unwrap();
+    browser.until("return document.querySelector('#said').textContent === ''").await;
+    browser.resize(1060, 700).await;
+    picture(&browser, "sandbox.png").await;
+
+    browser.click("#armed button").await;
+    browser.until("return document.querySelector('#armed').children.length === 0").await;
+    assert!(sandbox.gateway().faults().is_empty());
+    browser.close().await;
+}
+
+/// The picture of the page that the guide shows, written where `UPDATE_DOCS` asks for it.
+async fn picture(browser: &Browser, name: &str) {
+    let png = browser.page.screenshot().await.unwrap();
+    assert!(png.starts_with(b"\x89PNG"));
+    if env::var_os("UPDATE_DOCS").is_some() {
+        assert!(png.len() < 150 * 1024, "{} bytes are much for a picture in a repository", png.len());
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        fs::write(docs.join(name), png).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn markup_in_a_name_stays_text() {
+    const MARKUP: &str = "<img src=x onerror=\"document.title='run'\">";
+    let (sandbox, browser) = start().await;
+    let tenant = sandbox.gateway().first_tenant();
+    let customer = json!({"CustomerId": "cus_7", "CustomerName": MARKUP, "Email": "<b>x</b>"});
+    tenant.add_customer_json(&customer.to_string()).unwrap();
+    pay(&sandbox, json!({"Amount": 1, "ReferenceNo": MARKUP}));
+    for place in ["#requests tbody", "#ledger tbody", "#customers tbody"] {
+        browser.until_shown(place, MARKUP).await;
+    }
+    browser.until_shown("#customers tbody", "<b>x</b>").await;
+    assert_eq!(browser.run("return document.querySelectorAll('img, b').length").await, 0);
+    assert_eq!(browser.run("return document.title").await, "Payments sandbox");
+
+    // Not even a script of the page could make HTML of a text: the policy forbids it, and nothing else is loaded.
+    let refused = "try { document.body.innerHTML = '<b>x</b>'; return false } catch { return true }";
+    assert_eq!(browser.run(refused).await, true);
+    let complaints = browser.complaints().await.to_string();
+    assert!(complaints.contains("TrustedHTML"), "{complaints}");
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_is_reached_with_the_keyboard() {
+    let (sandbox, browser) = start().await;
+    tab_to(&browser, "arm").await;
+    press(&browser, Key::Enter).await;
+    browser.until_shown("#armed", "after_commit close").await;
+    assert_eq!(sandbox.gateway().faults().len(), 1);
+
+    tab_to(&browser, "freeze").await;
+    press(&browser, Key::Space).await;
+    browser.until_shown("#pace", "frozen").await;
+
+    // Reset asks first, and can be left with Escape.
+    tab_to(&browser, "reset").await;
+    press(&browser, Key::Enter).await;
+    browser.until("return document.querySelector('#sure').open").await;
+    press(&browser, Key::Escape).await;
+    browser.until("return !document.querySelector('#sure').open").await;
+    assert_eq!(sandbox.gateway().faults().len(), 1, "nothing was reset");
+    browser.close().await;
+}
+
+/// Presses Tab until the element with this id has the focus, which is then to be seen.
+async fn tab_to(browser: &Browser, id: &str) {
+    for _ in 0..60 {
+        press(browser, Key::Tab).await;
+        if browser.run("return document.activeElement.id").await == id {
+            let outline = "return getComputedStyle(document.activeElement).outlineStyle";
+            assert_eq!(browser.run(outline).await, "solid");
+            return;
+        }
+    }
+    panic!("{id} is not among what Tab reaches");
+}
+
+async fn press(browser: &Browser, key: Key) {
+    let focused = browser.page.active_element().await.unwrap();
+    focused.send_keys(&char::from(key).to_string()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_clock_is_moved_and_everything_reset() {
+    let (sandbox, browser) = start().await;
+    browser.click("#freeze").await;
+    browser.until_shown("#pace", "frozen").await;
+    let set = "document.querySelector('#set input').value = '2030-01-31T12:00:00'";
+    browser.run(set).await;
+    browser.click("#set button").await;
+    browser.until_shown("#now", "2030-01-31 12:00:00 UTC").await;
+    browser.click("#move button").await;
+    browser.until_shown("#now", "2030-02-01 12:00:00 UTC").await;
+    pay(&sandbox, json!({"Amount": 1}));
+    browser.until_shown("#ledger tbody", "2030-02-01 12:00:00").await;
+
+    browser.click("#reset").await;
+    browser.click("#confirm").await;
+    browser.until_shown("#pace", "running").await;
+    browser.until_shown("#ledger tfoot", "Charged, 0 payments 0.00").await;
+    assert_eq!(sandbox.gateway().requests(), []);
+    assert!(!browser.run("return document.querySelector('#empty').hidden").await.as_bool().unwrap());
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_readable_in_the_dark_on_a_narrow_screen_and_over_tls() {
+    let builder = Sandbox::builder().seed(7).api_key("key_one").api_key("key_two").tls();
+    let sandbox = builder.start().await.unwrap();
+    let browser = Browser::open(&sandbox.ui_url()).await;
+    let dark = json!({"TokenId": "tok_7"});
+    sandbox.gateway().tenant("key_two").unwrap().add_token_json(&dark.to_string()).unwrap();
+
+    // The books of another key.
+    browser.until("return !document.querySelector('#tenant').hidden").await;
+    browser.click("#key").await;
+    let key = browser.page.active_element().await.unwrap();
+    key.send_keys("key_two\n").await.unwrap();
+    browser.until_shown("#tokens tbody", "tok_7").await;
+
+    let colours =
+        "const { color, backgroundColor } = getComputedStyle(document.body); return [color, backgroundColor]";
+    browser.prefer("light").await;
+    let light = browser.run(colours).await;
+    browser.prefer("dark").await;
+    let dark = browser.run(colours).await;
+    assert!(light[0] != dark[0] && light[1] != dark[1], "{light} {dark}");
+    browser.resize(400, 900).await;
+    let overflow = "return document.documentElement.scrollWidth - innerWidth";
+    assert_eq!(browser.run(overflow).await, 0, "nothing is beyond the edge");
+    assert!(browser.page.screenshot().await.unwrap().starts_with(b"\x89PNG"));
+    browser.close().await;
+}
