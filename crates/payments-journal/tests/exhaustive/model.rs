@@ -18,7 +18,7 @@ use payments_journal::{Intent, IntentState};
 
 use crate::rows::{Answer, Asked, Attempt, How, OTHER_ID, OWN_ID, Row, Rows, Word};
 use crate::rules::{self, Broken};
-use crate::state::{Book, Call, Fate, Key, Phase, State, Truth};
+use crate::state::{Book, Call, Fate, Key, Phase, Purpose, State, Truth};
 
 /// How the database answers a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +72,14 @@ pub(crate) enum Step {
     },
     /// The same somebody writes that down, whatever has happened since.
     GiveUp,
+    /// A person looks at a row that is unknown, for example in a list.
+    LookAt {
+        key: Key,
+    },
+    /// The same person resolves it, whatever has happened since.
+    ResolveWhatWasRead {
+        word: Word,
+    },
     Resolve {
         key: Key,
         word: Word,
@@ -102,7 +110,7 @@ type Next<const K: usize, const S: usize> = Result<State<K, S>, Broken>;
 
 impl<const K: usize, const S: usize> Model<K, S> {
     pub(crate) fn start() -> State<K, S> {
-        State { books: [Book::default(); K], senders: [None; S], doomed: None }
+        State { books: [Book::default(); K], senders: [None; S], read: None }
     }
 
     /// Every step that is possible, and where it leads. What changes nothing is left out.
@@ -115,7 +123,13 @@ impl<const K: usize, const S: usize> Model<K, S> {
         for key in Key::all::<K>() {
             self.add_steps_of_key(&state, key, &mut steps);
         }
-        steps.extend(state.doomed.map(|_| Step::GiveUp));
+        match state.read {
+            Some((.., Purpose::GiveUp)) => steps.push(Step::GiveUp),
+            Some((.., Purpose::Resolve)) => {
+                steps.extend(words::<K>().map(|word| Step::ResolveWhatWasRead { word }));
+            }
+            None => {}
+        }
         steps.into_iter().filter_map(move |step| {
             let next = self.take(&state, step);
             let is_change = next != Ok(state);
@@ -157,11 +171,12 @@ impl<const K: usize, const S: usize> Model<K, S> {
         }
         let Some(row) = state[key].row else { return };
         let row = self.rows.intent(row);
-        if row.state == IntentState::Sending && state.doomed.is_none() {
-            steps.push(Step::TakeForDead { key });
+        match &row.state {
+            IntentState::Sending if state.read.is_none() => steps.push(Step::TakeForDead { key }),
+            IntentState::Unknown(_) if state.read.is_none() => steps.push(Step::LookAt { key }),
+            _ => {}
         }
-        let words = if K == 1 { &WORDS[..2] } else { &WORDS };
-        steps.extend(words.iter().map(|word| Step::Resolve { key, word: *word }));
+        steps.extend(words::<K>().map(|word| Step::Resolve { key, word }));
         steps.push(Step::Reopen { key });
         if self.may_purge(&row) {
             steps.push(Step::Purge { key });
@@ -209,25 +224,23 @@ impl<const K: usize, const S: usize> Model<K, S> {
             Step::HearNothing { sender } => next.call(sender).phase = Phase::Ending(How::Unknown),
             Step::End { sender, how, reply } => {
                 let Call { key, attempt, .. } = *next.call(sender);
-                if reply != Reply::LostBefore {
-                    self.change(&mut next, key, Asked::End { attempt, how })?;
-                }
+                self.change(&mut next, key, Asked::End { attempt, how })?;
                 if reply == Reply::Arrives {
                     next.senders[sender] = None;
                 }
             }
             Step::Crash { sender } => next.senders[sender] = None,
-            Step::TakeForDead { key } => next.doomed = Some((key, Attempt::Current)),
+            Step::TakeForDead { key } => next.read = Some((key, Attempt::Current, Purpose::GiveUp)),
+            Step::LookAt { key } => next.read = Some((key, Attempt::Current, Purpose::Resolve)),
             Step::GiveUp => {
-                let (key, attempt) = next.doomed.take().expect("somebody is about to");
+                let (key, attempt, _) = next.read.take().expect("somebody is about to");
                 self.change(&mut next, key, Asked::Orphan { attempt })?;
             }
-            Step::Resolve { key, word } => {
-                let is_changed = self.change(&mut next, key, Asked::Resolve(word))?;
-                if is_changed && word == Word::NotProcessed {
-                    next.write_off(key);
-                }
+            Step::ResolveWhatWasRead { word } => {
+                let (key, attempt, _) = next.read.take().expect("somebody has read it");
+                self.resolve(&mut next, key, Asked::ResolveAttempt { attempt, word }, word)?;
             }
+            Step::Resolve { key, word } => self.resolve(&mut next, key, Asked::Resolve(word), word)?,
             Step::Reopen { key } => {
                 if self.change(&mut next, key, Asked::Reopen)? {
                     next[key].truth.is_refused = false;
@@ -241,6 +254,13 @@ impl<const K: usize, const S: usize> Model<K, S> {
             }
         }
         Ok(next)
+    }
+
+    fn resolve(&self, next: &mut State<K, S>, key: Key, asked: Asked, word: Word) -> Result<(), Broken> {
+        if self.change(next, key, asked)? && word == Word::NotProcessed {
+            next.write_off(key);
+        }
+        Ok(())
     }
 
     /// What a store does: it asks `decide`, and refuses a person's word if another key holds that transaction. Returns whether
@@ -287,9 +307,13 @@ impl<const K: usize, const S: usize> Model<K, S> {
 const REPLIES: [Reply; 3] = [Reply::Arrives, Reply::LostAfter, Reply::LostBefore];
 /// A plain call or a new attempt after a rejection, with the recorded request or with another.
 const CALLS: [(bool, bool); 4] = [(false, true), (false, false), (true, true), (true, false)];
-/// The last one needs another key.
-const WORDS: [Word; 3] = [Word::NotProcessed, Word::Processed, Word::ProcessedAsTheOther];
 
-fn ends(sender: usize, how: How) -> [Step; 3] {
-    REPLIES.map(|reply| Step::End { sender, how, reply })
+/// The last one needs another key.
+fn words<const K: usize>() -> impl Iterator<Item = Word> {
+    [Word::NotProcessed, Word::Processed, Word::ProcessedAsTheOther].into_iter().take(K + 1)
+}
+
+/// An end that is not written changes nothing.
+fn ends(sender: usize, how: How) -> [Step; 2] {
+    [Reply::Arrives, Reply::LostAfter].map(|reply| Step::End { sender, how, reply })
 }

@@ -44,10 +44,23 @@ pub(crate) enum Word {
 /// What is asked of `decide`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Asked {
-    Begin { is_after_rejection: bool, is_same_request: bool },
-    End { attempt: Attempt, how: How },
-    Orphan { attempt: Attempt },
+    Begin {
+        is_after_rejection: bool,
+        is_same_request: bool,
+    },
+    End {
+        attempt: Attempt,
+        how: How,
+    },
+    Orphan {
+        attempt: Attempt,
+    },
     Resolve(Word),
+    /// If the outcome of this attempt is still unknown.
+    ResolveAttempt {
+        attempt: Attempt,
+        word: Word,
+    },
     Reopen,
 }
 
@@ -65,10 +78,9 @@ impl Asked {
             }
             Self::End { attempt, how } => Change::end(key, attempt.id(), how.ending(), at),
             Self::Orphan { attempt } => Change::orphan(key, attempt.id(), at),
-            Self::Resolve(Word::NotProcessed) => Change::resolve(key, Resolution::not_processed("grace"), at),
-            Self::Resolve(word) => {
-                let id = if word == Word::Processed { OWN_ID } else { OTHER_ID };
-                Change::resolve(key, Resolution::processed(transaction(id), "grace"), at)
+            Self::Resolve(word) => Change::resolve(key, word.resolution(), at),
+            Self::ResolveAttempt { attempt, word } => {
+                Change::resolve_attempt(key, attempt.id(), word.resolution(), at)
             }
             Self::Reopen => Change::reopen(key, vec![401, 403, 429], at),
         }
@@ -78,6 +90,17 @@ impl Asked {
 impl Attempt {
     fn id(self) -> AttemptId {
         AttemptId::from_kept(if self == Self::Current { "current" } else { "other" })
+    }
+}
+
+impl Word {
+    fn resolution(self) -> Resolution {
+        let processed_as = |id| Resolution::processed(transaction(id), "grace");
+        match self {
+            Self::NotProcessed => Resolution::not_processed("grace"),
+            Self::Processed => processed_as(OWN_ID),
+            Self::ProcessedAsTheOther => processed_as(OTHER_ID),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use payments_journal::{IntentState, Verdict};
 
-use crate::rows::{Asked, Rows};
+use crate::rows::{Asked, Attempt, Rows};
 use crate::state::{Book, Fate, State, Truth};
 
 /// A rule that does not hold.
@@ -16,11 +16,12 @@ pub(crate) enum Broken {
     Forgotten,
     Purged,
     NobodySaidSo,
+    SaidOfAnother,
     NoWayOut,
 }
 
 impl Broken {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::SentTwice,
         Self::SentAfterRejection,
         Self::OtherRequest,
@@ -29,6 +30,7 @@ impl Broken {
         Self::Forgotten,
         Self::Purged,
         Self::NobodySaidSo,
+        Self::SaidOfAnother,
         Self::NoWayOut,
     ];
 
@@ -45,6 +47,7 @@ impl Broken {
             Self::Forgotten => "how it ended is forgotten, and neither a person nor a new attempt did that",
             Self::Purged => "what is unresolved is purged",
             Self::NobodySaidSo => "the row does not name the person who resolved it",
+            Self::SaidOfAnother => "what a person said of one attempt is written down of another",
             Self::NoWayOut => "from here no step leads to an end",
         }
     }
@@ -67,14 +70,19 @@ pub(crate) fn hold_at_begin(is_taken: bool, is_after_rejection: bool, is_same: b
     if is_taken && !is_after_rejection && !is_same { Err(Broken::OtherRequest) } else { Ok(()) }
 }
 
-/// How a key ended is changed by a person or a new attempt alone; what the service processed, by nobody.
+/// How a key ended is changed by a person or a new attempt alone; what the service processed, by nobody. Of a person who
+/// speaks of one attempt, the word is taken for that one alone, and not after another person's.
 pub(crate) fn hold_at_change(before: &IntentState, asked: Asked) -> Result<(), Broken> {
-    let is_kept = match (before, asked) {
-        (IntentState::Sending | IntentState::Unknown(_), _) => true,
-        (IntentState::Processed { .. }, _) | (_, Asked::End { .. } | Asked::Orphan { .. }) => false,
-        (_, Asked::Begin { .. } | Asked::Resolve(_) | Asked::Reopen) => true,
+    if matches!(asked, Asked::ResolveAttempt { attempt: Attempt::Other, .. }) {
+        return Err(Broken::SaidOfAnother);
+    }
+    let is_forgotten = match before {
+        IntentState::Sending | IntentState::Unknown(_) => false,
+        IntentState::Processed { .. } => true,
+        IntentState::Resolved { .. } if matches!(asked, Asked::ResolveAttempt { .. }) => true,
+        _ => matches!(asked, Asked::End { .. } | Asked::Orphan { .. }),
     };
-    if is_kept { Ok(()) } else { Err(Broken::Forgotten) }
+    if is_forgotten { Err(Broken::Forgotten) } else { Ok(()) }
 }
 
 /// A purge removes nothing that is unresolved.

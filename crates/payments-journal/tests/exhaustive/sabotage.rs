@@ -15,7 +15,7 @@ pub(crate) struct Sabotage {
     pub(crate) breaks: Broken,
 }
 
-pub(crate) const ALL: [Sabotage; 13] = [
+pub(crate) const ALL: [Sabotage; 14] = [
     of_decide("an end is accepted from another attempt", end_of_another_attempt, Broken::NotListed),
     of_decide("what is unknown is sent again", begin_over_unknown, Broken::SentTwice),
     of_decide("a plain call sends again what was rejected", begin_over_rejected, Broken::SentAfterRejection),
@@ -27,6 +27,7 @@ pub(crate) const ALL: [Sabotage; 13] = [
     of_decide("a person overrides the service", word_over_processed, Broken::Forgotten),
     of_decide("a lost response counts as processed", unknown_as_processed, Broken::NotCharged),
     of_decide("a row does not say who resolved it", word_of_nobody, Broken::NobodySaidSo),
+    of_decide("a word about one attempt counts for another", word_of_another_attempt, Broken::SaidOfAnother),
     of_protocol(
         "a request is sent before its row is durable",
         Protocol::SendsAfterALostReply,
@@ -109,10 +110,11 @@ fn end_forgets_the_rejection(asked: Asked, found: Option<&Intent>) -> Option<Int
 }
 
 fn no_word_after_a_crash(asked: Asked, found: Option<&Intent>) -> Option<Intent> {
-    match (asked, found.map(|row| &row.state)) {
-        (Asked::Resolve(_), Some(IntentState::Unknown(failure))) if failure.kind == Failure::CRASH => None,
-        _ => honest(asked, found),
-    }
+    let is_given_up = found.is_some_and(
+        |found| matches!(&found.state, IntentState::Unknown(failure) if failure.kind == Failure::CRASH),
+    );
+    let is_word = matches!(asked, Asked::Resolve(_) | Asked::ResolveAttempt { .. });
+    if is_given_up && is_word { None } else { honest(asked, found) }
 }
 
 fn word_over_processed(asked: Asked, found: Option<&Intent>) -> Option<Intent> {
@@ -128,6 +130,15 @@ fn unknown_as_processed(asked: Asked, found: Option<&Intent>) -> Option<Intent> 
     match asked {
         Asked::End { attempt, how: How::Unknown } => {
             honest(Asked::End { attempt, how: How::Processed }, found)
+        }
+        _ => honest(asked, found),
+    }
+}
+
+fn word_of_another_attempt(asked: Asked, found: Option<&Intent>) -> Option<Intent> {
+    match asked {
+        Asked::ResolveAttempt { word, .. } => {
+            honest(Asked::ResolveAttempt { attempt: Attempt::Current, word }, found)
         }
         _ => honest(asked, found),
     }

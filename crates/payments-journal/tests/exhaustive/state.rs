@@ -54,12 +54,19 @@ pub(crate) struct Book {
     pub(crate) truth: Truth,
 }
 
+/// What somebody has read a row for, and does later, whatever happens in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Purpose {
+    GiveUp,
+    Resolve,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct State<const KEYS: usize, const SENDERS: usize> {
     pub(crate) books: [Book; KEYS],
     pub(crate) senders: [Option<Call>; SENDERS],
-    /// The attempt that somebody is about to give up, and its key.
-    pub(crate) doomed: Option<(Key, Attempt)>,
+    /// The attempt of the row that somebody has read, and its key.
+    pub(crate) read: Option<(Key, Attempt, Purpose)>,
 }
 
 impl<const K: usize, const S: usize> State<K, S> {
@@ -79,7 +86,7 @@ impl<const K: usize, const S: usize> State<K, S> {
     /// The row names a new attempt, or is gone: who was current is not any more.
     pub(crate) fn rename_current(&mut self, key: Key) {
         self.calls_of(key).for_each(|call| call.attempt = Attempt::Other);
-        if let Some((_, attempt)) = self.doomed.as_mut().filter(|(of, _)| *of == key) {
+        if let Some((_, attempt, _)) = self.read.as_mut().filter(|(of, ..)| *of == key) {
             *attempt = Attempt::Other;
         }
     }
@@ -100,7 +107,7 @@ impl<const K: usize, const S: usize> State<K, S> {
         let mut mirrored = self;
         mirrored.books.reverse();
         mirrored.senders.iter_mut().flatten().for_each(|call| call.key = call.key.other());
-        mirrored.doomed = mirrored.doomed.map(|(key, attempt)| (key.other(), attempt));
+        mirrored.read = mirrored.read.map(|(key, attempt, to)| (key.other(), attempt, to));
         mirrored.senders.sort_unstable();
         self.min(mirrored)
     }

@@ -89,13 +89,12 @@ fn sentence<const K: usize, const S: usize>(
             format!("{because}: the sender of {} is taken for dead", name_of_key::<K>(key))
         }
         Step::GiveUp => "that sender's attempt is given up".to_owned(),
+        Step::LookAt { key } => format!("a person reads the row of {}", name_of_key::<K>(key)),
+        Step::ResolveWhatWasRead { word } => {
+            format!("that person resolves what was read as {}", name_of_word(word))
+        }
         Step::Resolve { key, word } => {
-            let word = match word {
-                Word::NotProcessed => "not processed",
-                Word::Processed => "processed",
-                Word::ProcessedAsTheOther => "processed, as the transaction of the other key",
-            };
-            format!("a person resolves {} as {word}", name_of_key::<K>(key))
+            format!("a person resolves {} as {}", name_of_key::<K>(key), name_of_word(word))
         }
         Step::Reopen { key } => format!("a person reopens {}", name_of_key::<K>(key)),
         Step::Purge { key } => format!("{} is purged", name_of_key::<K>(key)),
@@ -120,6 +119,14 @@ fn letter(sender: usize) -> char {
 
 fn name_of_key<const K: usize>(key: Key) -> String {
     if K == 1 { "the key".to_owned() } else { format!("key {}", key as usize + 1) }
+}
+
+fn name_of_word(word: Word) -> &'static str {
+    match word {
+        Word::NotProcessed => "not processed",
+        Word::Processed => "processed",
+        Word::ProcessedAsTheOther => "processed, as the transaction of the other key",
+    }
 }
 
 fn name(how: How) -> &'static str {
