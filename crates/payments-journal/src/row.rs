@@ -2,8 +2,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+#[cfg(feature = "sqlite")]
+pub(crate) use columns::COLUMNS;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub(crate) use columns::{COLUMNS, IS_VOID, IntentRow, OLDER, intent};
+pub(crate) use columns::{IS_VOID, IntentRow, OLDER, intent};
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod columns {
@@ -30,6 +32,7 @@ mod columns {
     }
 
     /// The names of its columns in every database, in its order.
+    #[cfg(feature = "sqlite")]
     pub(crate) const COLUMNS: [&str; 11] = [
         "key",
         "state",
