@@ -12,9 +12,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior};
 
-use crate::store::journal::Journal;
-use crate::store::schema::{self, Kind};
-use crate::{Store, StoreError};
+use super::error::Problem;
+use super::{Log, Store, StoreError, Writer, schema};
 
 /// A file that keeps what a gateway holds, taken from everybody else: what `payments sandbox --data` names.
 ///
@@ -60,16 +59,20 @@ impl DataFile {
     /// If there is no key.
     pub fn open(path: impl AsRef<Path>, api_keys: &[impl AsRef<str>]) -> Result<Self, StoreError> {
         assert!(!api_keys.is_empty(), "a gateway has a key");
-        let path = locate(path.as_ref())?;
-        let fail = |error: rusqlite::Error| StoreError::at_start(&path, &error);
-        let mut connection = connect(&path).map_err(fail)?;
-        if connection.is_readonly("main").map_err(fail)? {
-            return Err(StoreError::read_only(&path));
+        let given = path.as_ref();
+        let path = locate(given).map_err(|problem| StoreError::new(given, problem))?;
+        Self::take(&path, api_keys).map_err(|problem| StoreError::new(&path, problem))
+    }
+
+    fn take(path: &Path, api_keys: &[impl AsRef<str>]) -> Result<Self, Problem> {
+        let mut connection = connect(path)?;
+        if connection.is_readonly("main")? {
+            return Err(Problem::ReadOnly);
         }
-        let is_new = recognise(&path, &connection).inspect_err(|_| leave_no_trace(&path, &connection))?;
-        configure(&path, &connection)?;
-        let (api_keys, tenants, starts) = begin(&mut connection, is_new, api_keys).map_err(fail)?;
-        Ok(Self { path, connection, api_keys, tenants, starts })
+        let is_new = recognise(&connection).inspect_err(|_| leave_no_trace(path, &connection))?;
+        configure(&connection)?;
+        let (api_keys, tenants, starts) = begin(&mut connection, is_new, api_keys)?;
+        Ok(Self { path: path.to_owned(), connection, api_keys, tenants, starts })
     }
 
     /// How often the file was opened, this time included. It never comes twice, not even after a crash.
@@ -91,17 +94,17 @@ impl DataFile {
     #[track_caller]
     pub fn gateway(self, builder: FakeGatewayBuilder) -> Result<(FakeGateway, Store), StoreError> {
         let Self { path, connection, api_keys, tenants, starts: _ } = self;
-        let journal = Journal::new(path.clone());
+        let (log, groups) = Log::new();
         let mut keys = api_keys.into_iter();
         let builder = builder.api_key(keys.next().expect("checked when it was opened"));
-        let gateway =
-            keys.fold(builder, FakeGatewayBuilder::another_api_key).change_log(journal.clone()).build();
+        let gateway = keys.fold(builder, FakeGatewayBuilder::another_api_key).change_log(log.clone()).build();
 
         let restored: Vec<_> = gateway.tenants().collect();
         assert_eq!(restored.len(), tenants.len(), "the gateway's keys are those of the data file");
-        restore(&path, &connection, &tenants, &restored)?;
-        let store = Store::start(connection, tenants, journal)
-            .map_err(|error| StoreError::cannot_open(&path, &error))?;
+        let fail = |problem| StoreError::new(&path, problem);
+        restore(&connection, &tenants, &restored).map_err(fail)?;
+        let writer = Writer { path: path.clone(), connection, tenants, groups, log: log.clone() };
+        let store = Store::start(writer, log).map_err(|error| fail(error.into()))?;
         Ok((gateway, store))
     }
 }
@@ -122,29 +125,29 @@ impl fmt::Debug for DataFile {
 ///
 /// A file that is there is looked at and never opened here: closing it again would undo the locks that this process holds
 /// on it, as POSIX has it.
-fn locate(given: &Path) -> Result<PathBuf, StoreError> {
-    let Some(name) = given.file_name() else { return Err(StoreError::not_a_file(given)) };
+fn locate(given: &Path) -> Result<PathBuf, Problem> {
+    let name = given.file_name().ok_or(Problem::NotAFile)?;
     let folder =
         given.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let folder = fs::canonicalize(folder).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => StoreError::no_folder(given),
-        _ => StoreError::cannot_open(given, &error),
+        ErrorKind::NotFound => Problem::NoFolder,
+        _ => error.into(),
     })?;
     let path = folder.join(name);
     match fs::metadata(&path) {
-        Ok(found) if !found.is_file() => Err(StoreError::not_a_file(&path)),
+        Ok(found) if !found.is_file() => Err(Problem::NotAFile),
         // SQLite would take some of these for empty ones.
-        Ok(found) if (1..SMALLEST_DATABASE).contains(&found.len()) => Err(StoreError::not_a_database(&path)),
+        Ok(found) if (1..SMALLEST_DATABASE).contains(&found.len()) => Err(Problem::NotADatabase),
         // Through a link, as the log is beside the file and not beside the link.
-        Ok(_) => fs::canonicalize(&path).map_err(|error| StoreError::cannot_open(&path, &error)),
+        Ok(_) => Ok(fs::canonicalize(&path)?),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             if fs::symlink_metadata(&path).is_ok() {
-                return Err(StoreError::link_to_nothing(&path));
+                return Err(Problem::LinkToNothing);
             }
-            create(&folder, &path).map_err(|error| StoreError::cannot_open(&path, &error))?;
+            create(&folder, &path)?;
             Ok(path)
         }
-        Err(error) => Err(StoreError::cannot_open(&path, &error)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -176,32 +179,20 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// Whether the database is new; refused if it is neither that nor one of ours that this version can read.
-fn recognise(path: &Path, connection: &Connection) -> Result<bool, StoreError> {
+fn recognise(connection: &Connection) -> Result<bool, Problem> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
-    let look = || Ok((number("application_id")?, number("user_version")?));
-    match look().map_err(|error| StoreError::at_start(path, &error))? {
-        (schema::APPLICATION_ID, schema::VERSION) => {
-            match schema::unlike(connection).map_err(|error| StoreError::at_start(path, &error))? {
-                None => Ok(false),
-                Some(name) => {
-                    Err(StoreError::damaged(path, format!("its {name} is missing or not of this version")))
-                }
-            }
-        }
-        (schema::APPLICATION_ID, version) if version > schema::VERSION => {
-            Err(StoreError::newer(path, version))
-        }
-        (0, 0) => {
-            let is_empty = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
-            match connection.query_row(is_empty, [], |row| row.get(0)) {
-                Ok(true) => Ok(true),
-                Ok(false) => Err(StoreError::another_programmes(path)),
-                Err(error) => Err(StoreError::at_start(path, &error)),
-            }
-        }
-        _ => Err(StoreError::another_programmes(path)),
+    match (number("application_id")?, number("user_version")?) {
+        (schema::APPLICATION_ID, schema::VERSION) => match schema::unlike(connection)? {
+            None => Ok(false),
+            Some(name) => Err(Problem::Damaged(format!("its {name} is missing or not of this version"))),
+        },
+        (schema::APPLICATION_ID, version) if version > schema::VERSION => Err(Problem::Newer(version)),
+        (0, 0) if connection.query_row(IS_EMPTY, [], |row| row.get(0))? => Ok(true),
+        _ => Err(Problem::OfAnotherProgram),
     }
 }
+
+const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
 
 /// The write-ahead log of the database with this path.
 pub(crate) fn log_of(path: &Path) -> PathBuf {
@@ -218,15 +209,14 @@ fn leave_no_trace(path: &Path, connection: &Connection) {
     }
 }
 
-fn configure(path: &Path, connection: &Connection) -> Result<(), StoreError> {
-    let fail = |error| StoreError::at_start(path, &error);
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(fail)?;
+fn configure(connection: &Connection) -> Result<(), Problem> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
-    if mode.map_err(fail)? != "wal" {
-        return Err(StoreError::cannot_open(path, &"SQLite cannot keep a write-ahead log beside it"));
+    if mode? != "wal" {
+        return Err(Problem::CannotOpen("SQLite cannot keep a write-ahead log beside it".to_owned()));
     }
     // Every commit is synced, not only every checkpoint.
-    connection.pragma_update(None, "synchronous", "FULL").map_err(fail)
+    Ok(connection.pragma_update(None, "synchronous", "FULL")?)
 }
 
 /// The first transaction: counts the start and finds or makes the keys' tenants.
@@ -264,30 +254,28 @@ fn random_key() -> [u8; 32] {
 }
 
 /// Gives each tenant what was kept of it, in the order in which it came.
-fn restore(path: &Path, connection: &Connection, rows: &[i64], tenants: &[Tenant]) -> Result<(), StoreError> {
-    let fail = |error| StoreError::at_start(path, &error);
-    let mut records = connection.prepare(schema::ALL_RECORDS).map_err(fail)?;
-    let mut records = records.query([]).map_err(fail)?;
-    while let Some(record) = records.next().map_err(fail)? {
-        let row: i64 = record.get(0).map_err(fail)?;
+fn restore(connection: &Connection, rows: &[i64], tenants: &[Tenant]) -> Result<(), Problem> {
+    let mut records = connection.prepare(schema::ALL_RECORDS)?;
+    let mut records = records.query([])?;
+    while let Some(record) = records.next()? {
+        let row: i64 = record.get(0)?;
         let Some(place) = rows.iter().position(|own| *own == row) else { continue };
-        let change = kept(record).map_err(fail)?;
-        tenants[place].replay(change).map_err(|error| {
-            let id = record.get_ref(2).ok().and_then(|id| id.as_str().ok()).unwrap_or_default();
-            StoreError::damaged(path, format!("record {id}: {error}"))
-        })?;
+        let id = record.get_ref(2)?.as_str().unwrap_or_default();
+        tenants[place]
+            .replay(kept(record)?)
+            .map_err(|error| Problem::Damaged(format!("record {id}: {error}")))?;
     }
     Ok(())
 }
 
 fn kept(record: &Row<'_>) -> rusqlite::Result<Change> {
-    let kind: Kind = record.get(1)?;
     let id = record.get_ref(2)?.as_str()?;
     let document = record.get_ref(3)?.as_str()?.into();
-    let change = match kind {
-        Kind::Transaction => TransactionId::from_answer(id).map(|id| Change::Transaction { id, document }),
-        Kind::Token => TokenId::new(id).ok().map(|id| Change::Token { id, document }),
-        Kind::Customer => CustomerId::from_answer(id).map(|id| Change::Customer { id, document }),
+    let change = match record.get(1)? {
+        schema::TRANSACTION => TransactionId::from_answer(id).map(|id| Change::Transaction { id, document }),
+        schema::TOKEN => TokenId::new(id).ok().map(|id| Change::Token { id, document }),
+        schema::CUSTOMER => CustomerId::from_answer(id).map(|id| Change::Customer { id, document }),
+        number => return Err(FromSqlError::OutOfRange(number).into()),
     };
     change.ok_or_else(|| FromSqlError::InvalidType.into())
 }

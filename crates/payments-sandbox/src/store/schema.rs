@@ -2,8 +2,7 @@
 //!
 //! A change of anything here that an older or newer version could not read raises [`VERSION`].
 
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ToSql};
+use rusqlite::Connection;
 
 /// `PAYS` in ASCII, by which a file is known as one of the sandbox.
 pub(crate) const APPLICATION_ID: i32 = 0x5041_5953;
@@ -87,31 +86,6 @@ pub(crate) const PUT_RECORD: &str = "INSERT INTO record (tenant, kind, id, docum
 pub(crate) const CLEAR_RECORDS: &str = "DELETE FROM record WHERE tenant = ?1";
 
 /// What a record is, by the number that stands for it in the file.
-#[derive(Clone, Copy)]
-pub(crate) enum Kind {
-    Transaction,
-    Token,
-    Customer,
-}
-
-impl ToSql for Kind {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        let number: i64 = match self {
-            Self::Transaction => 1,
-            Self::Token => 2,
-            Self::Customer => 3,
-        };
-        Ok(number.into())
-    }
-}
-
-impl FromSql for Kind {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        match value.as_i64()? {
-            1 => Ok(Self::Transaction),
-            2 => Ok(Self::Token),
-            3 => Ok(Self::Customer),
-            number => Err(FromSqlError::OutOfRange(number)),
-        }
-    }
-}
+pub(crate) const TRANSACTION: i64 = 1;
+pub(crate) const TOKEN: i64 = 2;
+pub(crate) const CUSTOMER: i64 = 3;
