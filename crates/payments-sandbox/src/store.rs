@@ -4,16 +4,17 @@
 //! one thread owns the connection: it takes everything that waits, commits it in one transaction and wakes who waited. While
 //! it syncs, the next changes gather, so that commits are grouped without any timer.
 
+use std::collections::VecDeque;
 use std::fmt;
+use std::future::ready;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
 use payments_fake::{Change, ChangeLog, Flushed, NotDurable};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, FileControl, MAIN_DB, Statement, params};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 mod data_file;
 mod error;
@@ -40,11 +41,17 @@ pub struct Store {
 struct Log(Arc<Shared>);
 
 struct Shared {
-    /// Until the store is closed.
-    groups: Mutex<Option<mpsc::Sender<Group>>>,
-    /// How many changes there were since the start.
-    appended: AtomicU64,
+    queue: Mutex<Queue>,
     progress: watch::Sender<Progress>,
+}
+
+struct Queue {
+    /// Until the store is closed.
+    groups: Option<mpsc::Sender<Group>>,
+    /// How many changes there were since the start.
+    appended: u64,
+    /// Who waits until how many changes are in the file, in this order. One whose sender is dropped waits in vain.
+    waiters: VecDeque<(u64, oneshot::Sender<()>)>,
 }
 
 /// Changes that must be in one commit, each with the place of its tenant in the order of the keys.
@@ -114,38 +121,65 @@ impl Log {
     fn new() -> (Self, mpsc::Receiver<Group>) {
         let (groups, taken) = mpsc::channel();
         let progress = watch::Sender::new(Progress { durable: 0, end: None });
-        let shared = Shared { groups: Mutex::new(Some(groups)), appended: AtomicU64::new(0), progress };
-        (Self(Arc::new(shared)), taken)
+        let queue = Queue { groups: Some(groups), appended: 0, waiters: VecDeque::new() };
+        (Self(Arc::new(Shared { queue: Mutex::new(queue), progress })), taken)
     }
 
     /// Takes no more changes; the writer writes what was taken, and ends.
     fn close(&self) {
-        self.0.groups.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.queue().groups = None;
+    }
+
+    /// So many more changes are in the file: whoever waited for them goes on.
+    fn committed(&self, count: usize) {
+        self.0.progress.send_modify(|progress| progress.durable += count as u64);
+        let durable = self.0.progress.borrow().durable;
+        let released: Vec<_> = {
+            let waiters = &mut self.queue().waiters;
+            let covered = waiters.partition_point(|(needed, _)| *needed <= durable);
+            waiters.drain(..covered).collect()
+        };
+        // Whoever is woken may call the gateway, which appends.
+        for (_, waiter) in released {
+            // An error means that the client went away.
+            let _ = waiter.send(());
+        }
+    }
+
+    fn ended(&self, end: Result<(), StoreError>) {
+        self.0.progress.send_modify(|progress| progress.end = Some(end));
+        let left = std::mem::take(&mut self.queue().waiters);
+        drop(left);
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ChangeLog for Log {
     fn append(&self, group: &mut dyn Iterator<Item = (usize, Change)>) {
         let group: Group = group.collect();
-        self.0.appended.fetch_add(group.len() as u64, Ordering::SeqCst);
-        if let Some(groups) = &*self.0.groups.lock().unwrap_or_else(PoisonError::into_inner) {
+        let mut queue = self.queue();
+        queue.appended += group.len() as u64;
+        if let Some(groups) = &queue.groups {
             // If the writer is gone the group is never durable, and whoever asks is told.
             let _ = groups.send(group);
         }
     }
 
     fn flushed(&self) -> Flushed {
-        let needed = self.0.appended.load(Ordering::SeqCst);
-        let mut progress = self.0.progress.subscribe();
-        Box::pin(async move {
-            let reached =
-                progress.wait_for(|progress| progress.durable >= needed || progress.end.is_some()).await;
-            match reached.as_deref() {
-                Ok(Progress { end: Some(Err(_)), .. }) | Err(_) => Err(NotDurable::new()),
-                Ok(Progress { durable, .. }) if *durable < needed => Err(NotDurable::new()),
-                Ok(_) => Ok(()),
-            }
-        })
+        let mut queue = self.queue();
+        let needed = queue.appended;
+        match &*self.0.progress.borrow() {
+            Progress { end: Some(Err(_)), .. } => return Box::pin(ready(Err(NotDurable::new()))),
+            Progress { durable, .. } if *durable >= needed => return Box::pin(ready(Ok(()))),
+            Progress { end: Some(Ok(())), .. } => return Box::pin(ready(Err(NotDurable::new()))),
+            Progress { end: None, .. } => {}
+        }
+        let (waiter, released) = oneshot::channel();
+        queue.waiters.push_back((needed, waiter));
+        Box::pin(async { released.await.map_err(|_| NotDurable::new()) })
     }
 }
 
@@ -165,7 +199,7 @@ impl Writer {
         let Self { path, connection, tenants, groups, log } = self;
         let panicked = Problem::CannotWrite("the thread that writes has panicked".to_owned());
         let mut end = End { log, end: Err(StoreError::new(&path, panicked)) };
-        let written = write_all(&connection, &path, &tenants, &groups, &end.log.0.progress)
+        let written = write_all(&connection, &path, &tenants, &groups, &end.log)
             // Closing writes the log into the file that is held, and removes whatever has the log's name.
             .and_then(|()| check_place(&connection, &path));
         if written.is_err() {
@@ -189,7 +223,7 @@ struct End {
 impl Drop for End {
     fn drop(&mut self) {
         let end = std::mem::replace(&mut self.end, Ok(()));
-        self.log.0.progress.send_modify(|progress| progress.end = Some(end));
+        self.log.ended(end);
     }
 }
 
@@ -198,7 +232,7 @@ fn write_all(
     path: &Path,
     tenants: &[i64],
     groups: &mpsc::Receiver<Group>,
-    progress: &watch::Sender<Progress>,
+    log: &Log,
 ) -> Result<(), Problem> {
     let cannot_write = |error: rusqlite::Error| Problem::CannotWrite(error.to_string());
     let mut statements = Statements::prepare(connection).map_err(cannot_write)?;
@@ -211,7 +245,7 @@ fn write_all(
         check_place(connection, path)?;
         let transaction = connection.unchecked_transaction().map_err(cannot_write)?;
         statements.write(tenants, &batch).and_then(|()| transaction.commit()).map_err(cannot_write)?;
-        progress.send_modify(|progress| progress.durable += batch.len() as u64);
+        log.committed(batch.len());
     }
     Ok(())
 }
