@@ -39,13 +39,6 @@ pub(crate) enum Format {
     JsonLines,
 }
 
-/// Tells whether somebody has written to the file, also after it was read.
-#[derive(Debug)]
-pub(crate) struct Watch {
-    file: File,
-    state: State,
-}
-
 /// What tells whether somebody has written to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
@@ -110,14 +103,10 @@ impl RowFile {
         Ok(State::of(&self.file.metadata()?) != self.state)
     }
 
-    /// The same question, for whoever asks it later.
-    pub(crate) fn watch(&self) -> io::Result<Watch> {
-        Ok(Watch { file: self.file.try_clone()?, state: self.state })
-    }
-
-    /// What tells this file from others, to notice that another path leads to it.
-    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
-        self.file.metadata()
+    /// The same open file, to ask the same question later.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        let Self { file, format, state, name } = self;
+        Ok(Self { file: file.try_clone()?, format: *format, state: *state, name: name.clone() })
     }
 }
 
@@ -146,13 +135,6 @@ impl Role {
             Self::Resolutions => "the file of --from",
         };
         Failure::invalid(self.kind(), format!("{file}{why}; {}", self.nothing_done()))
-    }
-}
-
-impl Watch {
-    /// Whether somebody has written to it since it was opened.
-    pub(crate) fn has_changed(&self) -> io::Result<bool> {
-        Ok(State::of(&self.file.metadata()?) != self.state)
     }
 }
 

@@ -107,7 +107,7 @@ async fn end(
     if is_dry_run {
         return Ok(Report::Summed(Box::new(summary)));
     }
-    let results = Results::open(&arguments, &file, place)?;
+    let results = Results::open(&arguments, place)?;
     let journal = match journal {
         Some(journal) => journal,
         None => interrupt.unless_arrived(place.open()).await.map_err(with_earlier_runs)?,
@@ -115,7 +115,7 @@ async fn end(
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(crate::call::before_sending(signal));
     }
-    let watch = file.watch().map_err(|error| cannot_be_watched(&error))?;
+    let watch = file.try_clone().map_err(|error| cannot_be_watched(&error))?;
     let concurrency = usize::from(arguments.concurrency);
     let service = Service { client: JournaledClient::new(client, journal), settings: Arc::new(settings) };
     let run = Run {

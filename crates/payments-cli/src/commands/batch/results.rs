@@ -9,11 +9,12 @@ use crate::batch_arguments::BatchArguments;
 use crate::csv_file;
 use crate::escape;
 use crate::failure::Failure;
+use crate::file_identity::FileIdentity;
 use crate::journal_place::JournalPlace;
 use crate::path_name;
 use crate::processed::{Effect, Processed};
 use crate::report::Report;
-use crate::row_file::RowFile;
+use crate::row_file::Format;
 
 /// The open file.
 #[derive(Debug)]
@@ -22,23 +23,13 @@ pub(super) struct Results {
     format: Format,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Csv,
-    JsonLines,
-}
-
 /// The columns of a CSV file.
 const COLUMNS: [&str; 9] =
     ["line", "key", "outcome", "amount", "reference", "transaction_id", "http_status", "kind", "message"];
 
 impl Results {
     /// Opens the file that the arguments name, and makes it if it is not there.
-    pub(super) fn open(
-        arguments: &BatchArguments,
-        input: &RowFile,
-        journal: &JournalPlace,
-    ) -> Result<Option<Self>, Failure> {
+    pub(super) fn open(arguments: &BatchArguments, journal: &JournalPlace) -> Result<Option<Self>, Failure> {
         let Some(path) = &arguments.results else { return Ok(None) };
         let file = format!("the file of --results{}", path_name::in_brackets(path));
         let refused = |why: &str| Failure::invalid("results", format!("{file} {why}; nothing was sent"));
@@ -52,7 +43,7 @@ impl Results {
             return Err(refused("is the journal or belongs to it"));
         }
         let opened = open(path).map_err(cannot_be_written)?;
-        if is_same(&opened, input).map_err(cannot_be_written)? {
+        if FileIdentity::of(path) == FileIdentity::of(&arguments.file) {
             return Err(refused("is the file of the billing run itself"));
         }
         let extension = path.extension().and_then(|it| it.to_str());
@@ -191,19 +182,4 @@ fn has_an_open_quotation_mark(file: &mut File) -> io::Result<bool> {
         let length = read.len();
         reader.consume(length);
     }
-}
-
-/// Whether both paths lead to one file.
-#[cfg(unix)]
-fn is_same(file: &File, input: &RowFile) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt as _;
-
-    let (file, input) = (file.metadata()?, input.metadata()?);
-    Ok((file.dev(), file.ino()) == (input.dev(), input.ino()))
-}
-
-#[cfg(not(unix))]
-#[allow(clippy::unnecessary_wraps, reason = "one signature for every platform")]
-fn is_same(_file: &File, _input: &RowFile) -> io::Result<bool> {
-    Ok(false)
 }
