@@ -44,12 +44,12 @@ jsonl has one line for each intent and no other, with the members of
 meets every option that is given:
 
   --state  by what became of it
-  --since  by begun_at, the moment just before it was last sent, because the
-           service books a payment under the time at which it was sent. A date
-           begins at midnight UTC. A key that was resolved later keeps its time.
+  --since  by begun_at, the moment just before it was last sent: the time to
+           look for in the service's books. A date begins at midnight UTC. An
+           intent that was resolved later keeps this time
   --run    by key: those of a billing run's file, CSV or JSON Lines, or of a
-           file of its --results. A key that the journal does not have is left
-           out: nothing was sent with it
+           file of its --results. A key that this journal does not have is left
+           out: it was not sent through it, or it was purged
 
 csv is safe to open in a spreadsheet: what could be taken for a formula begins
 with an apostrophe, and control characters are written out, as \\n. Import it as
