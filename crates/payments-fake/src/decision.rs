@@ -1,5 +1,6 @@
 //! What the service would do with each request: an answer and an effect, neither of which has happened yet.
 
+use std::borrow::Cow;
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -7,24 +8,21 @@ use http::{Response, StatusCode};
 use payments_core::OperationName;
 use payments_model::unversioned::{ErrorEnvelope, SuccessEnvelope};
 use payments_model::{
-    AchTransaction, Amount, CardTransaction, ConvenienceFee, CustomerId, Field, MaskedCard, RawJson, TokenId,
-    TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord, TransactionRequest,
-    TransactionType, TransactionTypeCode, Void,
+    Amount, Billing, CardTransaction, ConvenienceFee, CustomerId, CustomerRecord, MaskedCard, TokenId,
+    TokenTransaction, TransactionId, TransactionRequest, TransactionType, TransactionTypeCode, Void,
 };
 
 use crate::choices::{Choices, UnlistedCards, VoidAnswer};
+use crate::fixtures::{COUNTRY_ID, SEEDED, seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
-use crate::record;
 use crate::recorded_request::Decided;
-use crate::redaction::Redaction;
+use crate::redaction::{Redaction, quoted};
 use crate::store::{Effect, Store};
 use crate::tenants::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
-use crate::transaction_document::TransactionDocument;
+use crate::transaction::{Transaction, TransactionDocument};
 use crate::understood_request::{Asked, UnderstoodRequest};
-use crate::{
-    EntryKind, EntryState, LedgerEntry, PaymentSource, RequestEffect, StoredToken, answer, seeded_customer,
-};
+use crate::{EntryKind, RequestEffect, StoredToken, answer};
 
 /// What the service would answer, and what it would change.
 #[derive(Debug)]
@@ -61,25 +59,20 @@ pub(crate) fn decide(
         return Decision { answer, effect: None };
     };
     let redaction = Redaction::of(tenants.api_keys(), None);
-    let mut clerk = Clerk { now, choices, redaction, store: &tenants[tenant], randomness };
-    let Ruling { answer, effect } = clerk.rule(&request.asked);
+    let mut service = Tenancy { now, choices, redaction, store: &tenants[tenant], randomness };
+    let (answer, effect) = match &request.asked {
+        Asked::Transaction(payment) => service.transaction(payment),
+        Asked::TokenTransaction(payment) => service.token(payment),
+        Asked::Void(void) => service.void(void),
+        Asked::GetTransaction(id) => (service.get_transaction(id), None),
+        Asked::GetCustomer(id) => (service.get_customer(id), None),
+        Asked::Refused(answer) | Asked::NotFound(answer) => (answer.clone(), None),
+    };
     Decision { answer, effect: effect.map(|effect| (tenant, effect)) }
 }
 
-/// The same before it is said whose it is.
-struct Ruling {
-    answer: Response<Bytes>,
-    effect: Option<Effect>,
-}
-
-impl From<Response<Bytes>> for Ruling {
-    fn from(answer: Response<Bytes>) -> Self {
-        Self { answer, effect: None }
-    }
-}
-
-/// Rules on the requests of one tenant.
-struct Clerk<'a> {
+/// The service as one tenant has it, at one moment.
+struct Tenancy<'a> {
     now: SystemTime,
     choices: &'a Choices,
     redaction: Redaction<'a>,
@@ -88,221 +81,187 @@ struct Clerk<'a> {
 }
 
 /// Approved, or declined for a reason.
-type Verdict = Result<(), &'static str>;
+type Approval = Result<(), &'static str>;
 
-impl Clerk<'_> {
-    fn rule(&mut self, asked: &Asked) -> Ruling {
-        match asked {
-            Asked::Transaction(payment) => match &**payment {
-                TransactionRequest::Card(payment) => self.card(payment),
-                TransactionRequest::Ach(payment) => self.ach(payment),
-            },
-            Asked::TokenTransaction(payment) => self.token(payment),
-            Asked::Void(void) => self.void(void),
-            Asked::GetTransaction(id) => self.get_transaction(id).into(),
-            Asked::GetCustomer(id) => self.get_customer(id).into(),
-            Asked::Refused(answer) | Asked::NotFound(answer) => answer.clone().into(),
-        }
-    }
+type Answered = (Response<Bytes>, Option<Effect>);
 
-    fn card(&mut self, payment: &CardTransaction) -> Ruling {
-        let row = TestValue::find(TestField::CardNumber, payment.card_number().expose_secret());
-        let verdict = match row {
-            Some(TestValue { effect: TestEffect::Declines, result, .. }) => Err(*result),
-            None if self.choices.unlisted_cards == UnlistedCards::Refused => {
-                return answer::bad_request("not a test card number").into();
+fn refused(reason: &str) -> Answered {
+    (answer::bad_request(reason), None)
+}
+
+impl Tenancy<'_> {
+    fn transaction(&mut self, payment: &TransactionRequest) -> Answered {
+        let (amount, billing, fee, transaction_type) = match payment {
+            TransactionRequest::Card(payment) => {
+                (payment.amount(), payment.billing(), payment.convenience_fee(), payment.transaction_type())
             }
-            None if self.choices.unlisted_cards == UnlistedCards::Declined => Err(DECLINED),
-            Some(_) | None => Ok(()),
+            TransactionRequest::Ach(payment) => {
+                (payment.amount(), payment.billing(), payment.convenience_fee(), payment.transaction_type())
+            }
         };
-        if verdict.is_ok() && payment.billing().postal_code() == test_values::INVALID_POSTAL_CODE {
-            return answer::bad_request("invalid postal code").into();
+        let card = match payment {
+            TransactionRequest::Card(payment) => Some(payment),
+            TransactionRequest::Ach(_) => None,
+        };
+        let number = card.map(|card| card.card_number().expose_secret());
+        let row = number.and_then(|number| TestValue::find(TestField::CardNumber, number));
+        let approval = match (row, self.choices.unlisted_cards) {
+            (Some(TestValue { effect: TestEffect::Declines, result, .. }), _) => Err(*result),
+            (None, UnlistedCards::Refused) if card.is_some() => return refused("not a test card number"),
+            (None, UnlistedCards::Declined) if card.is_some() => Err(DECLINED),
+            _ => Ok(()),
+        };
+        if approval.is_ok() && billing.postal_code() == test_values::INVALID_POSTAL_CODE {
+            return refused("invalid postal code");
         }
         let id = self.new_transaction_id();
-        let card = payment.card_number().masked();
-        let record = record::of_card(id.clone(), payment, card.clone(), &self.redaction);
-        let new_token =
-            (payment.payment_tokenization() == Some(true) && verdict.is_ok()).then(|| StoredToken {
-                token_id: self.new_token_id(),
-                gateway_customer_id: seeded_customer::gateway_customer_id(),
-                card: card.clone(),
-                transaction_id: Some(id),
-                declines: row.is_some_and(|row| row.effect == TestEffect::DeclinesAsToken),
-            });
-        self.payment(
-            Payment {
-                operation: OperationName::Transaction,
-                transaction_type: self.sale_or_auth(payment.transaction_type()),
-                base_amount: payment.amount(),
-                fee: payment.convenience_fee(),
-                source: PaymentSource::Card(card),
-                reference_no: None,
-                description: None,
-                record,
-                new_token,
-            },
-            verdict,
-        )
-    }
-
-    fn ach(&mut self, payment: &AchTransaction) -> Ruling {
-        if payment.billing().postal_code() == test_values::INVALID_POSTAL_CODE {
-            return answer::bad_request("invalid postal code").into();
-        }
-        let id = self.new_transaction_id();
-        self.payment(
-            Payment {
-                operation: OperationName::Transaction,
-                transaction_type: self.sale_or_auth(payment.transaction_type()),
-                base_amount: payment.amount(),
-                fee: payment.convenience_fee(),
-                source: PaymentSource::Account,
-                reference_no: None,
-                description: None,
-                record: record::of_ach(id, payment, &self.redaction),
-                new_token: None,
-            },
-            Ok(()),
-        )
-    }
-
-    fn token(&mut self, payment: &TokenTransaction) -> Ruling {
-        let Some(token) = self.chargeable_token(payment) else {
-            return answer::bad_request("invalid token").into();
+        let declines = row.is_some_and(|row| row.effect == TestEffect::DeclinesAsToken);
+        let makes_token =
+            |card: &&CardTransaction| card.payment_tokenization() == Some(true) && approval.is_ok();
+        let new_token = card.filter(makes_token).map(|card| StoredToken {
+            token_id: self.new_token_id(),
+            gateway_customer_id: seeded_owner(),
+            card: card.card_number().masked(),
+            transaction_id: Some(id.clone()),
+            declines,
+        });
+        let transaction = Transaction {
+            card_number: card.map(|card| card.card_number().masked()),
+            transaction_type: type_code(match transaction_type {
+                TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
+                TransactionType::Sale | TransactionType::Auth => transaction_type,
+            }),
+            operation: Some(OperationName::Transaction),
+            ..self.billed(Transaction::new(id, amount), billing)
         };
-        let id = self.new_transaction_id();
-        self.payment(
-            Payment {
-                operation: OperationName::TokenTransaction,
-                transaction_type: type_code(self.choices.token_transaction_type),
-                base_amount: payment.amount(),
-                fee: payment.convenience_fee(),
-                source: PaymentSource::Token(payment.token_id().clone()),
-                reference_no: payment.reference_no().map(|text| self.kept(text)),
-                description: payment.description().map(|text| self.kept(text)),
-                record: record::of_token(id, payment.amount(), token.card),
-                new_token: None,
-            },
-            token.verdict,
-        )
+        self.payment(transaction, fee, approval, new_token)
     }
 
-    /// The token that a payment names, if it is there and belongs to the customer that the payment names.
-    fn chargeable_token(&self, payment: &TokenTransaction) -> Option<ChargeableToken> {
+    fn billed<'b>(&self, transaction: Transaction<'b>, billing: &'b Billing) -> Transaction<'b> {
+        let text = |text: &'b str| self.redaction.text(text);
+        Transaction {
+            billing_email: text(billing.email().as_str()),
+            billing_customer_name: text(billing.customer_name()),
+            billing_address: text(billing.address().unwrap_or_default()),
+            billing_city: text(billing.city().unwrap_or_default()),
+            billing_state: billing.state().map(text),
+            billing_postal_code: text(billing.postal_code()),
+            billing_country: Some(country_number(billing.country())),
+            billing_country_code: Cow::Borrowed(billing.country_code().as_str()),
+            billing_phone_number: text(billing.phone_number()),
+            ..transaction
+        }
+    }
+
+    /// The payer is the token's owner.
+    fn token(&mut self, payment: &TokenTransaction) -> Answered {
+        let Some((card, approval)) = self.chargeable_token(payment) else {
+            return refused("invalid token");
+        };
+        let transaction = Transaction {
+            card_number: Some(card),
+            billing_email: SEEDED.email.into(),
+            billing_customer_name: SEEDED.customer_name.into(),
+            billing_address: SEEDED.address.into(),
+            billing_city: SEEDED.city.into(),
+            billing_postal_code: SEEDED.postal_code.into(),
+            billing_country: Some(COUNTRY_ID),
+            billing_country_code: SEEDED.country_code.into(),
+            billing_phone_number: SEEDED.phone_number.into(),
+            transaction_type: type_code(self.choices.token_transaction_type),
+            operation: Some(OperationName::TokenTransaction),
+            token_id: Some(payment.token_id().clone()),
+            reference_no: payment.reference_no().map(|text| self.redaction.text(text)),
+            description: payment.description().map(|text| self.redaction.text(text)),
+            ..Transaction::new(self.new_transaction_id(), payment.amount())
+        };
+        self.payment(transaction, payment.convenience_fee(), approval, None)
+    }
+
+    /// The card of the token that a payment names, if the token is there and belongs to the customer that the payment
+    /// names, and whether the charge is approved.
+    fn chargeable_token(&self, payment: &TokenTransaction) -> Option<(MaskedCard, Approval)> {
         let id = payment.token_id();
-        let (owner, token) = if let Some(stored) = self.store.token(id) {
-            let verdict = if stored.declines { Err(DECLINED) } else { Ok(()) };
-            let token = ChargeableToken { verdict, card: stored.card.clone() };
-            (stored.gateway_customer_id.as_str(), token)
+        let (owner, card, approval) = if let Some(stored) = self.store.token(id) {
+            let approval = if stored.declines { Err(DECLINED) } else { Ok(()) };
+            (stored.gateway_customer_id.as_str(), stored.card.clone(), approval)
         } else {
             let row = TestValue::find(TestField::TokenId, id.as_str())?;
-            let verdict = match row.effect {
+            let approval = match row.effect {
                 TestEffect::Removed => return None,
                 TestEffect::Declines => Err(row.result),
                 TestEffect::ApprovesTwice if self.store.uses(id) >= 2 => Err(DECLINED),
                 _ => Ok(()),
             };
-            let card = MaskedCard::new(row.mirrored_card());
-            (test_values::GATEWAY_CUSTOMER, ChargeableToken { verdict, card })
+            (test_values::GATEWAY_CUSTOMER, MaskedCard::new(row.mirrored_card()), approval)
         };
-        payment.gateway_customer_id().is_none_or(|given| given.as_str() == owner).then_some(token)
+        payment.gateway_customer_id().is_none_or(|given| given.as_str() == owner).then_some((card, approval))
     }
 
     /// What all payments have in common, once it is known whether they are approved.
-    fn payment(&self, payment: Payment, verdict: Verdict) -> Ruling {
-        let Payment {
-            operation,
-            transaction_type,
-            base_amount,
-            fee,
-            source,
-            reference_no,
-            description,
-            mut record,
-            new_token,
-        } = payment;
+    fn payment<'t>(
+        &'t self,
+        mut transaction: Transaction<'t>,
+        fee: ConvenienceFee,
+        approval: Approval,
+        new_token: Option<StoredToken>,
+    ) -> Answered {
         let fee = self.choices.convenience_fee.filter(|_| fee == ConvenienceFee::Active);
-        let Some(amount) = fee.map_or(Some(base_amount), |fee| base_amount.checked_add(fee)) else {
-            return answer::bad_request("invalid amount").into();
+        let base_amount = transaction.amount;
+        let Some(amount) = fee.map_or(Some(base_amount), |fee: Amount| base_amount.checked_add(fee)) else {
+            return refused("invalid amount");
         };
         let codes = &self.choices.status_codes;
-        let (kind, approved_code) = match transaction_type {
-            TransactionTypeCode::AUTH => (EntryKind::Authorisation, &codes.authorised),
-            _ => (EntryKind::Sale, &codes.sale),
+        let code = match (approval, transaction.kind()) {
+            (Err(_), _) => &codes.declined,
+            (Ok(()), EntryKind::Authorisation) => &codes.authorised,
+            (Ok(()), _) => &codes.sale,
         };
-        let (state, code) = match verdict {
-            Ok(()) => (EntryState::Approved, approved_code),
-            Err(_) => (EntryState::Declined, &codes.declined),
-        };
-        record::decide(&mut record, amount, transaction_type, code);
-        let entry = LedgerEntry {
-            operation,
-            kind,
-            state,
-            amount,
-            source,
-            reference_no,
-            description,
-            void_reason: None,
-            at: self.now,
-            record,
-        };
-        let document = TransactionDocument::of(&entry);
-        let answer = self.payment_answer(&entry, &document, new_token.as_ref(), verdict);
-        let id = entry.record.transaction_id;
-        Ruling { answer, effect: Some(Effect::Payment { id, state, document, new_token }) }
-    }
-
-    /// A card or ACH payment answers with its record, a token payment with its `TransactionId`.
-    fn payment_answer(
-        &self,
-        entry: &LedgerEntry,
-        document: &TransactionDocument,
-        new_token: Option<&StoredToken>,
-        verdict: Verdict,
-    ) -> Response<Bytes> {
-        let data = if entry.operation == OperationName::TokenTransaction {
-            TransactionReceipt::new(entry.transaction_id().clone()).to_json()
-        } else if let (Ok(()), Some(name), Some(token)) = (verdict, &self.choices.token_field, new_token) {
-            let mut shown = entry.record.clone();
-            let id = serde_json::to_string(token.token_id.as_str()).expect("a text is JSON");
-            shown.other.insert(name.as_ref(), RawJson::parse(&id).expect("a text is JSON"));
-            shown.to_json()
+        transaction.amount = amount;
+        transaction.declined = approval.is_err();
+        transaction.status = Some(Cow::Borrowed(code));
+        transaction.processed_at = self.now;
+        let document = TransactionDocument::of(&transaction);
+        // A card or ACH payment answers with its record, a token payment with its `TransactionId`.
+        let data = if transaction.token_id.is_some() {
+            receipt(&transaction.transaction_id)
+        } else if let (Ok(()), Some(name), Some(token)) = (approval, &self.choices.token_field, &new_token) {
+            format!("{},{}:{}}}", document.open_record(), quoted(name), quoted(token.token_id.as_str()))
         } else {
             document.record()
         };
-        match verdict {
+        let answer = match approval {
             Ok(()) => answer::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
             Err(reason) => answer::declined(self.choices.decline_shape, reason, &data),
-        }
+        };
+        let state = transaction.state();
+        (answer, Some(Effect::Payment { id: transaction.transaction_id, state, document, new_token }))
     }
 
-    fn void(&mut self, void: &Void) -> Ruling {
-        let voidable = |entry: &LedgerEntry| entry.kind == EntryKind::Authorisation && entry.is_charged();
-        let Some(voided) = self.store.transaction(void.transaction_id()).filter(voidable) else {
-            return answer::bad_request("invalid transaction id").into();
+    fn void(&mut self, void: &Void) -> Answered {
+        let voidable = |kept: &Transaction<'_>| kept.kind() == EntryKind::Authorisation && kept.is_charged();
+        let voided = self.store.document(void.transaction_id()).map(TransactionDocument::read);
+        let Some(voided) = voided.filter(voidable) else {
+            return refused("invalid transaction id");
         };
-        let status = self.choices.status_codes.voided.clone().into_owned();
-        let void_reason = void.reason_text().map(|text| self.kept(text));
+        let status = self.choices.status_codes.voided.clone();
+        let reason = void.reason_text().map(|text| self.redaction.text(text).into_owned());
         let entry = (self.choices.void_answer == VoidAnswer::NewTransactionId).then(|| {
-            let mut record = voided.record.clone();
-            record.transaction_id = self.new_transaction_id();
-            record.status = Field::Value(status.clone());
-            Box::new(LedgerEntry {
-                operation: OperationName::Void,
-                kind: EntryKind::Void,
-                void_reason: void_reason.clone(),
-                at: self.now,
-                record,
+            let transaction = Transaction {
+                transaction_id: self.new_transaction_id(),
+                status: Some(status.clone()),
+                operation: Some(OperationName::Void),
+                void_reason: reason.clone().map(Cow::Owned),
+                processed_at: self.now,
                 ..voided
-            })
+            };
+            let document = TransactionDocument::of(&transaction);
+            (transaction.transaction_id, document)
         });
-        let answered_id =
-            entry.as_ref().map_or_else(|| void.transaction_id(), |entry| entry.transaction_id());
-        let receipt = TransactionReceipt::new(answered_id.clone()).to_json();
-        let answer = answer::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt);
+        let answered_id = entry.as_ref().map_or_else(|| void.transaction_id(), |(id, _)| id);
+        let answer = answer::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt(answered_id));
         let transaction_id = void.transaction_id().clone();
-        Ruling { answer, effect: Some(Effect::Void { transaction_id, status, reason: void_reason, entry }) }
+        (answer, Some(Effect::Void { transaction_id, status: status.into_owned(), reason, entry }))
     }
 
     fn get_transaction(&self, id: &str) -> Response<Bytes> {
@@ -314,27 +273,12 @@ impl Clerk<'_> {
     }
 
     fn get_customer(&self, id: &str) -> Response<Bytes> {
-        let customer = CustomerId::new(id).ok().and_then(|id| self.store.customer(&id));
-        match customer {
-            Some(customer) => answer::get(SuccessEnvelope::CUSTOMER_FOUND, &customer.to_json()),
-            None if id == test_values::CUSTOMER => {
-                answer::get(SuccessEnvelope::CUSTOMER_FOUND, &seeded_customer::record().to_json())
-            }
+        let kept = CustomerId::new(id).ok().and_then(|id| self.store.customer(&id));
+        let seeded = || (id == test_values::CUSTOMER).then(|| seeded_customer().to_json());
+        match kept.map(CustomerRecord::to_json).or_else(seeded) {
+            Some(customer) => answer::get(SuccessEnvelope::CUSTOMER_FOUND, &customer),
             None => answer::error(StatusCode::NOT_FOUND, ErrorEnvelope::CUSTOMER_NOT_FOUND),
         }
-    }
-
-    /// A free text as it may be kept.
-    fn kept(&self, text: &str) -> String {
-        self.redaction.text(text).into_owned()
-    }
-
-    fn sale_or_auth(&self, requested: TransactionType) -> TransactionTypeCode {
-        let decided = match requested {
-            TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
-            TransactionType::Sale | TransactionType::Auth => requested,
-        };
-        type_code(decided)
     }
 
     /// An id that no transaction has: a restored one may have been made from the same seed.
@@ -358,25 +302,6 @@ impl Clerk<'_> {
     }
 }
 
-/// A payment of any kind before it is decided.
-struct Payment {
-    operation: OperationName,
-    transaction_type: TransactionTypeCode,
-    base_amount: Amount,
-    fee: ConvenienceFee,
-    source: PaymentSource,
-    reference_no: Option<String>,
-    description: Option<String>,
-    record: TransactionRecord,
-    new_token: Option<StoredToken>,
-}
-
-/// A token that is there.
-struct ChargeableToken {
-    verdict: Verdict,
-    card: MaskedCard,
-}
-
 const VALID_ID: &str = "letters, digits and a low line are a valid id";
 
 /// The reason where the test values give no other.
@@ -386,5 +311,33 @@ fn type_code(transaction_type: TransactionType) -> TransactionTypeCode {
     match transaction_type {
         TransactionType::Auth => TransactionTypeCode::AUTH,
         TransactionType::Sale | TransactionType::GatewayDefault => TransactionTypeCode::SALE,
+    }
+}
+
+/// What a token payment and a void answer.
+fn receipt(id: &TransactionId) -> String {
+    format!(r#"{{"TransactionId":{}}}"#, quoted(id.as_str()))
+}
+
+/// A country's number: the one that stands there, unless it is long enough for a card number, or else any number that is
+/// always the same for the same text.
+fn country_number(text: &str) -> i64 {
+    // FNV-1a, because the standard library's hash may differ between its versions.
+    let hash = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(16_777_619);
+    text.parse::<u32>()
+        .map_or_else(|_| i64::from(text.bytes().fold(2_166_136_261, hash) % 999) + 1, i64::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d35_any_country_text_has_a_number_that_stays() {
+        assert_eq!(country_number("840"), 840);
+        assert_eq!(country_number("US"), country_number("US"));
+        for text in ["US", "us", "United States", "côte d’ivoire", " ", "-1", "4242424242424242"] {
+            assert!((1..=999).contains(&country_number(text)), "{text}");
+        }
     }
 }

@@ -213,6 +213,10 @@ impl Fault {
         self
     }
 
+    pub(crate) fn with_retry_after(self, retry_after: Option<HeaderValue>) -> Self {
+        Self { retry_after, ..self }
+    }
+
     /// The operation it strikes, or `None` for any.
     pub fn operation(&self) -> Option<OperationName> {
         self.operation

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use http::{HeaderValue, StatusCode};
 use payments_core::OperationName;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::document_reader::DocumentReader;
-use crate::{ArmedFault, DocumentError, Fault, FaultKind, FaultTarget, Phase};
+use crate::document::{self, DocumentError, members};
+use crate::{ArmedFault, Fault, FaultKind, Phase};
 
 impl Fault {
     /// A fault from its JSON form. `operation`, `phase` and `kind` are required, by the names of
@@ -36,9 +38,9 @@ impl Fault {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it.
+    /// The first thing that is wrong with it.
     pub fn from_json(json: &str) -> Result<Self, DocumentError> {
-        read(json).map_err(DocumentError::new)
+        document::read(json).map(FaultDocument::into)
     }
 
     /// The fault of such a text as `after_commit=reset` or `before_commit=status;status=503;retry_after=2`, as one
@@ -46,12 +48,10 @@ impl Fault {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it.
+    /// The first thing that is wrong with it.
     pub fn from_header(text: &str) -> Result<Self, DocumentError> {
         let mut parts = text.split(';').map(str::trim);
-        let malformed = || {
-            DocumentError::new(vec!["it must be PHASE=KIND, then ;NAME=VALUE for more, each once".to_owned()])
-        };
+        let malformed = || DocumentError::new("it must be PHASE=KIND, then ;NAME=VALUE for more, each once");
         let (phase, kind) = parts.next().and_then(|first| first.split_once('=')).ok_or_else(malformed)?;
         let mut document = serde_json::Map::new();
         document.insert("operation".to_owned(), ANY.into());
@@ -69,7 +69,7 @@ impl Fault {
             };
             document.insert(name.to_owned(), value);
         }
-        Self::from_json(&Value::Object(document).to_string())
+        document::read_from(Value::Object(document)).map(FaultDocument::into)
     }
 }
 
@@ -109,98 +109,91 @@ impl ArmedFault {
     }
 }
 
-pub(crate) fn read(json: &str) -> Result<Fault, Vec<String>> {
-    let mut reader = DocumentReader::new(json)?;
-    let target = read_target(&mut reader);
-    let phase = reader.text("phase").and_then(|name| PHASES.into_iter().find(|phase| phase.as_str() == name));
-    if phase.is_none() {
-        reader.problem("phase", "must be before_commit, after_commit or late");
-    }
-    let kind = read_kind(&mut reader);
-    let retry_after = read_retry_after(&mut reader);
-    let skip = reader.value::<u32>("skip", "must be a whole number").unwrap_or(0);
-    let times = reader.value::<u32>("times", TIMES).unwrap_or(1);
-    if times == 0 {
-        reader.problem("times", TIMES);
-    }
-    for written_by_to_json in ["id", "seen", "fired"] {
-        reader.take(written_by_to_json);
-    }
-    reader.finish()?;
+/// The members of a fault's JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FaultDocument {
+    #[serde(deserialize_with = "operation")]
+    operation: Option<OperationName>,
+    #[serde(deserialize_with = "phase")]
+    phase: Phase,
+    #[serde(deserialize_with = "kind")]
+    kind: FaultKind,
+    #[serde(default, deserialize_with = "status")]
+    status: Option<StatusCode>,
+    #[serde(default, deserialize_with = "retry_after")]
+    retry_after: Option<HeaderValue>,
+    #[serde(default, deserialize_with = "bytes")]
+    bytes: Option<u32>,
+    #[serde(default, deserialize_with = "delay")]
+    delay_ms: Option<Duration>,
+    #[serde(default, deserialize_with = "skip")]
+    skip: u32,
+    #[serde(default = "once", deserialize_with = "times")]
+    times: u32,
+    // What `ArmedFault::to_json` writes beyond the fault.
+    #[serde(default, rename = "id")]
+    _id: IgnoredAny,
+    #[serde(default, rename = "seen")]
+    _seen: IgnoredAny,
+    #[serde(default, rename = "fired")]
+    _fired: IgnoredAny,
+}
 
-    let (Some(target), Some(phase), Some(kind)) = (target, phase, kind) else {
-        unreachable!("each of them missing is a problem")
+impl From<FaultDocument> for Fault {
+    fn from(document: FaultDocument) -> Self {
+        let FaultDocument {
+            operation, phase, kind, status, retry_after, bytes, delay_ms, skip, times, ..
+        } = document;
+        let bytes = bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let kind = match kind {
+            FaultKind::Drip { bytes: default, every } => FaultKind::Drip {
+                bytes: bytes.map_or(default, |bytes| NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN)),
+                every: delay_ms.unwrap_or(every),
+            },
+            FaultKind::Truncate { bytes: default } => FaultKind::Truncate { bytes: bytes.unwrap_or(default) },
+            FaultKind::Html { status: default } => FaultKind::Html { status: status.unwrap_or(default) },
+            FaultKind::Status { status: default } => FaultKind::Status { status: status.unwrap_or(default) },
+            FaultKind::Delay { by } => FaultKind::Delay { by: delay_ms.unwrap_or(by) },
+            kind => kind,
+        };
+        let target = operation.map_or_else(Self::on_any, Self::on);
+        target.at(phase).show(kind).skip(skip).times(times).with_retry_after(retry_after)
+    }
+}
+
+members! {
+    operation: String => Option<OperationName>,
+        "must be transaction, token-transaction, void, get-transaction, get-customer or any",
+        |name: String| if name == ANY { Some(None) } else { OperationName::from_name(&name).map(Some) };
+    phase: String => Phase, "must be before_commit, after_commit or late",
+        |name: String| PHASES.into_iter().find(|phase| phase.as_str() == name);
+    kind: String => FaultKind,
+        "must be close, reset, stall, drip, truncate, garbage, html, status, delay, wrong_shape or refuse",
+        |name: String| KINDS.into_iter().find(|kind| kind.as_str() == name);
+    status: Option<u16> => Option<StatusCode>, "must be an HTTP status from 200 to 599", |status| match status {
+        None => Some(None),
+        Some(status @ 200..600) => StatusCode::from_u16(status).ok().map(Some),
+        Some(_) => None,
     };
-    let fault = target.at(phase).show(kind).skip(skip).times(times);
-    Ok(match retry_after {
-        Some(text) => fault.retry_after(&text),
-        None => fault,
-    })
+    /// Seconds may be given as a number too: it is what people write.
+    retry_after: Option<Value> => Option<HeaderValue>, "must be seconds or a date, as the header has it",
+        |value| match value {
+            None => Some(None),
+            Some(Value::String(text)) if !text.is_empty() => HeaderValue::try_from(text).ok().map(Some),
+            Some(Value::Number(seconds)) => HeaderValue::try_from(seconds.to_string()).ok().map(Some),
+            Some(_) => None,
+        };
+    bytes: Option<u32> => Option<u32>, "must be a whole number", Some;
+    delay: Option<u32> => Option<Duration>, "must be a whole number of milliseconds",
+        |millis: Option<u32>| Some(millis.map(|millis| Duration::from_millis(millis.into())));
+    skip: Option<u32> => u32, "must be a whole number", |count: Option<u32>| Some(count.unwrap_or(0));
+    times: Option<u32> => u32, "must be a whole number above zero",
+        |count: Option<u32>| Some(count.unwrap_or(1)).filter(|count| *count > 0);
 }
 
-fn read_target(reader: &mut DocumentReader<'_>) -> Option<FaultTarget> {
-    let name = reader.text("operation");
-    let target = name.and_then(|name| match name.as_str() {
-        ANY => Some(Fault::on_any()),
-        name => OperationName::from_name(name).map(Fault::on),
-    });
-    if target.is_none() {
-        let names: Vec<_> = OperationName::ALL.iter().map(|own| own.as_str()).collect();
-        reader.problem("operation", &format!("must be {} or {ANY}", names.join(", ")));
-    }
-    target
-}
-
-fn read_kind(reader: &mut DocumentReader<'_>) -> Option<FaultKind> {
-    let name = reader.text("kind");
-    let status =
-        reader.value::<u16>("status", STATUS).map_or(Ok(StatusCode::BAD_GATEWAY), StatusCode::from_u16);
-    let status = status.ok().filter(|status| (200..600).contains(&status.as_u16()));
-    if status.is_none() {
-        reader.problem("status", STATUS);
-    }
-    let bytes = reader.value::<u32>("bytes", "must be a whole number").unwrap_or(10);
-    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let delay = reader.value::<u32>("delay_ms", "must be a whole number of milliseconds").unwrap_or(500);
-    let delay = Duration::from_millis(delay.into());
-    // Something in its place, so that a wrong kind is told together with a wrong status.
-    let status = status.unwrap_or_default();
-    let kind = name.and_then(|name| match name.as_str() {
-        "refuse" => Some(FaultKind::Refuse),
-        "close" => Some(FaultKind::Close),
-        "reset" => Some(FaultKind::Reset),
-        "stall" => Some(FaultKind::Stall),
-        "drip" => Some(FaultKind::Drip {
-            bytes: NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN),
-            every: delay,
-        }),
-        "truncate" => Some(FaultKind::Truncate { bytes }),
-        "garbage" => Some(FaultKind::Garbage),
-        "html" => Some(FaultKind::Html { status }),
-        "status" => Some(FaultKind::Status { status }),
-        "delay" => Some(FaultKind::Delay { by: delay }),
-        "wrong_shape" => Some(FaultKind::WrongShape),
-        _ => None,
-    });
-    if kind.is_none() {
-        reader.problem("kind", KINDS);
-    }
-    kind
-}
-
-/// Seconds may be given as a number too: it is what people write.
-fn read_retry_after(reader: &mut DocumentReader<'_>) -> Option<String> {
-    const RULE: &str = "must be seconds or a date, as the header has it";
-    let text = match reader.value::<Value>("retry_after", RULE)? {
-        Value::String(text) => text,
-        Value::Number(seconds) => seconds.to_string(),
-        _ => String::new(),
-    };
-    let is_usable = !text.is_empty() && HeaderValue::from_str(&text).is_ok();
-    if !is_usable {
-        reader.problem("retry_after", RULE);
-    }
-    is_usable.then_some(text)
+const fn once() -> u32 {
+    1
 }
 
 fn millis(duration: Duration) -> u64 {
@@ -209,7 +202,18 @@ fn millis(duration: Duration) -> u64 {
 
 const ANY: &str = "any";
 const PHASES: [Phase; 3] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late];
-const STATUS: &str = "must be an HTTP status from 200 to 599";
-const TIMES: &str = "must be a whole number above zero";
-const KINDS: &str =
-    "must be close, reset, stall, drip, truncate, garbage, html, status, delay, wrong_shape or refuse";
+/// Each with what it has unless something else is said.
+const KINDS: [FaultKind; 11] = [
+    FaultKind::Refuse,
+    FaultKind::Close,
+    FaultKind::Reset,
+    FaultKind::Stall,
+    FaultKind::Drip { bytes: NonZeroUsize::new(10).unwrap(), every: HALF_A_SECOND },
+    FaultKind::Truncate { bytes: 10 },
+    FaultKind::Garbage,
+    FaultKind::Html { status: StatusCode::BAD_GATEWAY },
+    FaultKind::Status { status: StatusCode::BAD_GATEWAY },
+    FaultKind::Delay { by: HALF_A_SECOND },
+    FaultKind::WrongShape,
+];
+const HALF_A_SECOND: Duration = Duration::from_millis(500);

@@ -1,14 +1,19 @@
+//! What a gateway holds before the first request: customers, tokens and transactions as documents.
+
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
-use payments_model::{CustomerId, CustomerRecord};
-use serde_json::value::RawValue;
-
-use crate::document_reader::DocumentReader;
-use crate::{
-    DocumentError, Fault, LedgerEntry, StoredToken, customer_document, fault_document, token_document,
-    transaction_document,
+use payments_model::{
+    CustomerId, CustomerRecord, Field, GatewayCustomerId, MaskedCard, TokenId, TransactionId, mask,
 };
+use serde::{Deserialize, Serialize};
+
+use crate::document::{self, Object};
+use crate::fault_document::FaultDocument;
+use crate::test_values::{self, TestEffect, TestField, TestValue};
+use crate::transaction::{Transaction, TransactionDocument};
+use crate::{DocumentError, Fault};
 
 /// What a gateway holds before the first request: customers, tokens, transactions and armed faults, out of one JSON
 /// document.
@@ -34,7 +39,7 @@ use crate::{
 pub struct Fixtures {
     pub(crate) customers: Vec<(CustomerId, CustomerRecord)>,
     pub(crate) tokens: Vec<StoredToken>,
-    pub(crate) transactions: Vec<LedgerEntry>,
+    pub(crate) transactions: Vec<(TransactionId, TransactionDocument)>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -50,65 +55,46 @@ impl Fixtures {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong anywhere in it, each with its place.
+    /// The first thing that is wrong with it, and where.
     pub fn from_json(json: &str) -> Result<Self, DocumentError> {
-        Self::read(json).map_err(DocumentError::new)
-    }
+        #[derive(Default, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        struct Document<'a> {
+            customers: Vec<Object<WrittenCustomer>>,
+            tokens: Vec<Object<WrittenToken>>,
+            transactions: Vec<Object<Transaction<'a>>>,
+            faults: Vec<Object<FaultDocument>>,
+        }
 
-    fn read(json: &str) -> Result<Self, Vec<String>> {
-        let mut reader = DocumentReader::new(json)?;
-        let fixtures = Self {
-            customers: read_all(&mut reader, "customers", customer_document::read, |(id, _)| {
-                Some(id.as_str())
-            }),
-            tokens: read_all(&mut reader, "tokens", token_document::read, |token| {
-                Some(token.token_id.as_str())
-            }),
-            transactions: read_all(&mut reader, "transactions", transaction_document::read, |entry| {
-                Some(entry.transaction_id().as_str())
-            }),
-            faults: read_all(&mut reader, "faults", fault_document::read, |_| None),
+        let Document { customers, tokens, transactions, faults } = document::read(json)?;
+        let customers: Vec<_> = customers.into_iter().map(|Object(customer)| customer.into()).collect();
+        let tokens: Vec<StoredToken> = tokens.into_iter().map(|Object(token)| token.into()).collect();
+        let completed = |(index, Object(transaction)): (usize, Object<Transaction<'_>>)| {
+            let transaction = transaction.complete();
+            let transaction = transaction
+                .map_err(|problem| DocumentError::new(format!("transactions[{index}]: {problem}")))?;
+            Ok((transaction.transaction_id.clone(), TransactionDocument::of(&transaction)))
         };
-        reader.finish()?;
-        Ok(fixtures)
+        let transactions: Vec<_> =
+            transactions.into_iter().enumerate().map(completed).collect::<Result<_, _>>()?;
+        check_unique("customers", customers.iter().map(|(id, _): &(CustomerId, _)| id.as_str()))?;
+        check_unique("tokens", tokens.iter().map(|token| token.token_id.as_str()))?;
+        check_unique("transactions", transactions.iter().map(|(id, _)| id.as_str()))?;
+        let faults = faults.into_iter().map(|Object(fault)| fault.into()).collect();
+        Ok(Self { customers, tokens, transactions, faults })
     }
 }
 
-/// The elements of one list. Their problems are told with their places, and never by an id, which may be anything.
-fn read_all<T>(
-    reader: &mut DocumentReader<'_>,
-    list: &str,
-    read: impl Fn(&str) -> Result<T, Vec<String>>,
-    id: impl Fn(&T) -> Option<&str>,
-) -> Vec<T> {
-    let Some(json) = reader.take(list) else { return Vec::new() };
-    let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(json.get()) else {
-        reader.problem(list, "must be a list");
-        return Vec::new();
-    };
-    let mut all = Vec::with_capacity(elements.len());
+/// An id that stands twice is named by its places, because it may be anything.
+fn check_unique<'a>(list: &str, ids: impl Iterator<Item = &'a str>) -> Result<(), DocumentError> {
     let mut places = HashMap::new();
-    for (index, element) in elements.iter().enumerate() {
-        match read(element.get()) {
-            Ok(value) => {
-                if let Some(id) = id(&value)
-                    && let Some(first) = places.insert(id.to_owned(), index)
-                {
-                    reader.problem(
-                        &format!("{list}[{index}]:"),
-                        &format!("its id stands in {list}[{first}] too"),
-                    );
-                }
-                all.push(value);
-            }
-            Err(found) => {
-                for problem in found {
-                    reader.problem(&format!("{list}[{index}]:"), &problem);
-                }
-            }
+    for (index, id) in ids.enumerate() {
+        if let Some(first) = places.insert(id, index) {
+            let problem = format!("{list}[{index}]: its id stands in {list}[{first}] too");
+            return Err(DocumentError::new(problem));
         }
     }
-    all
+    Ok(())
 }
 
 /// Records hold personal data: only their numbers are shown.
@@ -123,3 +109,178 @@ impl fmt::Debug for Fixtures {
             .finish()
     }
 }
+
+/// A customer that a person wrote. A look-up shows every field of the interface, so that what is left out is empty.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+struct WrittenCustomer {
+    #[serde(deserialize_with = "document::id")]
+    customer_id: CustomerId,
+    #[serde(default, deserialize_with = "document::text_or_empty")]
+    customer_name: Cow<'static, str>,
+    #[serde(default, deserialize_with = "document::text_or_empty")]
+    email: Cow<'static, str>,
+    #[serde(default, deserialize_with = "document::text_or_empty")]
+    phone_number: Cow<'static, str>,
+    #[serde(default, deserialize_with = "document::small_number")]
+    country_id: Option<i64>,
+    #[serde(default, deserialize_with = "document::code_or_empty")]
+    country_code: Cow<'static, str>,
+    #[serde(default, deserialize_with = "document::text_or_empty")]
+    address: Cow<'static, str>,
+    #[serde(default, deserialize_with = "document::text_or_empty")]
+    city: Cow<'static, str>,
+    #[serde(default, deserialize_with = "document::code_or_empty")]
+    postal_code: Cow<'static, str>,
+    #[serde(default, deserialize_with = "document::small_number")]
+    state_id: Option<i64>,
+}
+
+impl From<WrittenCustomer> for (CustomerId, CustomerRecord) {
+    fn from(written: WrittenCustomer) -> Self {
+        let text = |text: Cow<'_, str>| Field::Value(text.into_owned());
+        let mut customer = CustomerRecord::new();
+        customer.customer_id = Field::Value(written.customer_id.clone());
+        customer.customer_name = text(written.customer_name);
+        customer.email = text(written.email);
+        customer.phone_number = text(written.phone_number);
+        customer.country_id = Field::Value(written.country_id.unwrap_or(0));
+        customer.country_code = text(written.country_code);
+        customer.address = text(written.address);
+        customer.city = text(written.city);
+        customer.postal_code = text(written.postal_code);
+        customer.state_id = Field::Value(written.state_id.unwrap_or(0));
+        (written.customer_id, customer)
+    }
+}
+
+/// The customer that a document holds.
+pub(crate) fn customer(json: &str) -> Result<(CustomerId, CustomerRecord), DocumentError> {
+    document::read::<WrittenCustomer>(json).map(Into::into)
+}
+
+/// Masks card numbers that a test wrote into a text.
+pub(crate) fn mask_texts(customer: &mut CustomerRecord) {
+    let CustomerRecord {
+        customer_name, email, phone_number, country_code, address, city, postal_code, ..
+    } = customer;
+    for field in [customer_name, email, phone_number, country_code, address, city, postal_code] {
+        if let Field::Value(text) = field {
+            *text = mask(text, &[]).into_owned();
+        }
+    }
+}
+
+/// A token that a payment with `PaymentTokenization` made, or a test.
+///
+/// The interface does not show how a program learns of it; a test asks [`FakeGateway::tokens`](crate::FakeGateway::tokens).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+#[non_exhaustive]
+pub struct StoredToken {
+    /// What `TokenId` of a token payment names.
+    pub token_id: TokenId,
+    /// The customer who owns it: the only `GatewayCustomerId` it can be charged with.
+    pub gateway_customer_id: GatewayCustomerId,
+    /// The card it was made from, masked.
+    #[serde(rename = "CardNumber")]
+    pub card: MaskedCard,
+    /// The payment that made it, unless a test did.
+    pub transaction_id: Option<TransactionId>,
+    /// Whether every charge of it is declined, as its card demands.
+    pub declines: bool,
+}
+
+impl StoredToken {
+    /// The token that a document holds.
+    pub(crate) fn from_json(json: &str) -> Result<Self, DocumentError> {
+        document::read::<WrittenToken>(json).map(Into::into)
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("texts and a flag are JSON")
+    }
+}
+
+/// A token as a person writes it. The interface does not show such a record; this one is the fake's own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+struct WrittenToken {
+    #[serde(deserialize_with = "document::id")]
+    token_id: TokenId,
+    #[serde(default, deserialize_with = "document::optional_id")]
+    gateway_customer_id: Option<GatewayCustomerId>,
+    #[serde(default, deserialize_with = "document::card_text")]
+    card_number: Option<String>,
+    #[serde(default, deserialize_with = "document::optional_id")]
+    transaction_id: Option<TransactionId>,
+    #[serde(default, deserialize_with = "document::flag")]
+    declines: bool,
+}
+
+/// A card number is masked at once. If it was a test card whose payments are declined, so are the token's.
+impl From<WrittenToken> for StoredToken {
+    fn from(written: WrittenToken) -> Self {
+        let number = written.card_number.as_deref().unwrap_or(test_values::VISA);
+        let row = TestValue::find(TestField::CardNumber, &number.replace([' ', '-'], ""));
+        let card_declines =
+            row.is_some_and(|row| matches!(row.effect, TestEffect::Declines | TestEffect::DeclinesAsToken));
+        Self {
+            token_id: written.token_id,
+            gateway_customer_id: written.gateway_customer_id.unwrap_or_else(seeded_owner),
+            card: MaskedCard::new(number),
+            transaction_id: written.transaction_id,
+            declines: written.declines || card_declines,
+        }
+    }
+}
+
+/// The record of the customer that is always there.
+pub(crate) fn seeded_customer() -> CustomerRecord {
+    let text = |text: &str| Field::Value(text.to_owned());
+    let mut customer = CustomerRecord::new();
+    customer.customer_id = Field::Value(seeded_customer_id());
+    customer.customer_name = text(SEEDED.customer_name);
+    customer.email = text(SEEDED.email);
+    customer.phone_number = text(SEEDED.phone_number);
+    customer.country_id = Field::Value(COUNTRY_ID);
+    customer.country_code = text(SEEDED.country_code);
+    customer.address = text(SEEDED.address);
+    customer.city = text(SEEDED.city);
+    customer.postal_code = text(SEEDED.postal_code);
+    customer.state_id = Field::Value(5);
+    customer
+}
+
+pub(crate) fn seeded_customer_id() -> CustomerId {
+    test_values::CUSTOMER.parse().expect("a test value is a valid id")
+}
+
+/// The owner of the named tokens and of every token made from a card.
+pub(crate) fn seeded_owner() -> GatewayCustomerId {
+    test_values::GATEWAY_CUSTOMER.parse().expect("a test value is a valid id")
+}
+
+/// The texts of the seeded customer, who is the payer of every token payment, too.
+pub(crate) struct Seeded {
+    pub(crate) customer_name: &'static str,
+    pub(crate) email: &'static str,
+    pub(crate) phone_number: &'static str,
+    pub(crate) country_code: &'static str,
+    pub(crate) address: &'static str,
+    pub(crate) city: &'static str,
+    pub(crate) postal_code: &'static str,
+}
+
+pub(crate) const SEEDED: Seeded = Seeded {
+    customer_name: "Grace Example",
+    email: "grace@example.com",
+    phone_number: "555-0100",
+    country_code: "+1",
+    address: "1 Example Street",
+    city: "Exampleton",
+    postal_code: "94105",
+};
+
+/// The number of the seeded customer's country. It has no meaning beyond this fake.
+pub(crate) const COUNTRY_ID: i64 = 1;

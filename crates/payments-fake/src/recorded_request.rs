@@ -13,7 +13,7 @@ use payments_model::{Amount, TransactionId};
 use crate::recorded_fields::RecordedFields;
 use crate::redaction::{Redaction, lossy, quoted};
 use crate::route::Route;
-use crate::{Fault, Reply, timestamp};
+use crate::{Fault, Reply, document};
 
 /// A request as it was received, without its secrets.
 ///
@@ -228,7 +228,7 @@ impl RecordedRequest {
             quoted(path),
             headers.collect::<Vec<_>>().join(","),
             fields.collect::<Vec<_>>().join(","),
-            quoted(&timestamp::format(*received_at)),
+            quoted(&document::timestamp(*received_at).to_string()),
             or_null(self.amount().map(|amount| amount.to_string())),
             quoted(self.effect.as_str()),
             or_null(self.transaction_id.as_ref().map(|id| quoted(id.as_str()))),

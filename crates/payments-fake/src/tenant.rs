@@ -3,10 +3,7 @@ use std::fmt;
 use payments_model::CustomerRecord;
 
 use crate::store::Store;
-use crate::transaction_document::TransactionDocument;
-use crate::{
-    Change, DocumentError, Ledger, Responder, StoredToken, customer_document, seeded_customer, token_document,
-};
+use crate::{Change, DocumentError, Ledger, Responder, StoredToken, fixtures};
 
 /// What belongs to one API key: a ledger, tokens and customers of its own. See
 /// [`FakeGateway::tenant`](crate::FakeGateway::tenant).
@@ -25,7 +22,7 @@ impl Tenant {
 
     /// What the service did so far for this key.
     pub fn ledger(&self) -> Ledger {
-        self.with(|store| Ledger::new(store.documents().map(TransactionDocument::entry).collect()))
+        self.with(|store| Ledger::new(store.documents().map(|kept| kept.read().into()).collect()))
     }
 
     /// How many transactions there are, declined and voided ones included.
@@ -48,7 +45,7 @@ impl Tenant {
     pub fn add_customer(&self, mut customer: CustomerRecord) {
         let id =
             customer.customer_id.value().cloned().expect("a customer needs a CustomerId to be looked up by");
-        customer_document::mask(&mut customer);
+        fixtures::mask_texts(&mut customer);
         self.change(|store| store.put_customer(id, customer));
     }
 
@@ -56,9 +53,9 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it.
+    /// The first thing that is wrong with it.
     pub fn add_customer_json(&self, json: &str) -> Result<String, DocumentError> {
-        let (id, customer) = customer_document::read(json).map_err(DocumentError::new)?;
+        let (id, customer) = fixtures::customer(json)?;
         let kept = customer.to_json();
         self.change(|store| store.put_customer(id, customer));
         Ok(kept)
@@ -69,10 +66,10 @@ impl Tenant {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it.
+    /// The first thing that is wrong with it.
     pub fn add_token_json(&self, json: &str) -> Result<String, DocumentError> {
-        let token = token_document::read(json).map_err(DocumentError::new)?;
-        let kept = token_document::write(&token);
+        let token = StoredToken::from_json(json)?;
+        let kept = token.to_json();
         self.change(|store| store.put_token(token));
         Ok(kept)
     }
@@ -84,13 +81,14 @@ impl Tenant {
     /// `VoidReason` and `ProcessedAt`. [`Fixtures::from_json`](crate::Fixtures::from_json) reads it.
     pub fn state_json(&self) -> String {
         self.with(|store| {
-            let seeded = seeded_customer::record();
-            let seeded = seeded_customer::is_missing(store).then_some(&seeded);
+            let seeded = fixtures::seeded_customer();
+            let is_missing = store.customer(&fixtures::seeded_customer_id()).is_none();
+            let seeded = is_missing.then_some(&seeded);
             let customers = seeded.into_iter().chain(store.customers()).map(CustomerRecord::to_json);
             format!(
                 r#"{{"transactions":[{}],"tokens":[{}],"customers":[{}]}}"#,
                 join(store.documents().map(|document| document.text().as_ref())),
-                join(store.tokens().map(token_document::write)),
+                join(store.tokens().map(StoredToken::to_json)),
                 join(customers),
             )
         })
@@ -102,7 +100,7 @@ impl Tenant {
     ///
     /// If its document is not one that this version wrote.
     pub fn replay(&self, change: Change) -> Result<(), DocumentError> {
-        self.responder.service().tenants.replay(self.index, change).map_err(DocumentError::new)
+        self.responder.service().tenants.replay(self.index, change)
     }
 
     /// Forgets everything of this key but the seeded customer.

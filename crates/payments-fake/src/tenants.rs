@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::store::Store;
-use crate::{Change, ChangeLog};
+use crate::{Change, ChangeLog, DocumentError};
 
 /// Every tenant, in the order of the builder's keys; never none.
 ///
@@ -63,7 +63,7 @@ impl Tenants {
     }
 
     /// Restores what the log has kept. It is not told again.
-    pub(crate) fn replay(&mut self, tenant: usize, change: Change) -> Result<(), Vec<String>> {
+    pub(crate) fn replay(&mut self, tenant: usize, change: Change) -> Result<(), DocumentError> {
         self.books[tenant].replay(change)
     }
 

@@ -103,6 +103,21 @@ impl fmt::Debug for UnderstoodRequest {
     }
 }
 
+/// A request that waits before it is processed. It holds card data; `Debug` shows nothing of it.
+pub struct HeldRequest {
+    pub(crate) request: Box<UnderstoodRequest>,
+    /// Its number in the record of requests.
+    pub(crate) number: u64,
+    /// The service's when it came.
+    pub(crate) epoch: u64,
+}
+
+impl fmt::Debug for HeldRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HeldRequest([redacted])")
+    }
+}
+
 /// Chosen by this SDK: a request's body is at most 64 KiB.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 

@@ -178,98 +178,113 @@ fn an_empty_document_is_one() {
     );
 }
 
+/// The problem without the line and the column, which must be there.
+#[track_caller]
+fn problem(document: &Value) -> String {
+    let [problem] = &refused(document)[..] else { panic!("one problem at a time") };
+    let (problem, place) = problem.rsplit_once(" (line 1, column ").unwrap_or_else(|| panic!("{problem}"));
+    assert!(place.trim_end_matches(')').parse::<usize>().is_ok_and(|column| column > 0), "{place}");
+    problem.to_owned()
+}
+
 #[test]
-fn every_wrong_part_is_named_with_its_place() {
-    let problems = refused(&json!({
-        "customers": [
-            {"CustomerId": "cus_ok"},
-            {"CustomerName": 7, "CountryId": "x", "StateId": NUMBER.parse::<i64>().unwrap(), "Phone": NUMBER},
-            {"CustomerId": 7},
-            {"CustomerId": "../x"},
-            "cus",
-        ],
-        "tokens": [{"TokenId": ""}, {"TokenId": "tok_1", "CardNumber": 4_242_424_242_424_242_u64, "Declines": "no"}],
-        "transactions": [
-            {"Amount": 0, "BillingEmail": [NUMBER], "Operation": "refund", "TokenId": 5, "Cvv": "123"},
-            {"TransactionId": "txn_1", "Amount": NUMBER.repeat(2), "TransactionType": 3, "Voided": true, "Declined": true},
-            {"TransactionId": "txn_2", "ProcessedAt": "yesterday", "BillingCountry": NUMBER},
-            {"TransactionId": null, "Amount": -1, "Operation": "get-customer", "Status": {}},
-            {"TransactionId": NUMBER.parse::<i64>().unwrap(), "Amount": 1},
-        ],
-        "faults": [
-            {"operation": NUMBER, "phase": "now", "kind": "explode", "status": 99, "times": 0, "skip": -1},
-            {"operation": "any", "phase": "late", "kind": "status", "status": "many", "retry_after": "\n", "bytes": 1.5, "delay": 1},
-        ],
-        NUMBER: [],
-        "token": [],
-    }));
-    let expected = [
-        "customers[1]: CustomerId must be there",
-        "customers[1]: CustomerName must be a text",
-        "customers[1]: CountryId must be a whole number from 0 to 4294967295",
-        "customers[1]: StateId must be a whole number from 0 to 4294967295",
-        "customers[1]: Phone is not a field here",
-        "customers[2]: CustomerId must be an id as a text",
-        "customers[3]: CustomerId must be an id as a text",
-        "customers[4]: it must be a JSON object",
-        "tokens[0]: TokenId must be an id as a text",
-        "tokens[1]: CardNumber must be a text",
-        "tokens[1]: Declines must be true or false",
-        "transactions[0]: TokenId must be the id of a token, or null",
-        "transactions[0]: Operation must be transaction, token-transaction or void",
-        "transactions[0]: TransactionId must be there",
-        "transactions[0]: BillingEmail must be a text",
-        "transactions[0]: Amount must be above zero",
-        "transactions[0]: Cvv is not a field here",
-        "transactions[1]: Voided must be false for a transaction that was declined",
-        "transactions[1]: Amount must be a number with at most 18 digits",
-        "transactions[1]: TransactionType must be 1 for a sale or 2 for an authorisation",
-        "transactions[2]: ProcessedAt must be a time in UTC such as 2030-01-31T12:00:00Z",
-        "transactions[2]: BillingCountry must be a whole number from 0 to 4294967295",
-        "transactions[2]: Amount must be there",
-        "transactions[3]: Operation must be transaction, token-transaction or void",
-        "transactions[3]: TransactionId must be there",
-        "transactions[3]: Status must be a text",
-        "transactions[3]: Amount must be above zero",
-        "transactions[4]: TransactionId must be an id as a text, and able to stand in a path",
-        "faults[0]: operation must be transaction, token-transaction, void, get-transaction, get-customer or any",
-        "faults[0]: phase must be before_commit, after_commit or late",
-        "faults[0]: status must be an HTTP status from 200 to 599",
-        "faults[0]: kind must be close, reset, stall, drip, truncate, garbage, html, status, delay, wrong_shape or refuse",
-        "faults[0]: skip must be a whole number",
-        "faults[0]: times must be a whole number above zero",
-        "faults[1]: status must be an HTTP status from 200 to 599",
-        "faults[1]: bytes must be a whole number",
-        "faults[1]: retry_after must be seconds or a date, as the header has it",
-        "faults[1]: delay is not a field here",
-        "(unprintable field name) is not a field here",
-        "token is not a field here",
+fn a_wrong_part_is_named_with_its_place() {
+    let number = || NUMBER.parse::<i64>().unwrap();
+    let id_rule = "must be an id as a text, and able to stand in a path";
+    let small_rule = "must be a whole number from 0 to 4294967295";
+    let of_lists = [
+        ("customers", vec![
+            (json!({"CustomerName": "x"}), "CustomerId must be there".to_owned()),
+            (json!({"CustomerId": null}), "CustomerId must be there".to_owned()),
+            (json!({"CustomerName": 7}), "CustomerName must be a text".to_owned()),
+            (json!({"CountryId": "x"}), format!("CountryId {small_rule}")),
+            (json!({"StateId": number()}), format!("StateId {small_rule}")),
+            (json!({"Phone": NUMBER}), "Phone is not a field here".to_owned()),
+            (json!({"CustomerId": 7}), format!("CustomerId {id_rule}")),
+            (json!({"CustomerId": "../x"}), format!("CustomerId {id_rule}")),
+            (json!("cus"), "it must be a JSON object".to_owned()),
+            (json!(["cus"]), "it must be a JSON object".to_owned()),
+        ]),
+        ("tokens", vec![
+            (json!({"TokenId": ""}), format!("TokenId {id_rule}")),
+            (json!({"CardNumber": number()}), "CardNumber must be a text".to_owned()),
+            (json!({"Declines": "no"}), "Declines must be true or false".to_owned()),
+        ]),
+        ("transactions", vec![
+            (json!({"Amount": 0}), "Amount must be above zero".to_owned()),
+            (json!({"Amount": -1}), "Amount must be above zero".to_owned()),
+            (json!({"Amount": NUMBER.repeat(2)}), "Amount must be a number with at most 18 digits".to_owned()),
+            (json!({"Amount": null}), "Amount must be there".to_owned()),
+            (json!({"TransactionId": "txn_2"}), "Amount must be there".to_owned()),
+            (json!({"Amount": 1}), "TransactionId must be there".to_owned()),
+            (json!({"TransactionId": null}), "TransactionId must be there".to_owned()),
+            (json!({"TransactionId": number()}), format!("TransactionId {id_rule}")),
+            (json!({"BillingEmail": [NUMBER]}), "BillingEmail must be a text".to_owned()),
+            (json!({"BillingCountry": NUMBER}), format!("BillingCountry {small_rule}")),
+            (json!({"Operation": "refund"}), "Operation must be transaction, token-transaction or void".to_owned()),
+            (json!({"Operation": "get-customer"}), "Operation must be transaction, token-transaction or void".to_owned()),
+            (json!({"TokenId": 5}), format!("TokenId {id_rule}")),
+            (json!({"Cvv": "123"}), "Cvv is not a field here".to_owned()),
+            (json!({"TransactionType": 3}), "TransactionType must be 1 for a sale or 2 for an authorisation".to_owned()),
+            (json!({"ProcessedAt": "yesterday"}), "ProcessedAt must be a time in UTC such as 2030-01-31T12:00:00Z".to_owned()),
+            (json!({"Status": {}}), "Status must be a text".to_owned()),
+        ]),
+        ("faults", vec![
+            (json!({"operation": NUMBER}), "operation must be transaction, token-transaction, void, get-transaction, get-customer or any".to_owned()),
+            (json!({"operation": "any"}), "phase must be there".to_owned()),
+            (json!({"phase": "now"}), "phase must be before_commit, after_commit or late".to_owned()),
+            (json!({"kind": "explode"}), "kind must be close, reset, stall, drip, truncate, garbage, html, status, delay, wrong_shape or refuse".to_owned()),
+            (json!({"status": 99}), "status must be an HTTP status from 200 to 599".to_owned()),
+            (json!({"status": "many"}), "status must be an HTTP status from 200 to 599".to_owned()),
+            (json!({"times": 0}), "times must be a whole number above zero".to_owned()),
+            (json!({"skip": -1}), "skip must be a whole number".to_owned()),
+            (json!({"bytes": 1.5}), "bytes must be a whole number".to_owned()),
+            (json!({"retry_after": "\n"}), "retry_after must be seconds or a date, as the header has it".to_owned()),
+            (json!({"delay": 1}), "delay is not a field here".to_owned()),
+        ]),
     ];
-    assert_eq!(problems, expected);
+    for (list, elements) in of_lists {
+        for (element, expected) in elements {
+            assert_eq!(problem(&json!({ list: [element] })), format!("{list}[0]: {expected}"));
+        }
+    }
+    let good = json!({"CustomerId": "cus_ok"});
+    assert_eq!(problem(&json!({"customers": [good, {}]})), "customers[1]: CustomerId must be there");
+    assert_eq!(problem(&json!({ NUMBER: [] })), "(unprintable field name) is not a field here");
+    assert_eq!(problem(&json!({ "token": [] })), "token is not a field here");
+    let contradiction = json!({"TransactionId": "txn_1", "Amount": 1, "Voided": true, "Declined": true});
+    assert_eq!(
+        refused(&json!({ "transactions": [contradiction] })),
+        ["transactions[0]: Voided must be false for a transaction that was declined"]
+    );
+    assert_eq!(
+        refused_text("{\"tokens\": [\n  {\"TokenId\": \"tok_1\",\n   \"Declines\": 7}]}"),
+        ["tokens[0]: Declines must be true or false (line 3, column 17)"]
+    );
 }
 
 #[test]
 fn what_stands_twice_is_named() {
-    let problems = refused(&json!({
-        "customers": [{"CustomerId": "cus_7"}, {"CustomerId": "cus_7"}],
-        "tokens": [{"TokenId": "tok_7"}, {"TokenId": "tok_1"}, {"TokenId": "tok_7"}],
-        "transactions": [{"TransactionId": "txn_1", "Amount": 1}, {}, {"TransactionId": "txn_1", "Amount": 2}],
-    }));
-    let expected = [
-        "customers[1]: its id stands in customers[0] too",
-        "tokens[2]: its id stands in tokens[0] too",
-        "transactions[1]: TransactionId must be there",
-        "transactions[1]: Amount must be there",
-        "transactions[2]: its id stands in transactions[0] too",
-    ];
-    assert_eq!(problems, expected);
-    assert_eq!(refused_text(r#"{"tokens":[{"TokenId":"tok_1"}],"tokens":[]}"#), ["tokens stands twice"]);
-    assert_eq!(refused_text(r#"{"sk_live 4242":1,"sk_live 4242":2}"#).len(), 2);
+    let twice = |list: &str, id: &str| json!({ list: [{ id: "a", "Amount": 1 }, { id: "b", "Amount": 1 }, { id: "a", "Amount": 2 }] });
     assert_eq!(
-        refused_text(r#"{"transactions":[{"TransactionId":"a","TransactionId":"b","Amount":1,"Amount":2}]}"#)
-            [..2],
-        ["transactions[0]: TransactionId stands twice", "transactions[0]: Amount stands twice"]
+        refused(&twice("transactions", "TransactionId")),
+        ["transactions[2]: its id stands in transactions[0] too"]
     );
+    for (list, id) in [("customers", "CustomerId"), ("tokens", "TokenId")] {
+        let expected = [format!("{list}[1]: its id stands in {list}[0] too")];
+        assert_eq!(refused(&json!({ list: [{ id: "a" }, { id: "a" }] })), expected);
+    }
+    for (document, expected) in [
+        (r#"{"tokens":[{"TokenId":"tok_1"}],"tokens":[]}"#, "tokens stands twice"),
+        (r#"{"sk_live 4242":1,"sk_live 4242":2}"#, "(unprintable field name) is not a field here"),
+        (
+            r#"{"transactions":[{"TransactionId":"a","TransactionId":"b","Amount":1,"Amount":2}]}"#,
+            "transactions[0]: TransactionId stands twice",
+        ),
+    ] {
+        let problem = &refused_text(document)[0];
+        assert_eq!(problem.rsplit_once(" (line 1").map(|(problem, _)| problem), Some(expected));
+    }
 }
 
 #[test]
@@ -280,12 +295,21 @@ fn what_is_no_json_is_named_by_its_place() {
     );
     assert_eq!(refused_text(""), ["it must be JSON; it stops being so at line 1, column 0"]);
     for document in ["[]", "null", "\"4242\"", "7"] {
-        assert_eq!(refused_text(document), ["it must be a JSON object"]);
+        assert!(refused_text(document)[0].starts_with("it must be a JSON object"), "{document}");
     }
     for list in ["customers", "tokens", "transactions", "faults"] {
-        assert_eq!(refused(&json!({ list: {} })), [format!("{list} must be a list")]);
-        assert_eq!(refused(&json!({ list: null })), [format!("{list} must be a list")]);
+        assert_eq!(problem(&json!({ list: {} })), format!("{list} must be a list"));
+        assert_eq!(problem(&json!({ list: null })), format!("{list} must be a list"));
     }
+}
+
+#[test]
+fn an_amount_keeps_every_digit() {
+    let gateway = loaded(&json!({}));
+    let exact = r#"{"transactions":[{"TransactionId":"txn_1","Amount":9007199254740993.01}]}"#;
+    gateway.load(&Fixtures::from_json(exact).unwrap());
+    assert_eq!(gateway.ledger().entries()[0].amount.to_string(), "9007199254740993.01");
+    assert!(gateway.first_tenant().state_json().contains(r#""Amount":9007199254740993.01,"#));
 }
 
 #[test]

@@ -1,0 +1,226 @@
+//! JSON that a person may have written: read strictly by serde, and refused in words that never quote a value.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use payments_core::OperationName;
+use payments_model::{Amount, MaskedCard, TransactionTypeCode, mask, printable_field_name};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_path_to_error::Segment;
+
+/// What is wrong with a document that somebody wrote: a fixture file, a fault, a customer, a token.
+///
+/// Nothing of the document took effect. It names the place and the rule and never a value, which may be a card number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentError {
+    problem: String,
+}
+
+impl DocumentError {
+    pub(crate) fn new(problem: impl Into<String>) -> Self {
+        Self { problem: problem.into() }
+    }
+
+    /// The first problem alone: a sentence such as `transactions[3]: Amount must be above zero (line 9, column 20)`.
+    pub fn problems(&self) -> &[String] {
+        std::slice::from_ref(&self.problem)
+    }
+}
+
+impl fmt::Display for DocumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem)
+    }
+}
+
+impl std::error::Error for DocumentError {}
+
+/// The value that a JSON object holds.
+pub(crate) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, DocumentError> {
+    // The rules below hide where the text stops being JSON, so that is looked at by itself.
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(json) {
+        let (line, column) = (error.line(), error.column());
+        let problem = format!("it must be JSON; it stops being so at line {line}, column {column}");
+        return Err(DocumentError::new(problem));
+    }
+    read_from(&mut serde_json::Deserializer::from_str(json))
+}
+
+/// The same out of JSON that was read already.
+pub(crate) fn read_from<'de, T, D>(deserializer: D) -> Result<T, DocumentError>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de, Error = serde_json::Error>,
+{
+    let read = serde_path_to_error::deserialize(deserializer);
+    read.map(|Object(value)| value).map_err(|error| DocumentError::new(problem(&error)))
+}
+
+/// What is wrong, out of serde's path and words. Only the parts of the words that are our own are repeated.
+fn problem(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    let (mut element, mut field) = (String::new(), None);
+    for segment in error.path() {
+        match segment {
+            Segment::Map { key } => field = Some(key.as_str()),
+            Segment::Seq { index } => {
+                element = format!("{}[{index}]: ", field.take().unwrap_or_default());
+            }
+            Segment::Enum { .. } | Segment::Unknown => field = None,
+        }
+    }
+    let error = error.inner();
+    let words = error.to_string();
+    // A name that serde has from the struct; it says so before it quotes anything.
+    let own_field = |before: &str| words.strip_prefix(before)?.split_once('`').map(|(name, _)| name);
+    let name = field.map_or("it", printable_field_name);
+    let said = if let Some(missing) = own_field("missing field `") {
+        format!("{missing} must be there")
+    } else if let Some(repeated) = own_field("duplicate field `") {
+        format!("{repeated} stands twice")
+    } else if words.starts_with("unknown field `") {
+        format!("{name} is not a field here")
+    } else if words.starts_with(RULE) {
+        let rule = words.rsplit_once(" at line ").map_or(words.as_str(), |(rule, _)| rule);
+        format!("{name} {rule}")
+    } else {
+        // Whatever else is of the wrong type has a rule.
+        format!("{name} must be {}", if field.is_some() { "a list" } else { "a JSON object" })
+    };
+    match error.line() {
+        0 => format!("{element}{said}"),
+        line => format!("{element}{said} (line {line}, column {})", error.column()),
+    }
+}
+
+/// How every rule begins, and nothing that serde says itself.
+const RULE: &str = "must ";
+
+/// A `T` out of an object. By itself serde takes an array for a struct, too.
+#[derive(Default)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Members(PhantomData))
+    }
+}
+
+/// How the members of documents are read: the JSON type, the Rust type and the rule, which is all that is told of what
+/// breaks it.
+macro_rules! members {
+    ($($(#[$meta:meta])* $name:ident: $json:ty => $value:ty, $rule:expr, $read:expr;)*) => {$(
+        $(#[$meta])*
+        pub(crate) fn $name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<$value, D::Error> {
+            let json = <$json as serde::Deserialize>::deserialize(deserializer);
+            let value = json.ok().and_then($read);
+            value.ok_or_else(|| serde::de::Error::custom($rule))
+        }
+    )*};
+}
+pub(crate) use members;
+
+members! {
+    /// A text without card numbers.
+    text: Option<String> => Option<Cow<'static, str>>, "must be a text or null", |text: Option<String>| Some(text.map(masked));
+    /// The same, empty where there is none.
+    text_or_empty: Option<String> => Cow<'static, str>, "must be a text",
+        |text: Option<String>| Some(text.map(masked).unwrap_or_default());
+    flag: Option<bool> => bool, "must be true or false", |flag: Option<bool>| Some(flag.unwrap_or_default());
+    /// As it was written, to be masked later.
+    card_text: Option<String> => Option<String>, "must be a text", Some;
+    card: Option<Value> => Option<MaskedCard>, "must be a text",
+        |card| optional(card, |card| Some(MaskedCard::new(&text_or_number(card)?)));
+    /// Some services send a code as a number.
+    code: Option<Value> => Option<Cow<'static, str>>, "must be a text", |code| optional(code, |code| text_or_number(code).map(masked));
+    code_or_empty: Option<Value> => Cow<'static, str>, "must be a text",
+        |code| optional(code, |code| text_or_number(code).map(masked)).map(Option::unwrap_or_default);
+    /// A number that could be a card number is none.
+    small_number: Option<Value> => Option<i64>, "must be a whole number from 0 to 4294967295", |number| optional(number, whole);
+    transaction_type: Option<Value> => TransactionTypeCode, "must be 1 for a sale or 2 for an authorisation",
+        |code| match optional(code, whole)? {
+            None | Some(1) => Some(TransactionTypeCode::SALE),
+            Some(2) => Some(TransactionTypeCode::AUTH),
+            Some(_) => None,
+        };
+    operation: Option<String> => Option<OperationName>, "must be transaction, token-transaction or void",
+        |name| optional(name, |name: String| OperationName::from_name(&name).filter(|operation| operation.moves_money()));
+    time: Option<String> => SystemTime, "must be a time in UTC such as 2030-01-31T12:00:00Z",
+        |time: Option<String>| time.map_or(Some(UNIX_EPOCH), |time| humantime::parse_rfc3339(&time).ok());
+    amount: Option<Amount> => Option<Amount>, "must be a number with at most 18 digits", Some;
+}
+
+/// An amount that must be there and above zero.
+pub(crate) fn payable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
+    let amount = amount(deserializer)?.ok_or_else(|| D::Error::custom(MISSING))?;
+    if amount.is_positive() { Ok(amount) } else { Err(D::Error::custom("must be above zero")) }
+}
+
+/// An id that must be there. It is kept and shown as it is.
+pub(crate) fn id<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<T, D::Error> {
+    optional_id(deserializer)?.ok_or_else(|| D::Error::custom(MISSING))
+}
+
+pub(crate) fn optional_id<'de, D: Deserializer<'de>, T: FromStr>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    const RULE: &str = "must be an id as a text, and able to stand in a path";
+    let text = Option::<String>::deserialize(deserializer).map_err(|_| D::Error::custom(RULE))?;
+    let Some(text) = text else { return Ok(None) };
+    if mask(&text, &[]) != text {
+        return Err(D::Error::custom("must not look like a card number"));
+    }
+    text.parse().map(Some).map_err(|_| D::Error::custom(RULE))
+}
+
+const MISSING: &str = "must be there";
+
+/// `None` within is a value that is not there, and `None` without one that breaks the rule.
+#[allow(clippy::option_option, reason = "two ways of having no value")]
+fn optional<J, T>(json: Option<J>, read: impl FnOnce(J) -> Option<T>) -> Option<Option<T>> {
+    json.map_or(Some(None), |json| read(json).map(Some))
+}
+
+fn text_or_number(json: Value) -> Option<String> {
+    match json {
+        Value::String(text) => Some(text),
+        Value::Number(number) => (number.is_u64() || number.is_i64()).then(|| number.to_string()),
+        _ => None,
+    }
+}
+
+fn whole(json: Value) -> Option<i64> {
+    let digits = text_or_number(json)?;
+    let number: u32 = digits.parse().ok()?;
+    (number.to_string() == digits).then_some(number.into())
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "it takes the place of the text")]
+fn masked(text: String) -> Cow<'static, str> {
+    Cow::Owned(mask(&text, &[]).into_owned())
+}
+
+/// A time as documents hold it: RFC 3339 in UTC, to the nanosecond, so that what is read back is equal. A time before 1970 is
+/// written as 1970.
+pub(crate) fn timestamp(at: SystemTime) -> impl fmt::Display {
+    humantime::format_rfc3339_nanos(at.max(UNIX_EPOCH))
+}

@@ -1,0 +1,332 @@
+//! A transaction as JSON: its record, then what the ledger knows beyond it. It is what the store keeps, what a change log
+//! writes down, what the state shows and what a fixture file holds.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use payments_core::OperationName;
+use payments_model::{
+    Amount, Field, MaskedCard, TokenId, TransactionId, TransactionRecord, TransactionTypeCode,
+};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::choices::StatusCodes;
+use crate::document;
+use crate::{EntryKind, EntryState, LedgerEntry, PaymentSource, fixtures};
+
+/// The members in the order in which they are written: first those of the record, of which a look-up shows no others.
+///
+/// Read, it is as strict as for a person's document: only `TransactionId` and `Amount` are required.
+#[expect(clippy::struct_field_names, reason = "they are the interface's")]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+pub(crate) struct Transaction<'a> {
+    #[serde(deserialize_with = "document::id")]
+    pub(crate) transaction_id: TransactionId,
+    #[serde(default, deserialize_with = "document::amount", serialize_with = "optional_number")]
+    pub(crate) base_amount: Option<Amount>,
+    #[serde(deserialize_with = "document::payable", serialize_with = "number")]
+    pub(crate) amount: Amount,
+    /// A payment from a bank account has none.
+    #[serde(default, deserialize_with = "document::card", skip_serializing_if = "Option::is_none")]
+    pub(crate) card_number: Option<MaskedCard>,
+    #[serde(default, deserialize_with = "document::text_or_empty")]
+    pub(crate) billing_email: Cow<'a, str>,
+    #[serde(default, deserialize_with = "document::text_or_empty")]
+    pub(crate) billing_customer_name: Cow<'a, str>,
+    #[serde(default, deserialize_with = "document::text_or_empty")]
+    pub(crate) billing_address: Cow<'a, str>,
+    #[serde(default, deserialize_with = "document::text_or_empty")]
+    pub(crate) billing_city: Cow<'a, str>,
+    #[serde(default, deserialize_with = "document::text")]
+    pub(crate) billing_state: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "document::code_or_empty")]
+    pub(crate) billing_postal_code: Cow<'a, str>,
+    #[serde(default, deserialize_with = "document::small_number")]
+    pub(crate) billing_country: Option<i64>,
+    #[serde(default, deserialize_with = "document::code_or_empty")]
+    pub(crate) billing_country_code: Cow<'a, str>,
+    #[serde(default, deserialize_with = "document::text_or_empty")]
+    pub(crate) billing_phone_number: Cow<'a, str>,
+    #[serde(default = "sale", deserialize_with = "document::transaction_type")]
+    pub(crate) transaction_type: TransactionTypeCode,
+    #[serde(default, deserialize_with = "document::code")]
+    pub(crate) status: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "document::operation", serialize_with = "name")]
+    pub(crate) operation: Option<OperationName>,
+    #[serde(default, deserialize_with = "document::text")]
+    pub(crate) reference_no: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "document::text")]
+    pub(crate) description: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "document::optional_id")]
+    pub(crate) token_id: Option<TokenId>,
+    #[serde(default, deserialize_with = "document::flag")]
+    pub(crate) voided: bool,
+    #[serde(default, deserialize_with = "document::flag")]
+    pub(crate) declined: bool,
+    #[serde(default, deserialize_with = "document::text")]
+    pub(crate) void_reason: Option<Cow<'a, str>>,
+    #[serde(default = "epoch", deserialize_with = "document::time", serialize_with = "rfc3339")]
+    pub(crate) processed_at: SystemTime,
+}
+
+impl Transaction<'_> {
+    /// A sale of nothing yet, in which texts are empty.
+    pub(crate) fn new(transaction_id: TransactionId, base_amount: Amount) -> Self {
+        Self {
+            transaction_id,
+            base_amount: Some(base_amount),
+            amount: base_amount,
+            card_number: None,
+            billing_email: Cow::default(),
+            billing_customer_name: Cow::default(),
+            billing_address: Cow::default(),
+            billing_city: Cow::default(),
+            billing_state: None,
+            billing_postal_code: Cow::default(),
+            billing_country: None,
+            billing_country_code: Cow::default(),
+            billing_phone_number: Cow::default(),
+            transaction_type: sale(),
+            status: None,
+            operation: None,
+            reference_no: None,
+            description: None,
+            token_id: None,
+            voided: false,
+            declined: false,
+            void_reason: None,
+            processed_at: UNIX_EPOCH,
+        }
+    }
+
+    /// Puts what the fake would have written in the place of what a person left out.
+    pub(crate) fn complete(mut self) -> Result<Self, &'static str> {
+        if self.voided && self.declined {
+            return Err("Voided must be false for a transaction that was declined");
+        }
+        let StatusCodes { sale, authorised, voided, declined } = StatusCodes::default();
+        let code = match (self.state(), self.kind()) {
+            (EntryState::Voided, _) => voided,
+            (EntryState::Declined, _) => declined,
+            (EntryState::Approved, _) if self.transaction_type == TransactionTypeCode::AUTH => authorised,
+            (EntryState::Approved, _) => sale,
+        };
+        self.base_amount.get_or_insert(self.amount);
+        self.billing_country.get_or_insert(fixtures::COUNTRY_ID);
+        self.status.get_or_insert(code);
+        self.operation = Some(self.operation());
+        Ok(self)
+    }
+
+    pub(crate) fn state(&self) -> EntryState {
+        match (self.voided, self.declined) {
+            (true, _) => EntryState::Voided,
+            (false, true) => EntryState::Declined,
+            (false, false) => EntryState::Approved,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> EntryKind {
+        match (self.operation(), self.transaction_type) {
+            (OperationName::Void, _) => EntryKind::Void,
+            (_, TransactionTypeCode::AUTH) => EntryKind::Authorisation,
+            _ => EntryKind::Sale,
+        }
+    }
+
+    /// Whether a void would undo it.
+    pub(crate) fn is_charged(&self) -> bool {
+        self.kind() != EntryKind::Void && self.state() == EntryState::Approved
+    }
+
+    fn operation(&self) -> OperationName {
+        let of_source =
+            || self.token_id.as_ref().map_or(OperationName::Transaction, |_| OperationName::TokenTransaction);
+        self.operation.unwrap_or_else(of_source)
+    }
+}
+
+impl From<Transaction<'_>> for LedgerEntry {
+    fn from(kept: Transaction<'_>) -> Self {
+        let (operation, kind, state) = (kept.operation(), kept.kind(), kept.state());
+        let source = match (kept.token_id, &kept.card_number) {
+            (Some(token), _) => PaymentSource::Token(token),
+            (None, Some(card)) => PaymentSource::Card(card.clone()),
+            (None, None) => PaymentSource::Account,
+        };
+        let text = |text: Cow<'_, str>| Field::Value(text.into_owned());
+        let mut record = TransactionRecord::new(kept.transaction_id);
+        record.base_amount = Field::Value(kept.base_amount.unwrap_or(kept.amount));
+        record.amount = Field::Value(kept.amount);
+        record.card_number = kept.card_number.map_or(Field::Absent, Field::Value);
+        record.billing_email = text(kept.billing_email);
+        record.billing_customer_name = text(kept.billing_customer_name);
+        record.billing_address = text(kept.billing_address);
+        record.billing_city = text(kept.billing_city);
+        record.billing_state = kept.billing_state.map_or(Field::Null, text);
+        record.billing_postal_code = text(kept.billing_postal_code);
+        record.billing_country = Field::Value(kept.billing_country.unwrap_or(fixtures::COUNTRY_ID));
+        record.billing_country_code = text(kept.billing_country_code);
+        record.billing_phone_number = text(kept.billing_phone_number);
+        record.transaction_type = Field::Value(kept.transaction_type);
+        record.status = text(kept.status.unwrap_or_default());
+        Self {
+            operation,
+            kind,
+            state,
+            amount: kept.amount,
+            source,
+            reference_no: kept.reference_no.map(Cow::into_owned),
+            description: kept.description.map(Cow::into_owned),
+            void_reason: kept.void_reason.map(Cow::into_owned),
+            at: kept.processed_at,
+            record,
+        }
+    }
+}
+
+/// One kept transaction. The record stands first and verbatim, so that a look-up copies it and decodes nothing.
+#[derive(Clone)]
+pub(crate) struct TransactionDocument {
+    text: Arc<str>,
+    /// Where the record ends, its closing brace not included.
+    record_end: usize,
+}
+
+impl TransactionDocument {
+    pub(crate) fn of(transaction: &Transaction<'_>) -> Self {
+        let text = serde_json::to_string(transaction).expect("texts, numbers and flags are JSON");
+        Self::kept(text.into()).expect("an operation is written")
+    }
+
+    /// A document that was kept, without decoding it.
+    pub(crate) fn kept(text: Arc<str>) -> Option<Self> {
+        let record_end = text.find(BOOKKEEPING).filter(|_| text.starts_with('{') && text.ends_with('}'))?;
+        Some(Self { text, record_end })
+    }
+
+    /// What a look-up shows, as JSON.
+    pub(crate) fn record(&self) -> String {
+        [self.open_record(), "}"].concat()
+    }
+
+    /// The same without its closing brace.
+    pub(crate) fn open_record(&self) -> &str {
+        &self.text[..self.record_end]
+    }
+
+    pub(crate) fn read(&self) -> Transaction<'static> {
+        document::read(&self.text).expect("what was written reads back")
+    }
+
+    pub(crate) fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Whether it is a payment with this token. The void of one names the token too, and is none.
+    pub(crate) fn is_charge_of(&self, token: &str) -> bool {
+        const NAME: &str = ",\"TokenId\":\"";
+        let bookkeeping = &self.text[self.record_end + BOOKKEEPING.len()..];
+        if !bookkeeping.starts_with(OperationName::TokenTransaction.as_str()) {
+            return false;
+        }
+        let after = bookkeeping.find(NAME).map(|at| &bookkeeping[at + NAME.len()..]);
+        after.and_then(|rest| rest.strip_prefix(token)).is_some_and(|rest| rest.starts_with('"'))
+    }
+}
+
+/// It holds personal data: only its size is shown.
+impl fmt::Debug for TransactionDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TransactionDocument({} bytes)", self.text.len())
+    }
+}
+
+/// How the part after the record begins. No record has such a field, and within a text the quotation marks would be
+/// escaped, so it stands in a document once.
+const BOOKKEEPING: &str = ",\"Operation\":\"";
+
+const fn sale() -> TransactionTypeCode {
+    TransactionTypeCode::SALE
+}
+
+const fn epoch() -> SystemTime {
+    UNIX_EPOCH
+}
+
+fn number<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
+    RawValue::from_string(amount.to_string()).map_err(S::Error::custom)?.serialize(serializer)
+}
+
+#[expect(clippy::ref_option, reason = "serde gives a reference")]
+fn optional_number<S: Serializer>(amount: &Option<Amount>, serializer: S) -> Result<S::Ok, S::Error> {
+    match amount {
+        Some(amount) => number(amount, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn name<S: Serializer>(operation: &Option<OperationName>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(operation.unwrap_or(OperationName::Transaction).as_str())
+}
+
+fn rfc3339<S: Serializer>(at: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&document::timestamp(*at))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_transaction_is_the_same_after_it_was_a_document() {
+        use OperationName::{TokenTransaction, Transaction as Card, Void};
+        let (token, card) = (Some("tok_1"), Some("4242424242424242"));
+        let (sale, auth) = (TransactionTypeCode::SALE, TransactionTypeCode::AUTH);
+        for (operation, transaction_type, [voided, declined], token, card) in [
+            (Card, sale, [false, false], None, card),
+            (Card, auth, [true, false], None, card),
+            (Card, sale, [false, true], None, None),
+            (TokenTransaction, sale, [false, false], token, card),
+            (TokenTransaction, auth, [true, false], token, card),
+            (Void, auth, [false, false], token, card),
+            (Void, sale, [false, false], None, None),
+        ] {
+            let transaction = Transaction {
+                amount: Amount::from_cents(12_45),
+                card_number: card.map(MaskedCard::new),
+                billing_customer_name: r#"x","Operation":"void","TokenId":"tok_2"#.into(),
+                billing_country: Some(7),
+                transaction_type,
+                status: Some("77".into()),
+                operation: Some(operation),
+                reference_no: Some("order-7 \"\\\n".into()),
+                description: Some(Cow::default()),
+                token_id: token.map(|token| token.parse().unwrap()),
+                voided,
+                declined,
+                void_reason: voided.then_some("changed their mind".into()),
+                processed_at: UNIX_EPOCH + Duration::new(1_900_000_000, 123_456_789),
+                ..Transaction::new("txn_1".parse().unwrap(), Amount::from_cents(10_50))
+            };
+            let entry = LedgerEntry::from(transaction.clone());
+            let document = TransactionDocument::of(&transaction);
+            assert_eq!(LedgerEntry::from(document.read()), entry);
+            let kept = TransactionDocument::kept(Arc::clone(document.text())).unwrap();
+            assert_eq!(LedgerEntry::from(kept.read()), entry);
+            assert_eq!(LedgerEntry::from(kept.read().complete().unwrap()), entry);
+            assert_eq!(kept.record(), entry.record.to_json());
+            let is_charge = operation == TokenTransaction;
+            assert_eq!((kept.is_charge_of("tok_1"), kept.is_charge_of("tok_2")), (is_charge, false));
+            assert!(!kept.is_charge_of("tok") && !kept.is_charge_of("tok_11"));
+        }
+    }
+}
