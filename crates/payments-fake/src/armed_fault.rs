@@ -1,8 +1,17 @@
+//! The faults that a gateway is armed with, and a fault as JSON, with the names of the sandbox's interface.
+
 use std::fmt;
+use std::num::NonZeroUsize;
+use std::time::Duration;
 
+use http::{HeaderValue, StatusCode};
 use payments_core::OperationName;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 
-use crate::Fault;
+use crate::document::{self, DocumentError, members};
+use crate::{Fault, FaultKind, Phase};
 
 /// Which of a gateway's armed faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,6 +96,212 @@ impl ArmedFaults {
         })
     }
 }
+
+impl Fault {
+    /// A fault from its JSON form. `operation`, `phase` and `kind` are required, by the names of
+    /// [`OperationName::as_str`] (or `any`), [`Phase::as_str`] and [`FaultKind::as_str`]:
+    ///
+    /// ```
+    /// use payments_fake::{Fault, FaultKind};
+    ///
+    /// let fault = Fault::from_json(r#"{"operation": "transaction", "phase": "after_commit", "kind": "reset"}"#)?;
+    /// assert_eq!(fault.kind(), FaultKind::Reset);
+    /// # Ok::<(), payments_fake::DocumentError>(())
+    /// ```
+    ///
+    /// | field | is for | default |
+    /// |---|---|---|
+    /// | `status` | `status`, `html`: the HTTP status, 200 to 599 | 502 |
+    /// | `retry_after` | `status`, `html`: the header, seconds or a date | none |
+    /// | `bytes` | `truncate`: how much of the body comes; `drip`: the size of a piece | 10 |
+    /// | `delay_ms` | `delay`: how long; `drip`: the pause before each piece | 500 |
+    /// | `skip` | how many requests pass first | 0 |
+    /// | `times` | how many requests it strikes | 1 |
+    ///
+    /// Fields that a kind does not use are accepted, and so are `id`, `seen` and `fired`, which [`ArmedFault::to_json`]
+    /// writes.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with it.
+    pub fn from_json(json: &str) -> Result<Self, DocumentError> {
+        document::read(json).map(FaultDocument::into)
+    }
+
+    /// The fault of such a text as `after_commit=reset` or `before_commit=status;status=503;retry_after=2`, as one
+    /// request asks for it: phase and kind, and the other fields of the [JSON form](Self::from_json).
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with it.
+    pub fn from_header(text: &str) -> Result<Self, DocumentError> {
+        let mut parts = text.split(';').map(str::trim);
+        let malformed = || DocumentError::new("it must be PHASE=KIND, then ;NAME=VALUE for more, each once");
+        let (phase, kind) = parts.next().and_then(|first| first.split_once('=')).ok_or_else(malformed)?;
+        let mut document = serde_json::Map::new();
+        document.insert("operation".to_owned(), ANY.into());
+        document.insert("phase".to_owned(), phase.trim().into());
+        document.insert("kind".to_owned(), kind.trim().into());
+        for part in parts {
+            let (name, value) = part.split_once('=').ok_or_else(malformed)?;
+            let (name, value) = (name.trim(), value.trim());
+            if document.contains_key(name) {
+                return Err(malformed());
+            }
+            let value = match value.parse::<u64>() {
+                Ok(number) if name != "retry_after" => Value::from(number),
+                _ => Value::from(value),
+            };
+            document.insert(name.to_owned(), value);
+        }
+        document::read_from(Value::Object(document)).map(FaultDocument::into)
+    }
+}
+
+impl ArmedFault {
+    /// The fault in its [JSON form](Fault::from_json), with its `id`, how many requests for its operation came since
+    /// (`seen`) and how many of them it struck (`fired`).
+    pub fn to_json(&self) -> String {
+        let Self { id, fault, seen, fired } = self;
+        let mut document = json!({
+            "id": id.to_string(),
+            "operation": fault.operation().map_or(ANY, OperationName::as_str),
+            "phase": fault.phase().as_str(),
+            "kind": fault.kind().as_str(),
+            "skip": fault.skipped(),
+            "times": fault.strike_count(),
+            "seen": seen,
+            "fired": fired,
+        });
+        let more = match fault.kind() {
+            FaultKind::Status { status } | FaultKind::Html { status } => {
+                vec![("status", json!(status.as_u16()))]
+            }
+            FaultKind::Truncate { bytes } => vec![("bytes", json!(bytes))],
+            FaultKind::Drip { bytes, every } => {
+                vec![("bytes", json!(bytes)), ("delay_ms", json!(millis(every)))]
+            }
+            FaultKind::Delay { by } => vec![("delay_ms", json!(millis(by)))],
+            _ => Vec::new(),
+        };
+        for (name, value) in more {
+            document[name] = value;
+        }
+        if let Some(retry_after) = fault.retry_after_header() {
+            document["retry_after"] = String::from_utf8_lossy(retry_after.as_bytes()).into();
+        }
+        document.to_string()
+    }
+}
+
+/// The members of a fault's JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FaultDocument {
+    #[serde(deserialize_with = "operation")]
+    operation: Option<OperationName>,
+    #[serde(deserialize_with = "phase")]
+    phase: Phase,
+    #[serde(deserialize_with = "kind")]
+    kind: FaultKind,
+    #[serde(default, deserialize_with = "status")]
+    status: Option<StatusCode>,
+    #[serde(default, deserialize_with = "retry_after")]
+    retry_after: Option<HeaderValue>,
+    #[serde(default, deserialize_with = "bytes")]
+    bytes: Option<u32>,
+    #[serde(default, deserialize_with = "delay")]
+    delay_ms: Option<Duration>,
+    #[serde(default, deserialize_with = "skip")]
+    skip: u32,
+    #[serde(default = "once", deserialize_with = "times")]
+    times: u32,
+    // What `ArmedFault::to_json` writes beyond the fault.
+    #[serde(default, rename = "id")]
+    _id: IgnoredAny,
+    #[serde(default, rename = "seen")]
+    _seen: IgnoredAny,
+    #[serde(default, rename = "fired")]
+    _fired: IgnoredAny,
+}
+
+impl From<FaultDocument> for Fault {
+    fn from(document: FaultDocument) -> Self {
+        let FaultDocument {
+            operation, phase, kind, status, retry_after, bytes, delay_ms, skip, times, ..
+        } = document;
+        let bytes = bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let kind = match kind {
+            FaultKind::Drip { bytes: default, every } => FaultKind::Drip {
+                bytes: bytes.map_or(default, |bytes| NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN)),
+                every: delay_ms.unwrap_or(every),
+            },
+            FaultKind::Truncate { bytes: default } => FaultKind::Truncate { bytes: bytes.unwrap_or(default) },
+            FaultKind::Html { status: default } => FaultKind::Html { status: status.unwrap_or(default) },
+            FaultKind::Status { status: default } => FaultKind::Status { status: status.unwrap_or(default) },
+            FaultKind::Delay { by } => FaultKind::Delay { by: delay_ms.unwrap_or(by) },
+            kind => kind,
+        };
+        let target = operation.map_or_else(Self::on_any, Self::on);
+        target.at(phase).show(kind).skip(skip).times(times).with_retry_after(retry_after)
+    }
+}
+
+members! {
+    operation: String => Option<OperationName>,
+        "must be transaction, token-transaction, void, get-transaction, get-customer or any",
+        |name: String| if name == ANY { Some(None) } else { OperationName::from_name(&name).map(Some) };
+    phase: String => Phase, "must be before_commit, after_commit or late",
+        |name: String| PHASES.into_iter().find(|phase| phase.as_str() == name);
+    kind: String => FaultKind,
+        "must be close, reset, stall, drip, truncate, garbage, html, status, delay, wrong_shape or refuse",
+        |name: String| KINDS.into_iter().find(|kind| kind.as_str() == name);
+    status: Option<u16> => Option<StatusCode>, "must be an HTTP status from 200 to 599", |status| match status {
+        None => Some(None),
+        Some(status @ 200..600) => StatusCode::from_u16(status).ok().map(Some),
+        Some(_) => None,
+    };
+    /// Seconds may be given as a number too: it is what people write.
+    retry_after: Option<Value> => Option<HeaderValue>, "must be seconds or a date, as the header has it",
+        |value| match value {
+            None => Some(None),
+            Some(Value::String(text)) if !text.is_empty() => HeaderValue::try_from(text).ok().map(Some),
+            Some(Value::Number(seconds)) => HeaderValue::try_from(seconds.to_string()).ok().map(Some),
+            Some(_) => None,
+        };
+    bytes: Option<u32> => Option<u32>, "must be a whole number", Some;
+    delay: Option<u32> => Option<Duration>, "must be a whole number of milliseconds",
+        |millis: Option<u32>| Some(millis.map(|millis| Duration::from_millis(millis.into())));
+    skip: Option<u32> => u32, "must be a whole number", |count: Option<u32>| Some(count.unwrap_or(0));
+    times: Option<u32> => u32, "must be a whole number above zero",
+        |count: Option<u32>| Some(count.unwrap_or(1)).filter(|count| *count > 0);
+}
+
+const fn once() -> u32 {
+    1
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+const ANY: &str = "any";
+const PHASES: [Phase; 3] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late];
+/// Each with what it has unless something else is said.
+const KINDS: [FaultKind; 11] = [
+    FaultKind::Refuse,
+    FaultKind::Close,
+    FaultKind::Reset,
+    FaultKind::Stall,
+    FaultKind::Drip { bytes: NonZeroUsize::new(10).unwrap(), every: HALF_A_SECOND },
+    FaultKind::Truncate { bytes: 10 },
+    FaultKind::Garbage,
+    FaultKind::Html { status: StatusCode::BAD_GATEWAY },
+    FaultKind::Status { status: StatusCode::BAD_GATEWAY },
+    FaultKind::Delay { by: HALF_A_SECOND },
+    FaultKind::WrongShape,
+];
+const HALF_A_SECOND: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {

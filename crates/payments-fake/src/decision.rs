@@ -13,16 +13,16 @@ use payments_model::{
 };
 
 use crate::choices::{Choices, UnlistedCards, VoidAnswer};
-use crate::fixtures::{COUNTRY_ID, SEEDED, seeded_customer, seeded_owner};
+use crate::fixtures::{COUNTRY_ID, seeded, seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
 use crate::recorded_request::Decided;
 use crate::redaction::{Redaction, quoted};
+use crate::request::{Asked, UnderstoodRequest};
 use crate::store::{Effect, Store};
-use crate::tenants::Tenants;
+use crate::tenant::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::transaction::{Transaction, TransactionDocument};
-use crate::understood_request::{Asked, UnderstoodRequest};
-use crate::{EntryKind, RequestEffect, StoredToken, answer};
+use crate::{EntryKind, RequestEffect, StoredToken, reply};
 
 /// What the service would answer, and what it would change.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub(crate) fn decide(
         return Decision { answer: answer.clone(), effect: None };
     }
     let Some(tenant) = request.api_key.as_ref().and_then(|key| tenants.with_key(key.as_bytes())) else {
-        let answer = answer::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY);
+        let answer = reply::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY);
         return Decision { answer, effect: None };
     };
     let redaction = Redaction::of(tenants.api_keys(), None);
@@ -86,7 +86,7 @@ type Approval = Result<(), &'static str>;
 type Answered = (Response<Bytes>, Option<Effect>);
 
 fn refused(reason: &str) -> Answered {
-    (answer::bad_request(reason), None)
+    (reply::bad_request(reason), None)
 }
 
 impl Tenancy<'_> {
@@ -160,14 +160,14 @@ impl Tenancy<'_> {
         };
         let transaction = Transaction {
             card_number: Some(card),
-            billing_email: SEEDED.email.into(),
-            billing_customer_name: SEEDED.customer_name.into(),
-            billing_address: SEEDED.address.into(),
-            billing_city: SEEDED.city.into(),
-            billing_postal_code: SEEDED.postal_code.into(),
+            billing_email: seeded::EMAIL.into(),
+            billing_customer_name: seeded::NAME.into(),
+            billing_address: seeded::ADDRESS.into(),
+            billing_city: seeded::CITY.into(),
+            billing_postal_code: seeded::POSTAL_CODE.into(),
             billing_country: Some(COUNTRY_ID),
-            billing_country_code: SEEDED.country_code.into(),
-            billing_phone_number: SEEDED.phone_number.into(),
+            billing_country_code: seeded::COUNTRY_CODE.into(),
+            billing_phone_number: seeded::PHONE_NUMBER.into(),
             transaction_type: type_code(self.choices.token_transaction_type),
             operation: Some(OperationName::TokenTransaction),
             token_id: Some(payment.token_id().clone()),
@@ -231,8 +231,8 @@ impl Tenancy<'_> {
             document.record()
         };
         let answer = match approval {
-            Ok(()) => answer::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
-            Err(reason) => answer::declined(self.choices.decline_shape, reason, &data),
+            Ok(()) => reply::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
+            Err(reason) => reply::declined(self.choices.decline_shape, reason, &data),
         };
         let state = transaction.state();
         (answer, Some(Effect::Payment { id: transaction.transaction_id, state, document, new_token }))
@@ -259,7 +259,7 @@ impl Tenancy<'_> {
             (transaction.transaction_id, document)
         });
         let answered_id = entry.as_ref().map_or_else(|| void.transaction_id(), |(id, _)| id);
-        let answer = answer::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt(answered_id));
+        let answer = reply::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt(answered_id));
         let transaction_id = void.transaction_id().clone();
         (answer, Some(Effect::Void { transaction_id, status: status.into_owned(), reason, entry }))
     }
@@ -267,8 +267,8 @@ impl Tenancy<'_> {
     fn get_transaction(&self, id: &str) -> Response<Bytes> {
         let document = TransactionId::new(id).ok().and_then(|id| self.store.document(&id));
         match document {
-            Some(document) => answer::get(SuccessEnvelope::TRANSACTION_FOUND, &document.record()),
-            None => answer::error(StatusCode::NOT_FOUND, ErrorEnvelope::TRANSACTION_NOT_FOUND),
+            Some(document) => reply::get(SuccessEnvelope::TRANSACTION_FOUND, &document.record()),
+            None => reply::error(StatusCode::NOT_FOUND, ErrorEnvelope::TRANSACTION_NOT_FOUND),
         }
     }
 
@@ -276,8 +276,8 @@ impl Tenancy<'_> {
         let kept = CustomerId::new(id).ok().and_then(|id| self.store.customer(&id));
         let seeded = || (id == test_values::CUSTOMER).then(|| seeded_customer().to_json());
         match kept.map(CustomerRecord::to_json).or_else(seeded) {
-            Some(customer) => answer::get(SuccessEnvelope::CUSTOMER_FOUND, &customer),
-            None => answer::error(StatusCode::NOT_FOUND, ErrorEnvelope::CUSTOMER_NOT_FOUND),
+            Some(customer) => reply::get(SuccessEnvelope::CUSTOMER_FOUND, &customer),
+            None => reply::error(StatusCode::NOT_FOUND, ErrorEnvelope::CUSTOMER_NOT_FOUND),
         }
     }
 

@@ -9,8 +9,8 @@ use payments_model::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::armed_fault::FaultDocument;
 use crate::document::{self, Object};
-use crate::fault_document::FaultDocument;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::transaction::{Transaction, TransactionDocument};
 use crate::{DocumentError, Fault};
@@ -235,21 +235,32 @@ impl From<WrittenToken> for StoredToken {
     }
 }
 
-/// The record of the customer that is always there.
+/// The customer that is always there.
 pub(crate) fn seeded_customer() -> CustomerRecord {
     let text = |text: &str| Field::Value(text.to_owned());
     let mut customer = CustomerRecord::new();
     customer.customer_id = Field::Value(seeded_customer_id());
-    customer.customer_name = text(SEEDED.customer_name);
-    customer.email = text(SEEDED.email);
-    customer.phone_number = text(SEEDED.phone_number);
+    customer.customer_name = text(seeded::NAME);
+    customer.email = text(seeded::EMAIL);
+    customer.phone_number = text(seeded::PHONE_NUMBER);
     customer.country_id = Field::Value(COUNTRY_ID);
-    customer.country_code = text(SEEDED.country_code);
-    customer.address = text(SEEDED.address);
-    customer.city = text(SEEDED.city);
-    customer.postal_code = text(SEEDED.postal_code);
+    customer.country_code = text(seeded::COUNTRY_CODE);
+    customer.address = text(seeded::ADDRESS);
+    customer.city = text(seeded::CITY);
+    customer.postal_code = text(seeded::POSTAL_CODE);
     customer.state_id = Field::Value(5);
     customer
+}
+
+/// The texts of the seeded customer, who is the payer of every token payment, too.
+pub(crate) mod seeded {
+    pub(crate) const NAME: &str = "Grace Example";
+    pub(crate) const EMAIL: &str = "grace@example.com";
+    pub(crate) const PHONE_NUMBER: &str = "555-0100";
+    pub(crate) const COUNTRY_CODE: &str = "+1";
+    pub(crate) const ADDRESS: &str = "1 Example Street";
+    pub(crate) const CITY: &str = "Exampleton";
+    pub(crate) const POSTAL_CODE: &str = "94105";
 }
 
 pub(crate) fn seeded_customer_id() -> CustomerId {
@@ -260,27 +271,6 @@ pub(crate) fn seeded_customer_id() -> CustomerId {
 pub(crate) fn seeded_owner() -> GatewayCustomerId {
     test_values::GATEWAY_CUSTOMER.parse().expect("a test value is a valid id")
 }
-
-/// The texts of the seeded customer, who is the payer of every token payment, too.
-pub(crate) struct Seeded {
-    pub(crate) customer_name: &'static str,
-    pub(crate) email: &'static str,
-    pub(crate) phone_number: &'static str,
-    pub(crate) country_code: &'static str,
-    pub(crate) address: &'static str,
-    pub(crate) city: &'static str,
-    pub(crate) postal_code: &'static str,
-}
-
-pub(crate) const SEEDED: Seeded = Seeded {
-    customer_name: "Grace Example",
-    email: "grace@example.com",
-    phone_number: "555-0100",
-    country_code: "+1",
-    address: "1 Example Street",
-    city: "Exampleton",
-    postal_code: "94105",
-};
 
 /// The number of the seeded customer's country. It has no meaning beyond this fake.
 pub(crate) const COUNTRY_ID: i64 = 1;

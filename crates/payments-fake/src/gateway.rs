@@ -7,12 +7,12 @@ use http::Request;
 use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
 use payments_model::CustomerRecord;
 
+use crate::builder::UnfiredFaults;
 use crate::fault::Phase;
-use crate::gateway_builder::UnfiredFaults;
 use crate::randomness::{Randomness, SeededJitter};
 use crate::recorded_request::RequestLog;
 use crate::service::Service;
-use crate::tenants::Tenants;
+use crate::tenant::Tenants;
 use crate::{
     ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, HeldRequest, Ledger,
     ManualClock, RecordedRequest, Reply, Responder, StoredToken, Tenant,

@@ -1,19 +1,253 @@
+//! The service as a state machine, and the side of it that transports and servers hold.
+
+use std::fmt;
+use std::future::{Future, pending, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::header::DATE;
-use http::{HeaderName, HeaderValue, Response};
+use http::header::{AUTHORIZATION, DATE};
+use http::{HeaderName, HeaderValue, Method, Request, Response};
+use payments_core::{OperationName, Timer};
+use payments_model::unversioned::RequestMembers;
 
 use crate::armed_fault::ArmedFaults;
 use crate::choices::Choices;
 use crate::decision::{self, Decision};
-use crate::fault::Phase;
+use crate::fault::{FaultKind, Phase};
+use crate::gate::Gates;
 use crate::randomness::Randomness;
-use crate::recorded_request::{Decided, RequestLog};
+use crate::recorded_request::{Decided, RecordedRequest, RequestLog};
+use crate::redaction::Redaction;
+use crate::request::{Route, UnderstoodRequest};
 use crate::store::Effect;
-use crate::tenants::Tenants;
-use crate::understood_request::UnderstoodRequest;
-use crate::{Fault, Fixtures, Reply, RequestEffect};
+use crate::tenant::Tenants;
+use crate::{ChangeLog, Fault, Fixtures, HeldRequest, ManualClock, NotDurable, Reply, RequestEffect};
+
+/// The side of a [`FakeGateway`](crate::FakeGateway) that transports and servers hold.
+///
+/// It answers requests and knows nothing of tests: it does not keep the gateway's check for unfired faults waiting.
+#[derive(Clone)]
+pub struct Responder(Arc<Shared>);
+
+struct Shared {
+    service: Mutex<Service>,
+    choices: Choices,
+    /// What may not be kept of any request.
+    api_keys: Arc<[String]>,
+    /// Beside the service, because every request asks twice for a closed one.
+    gates: Mutex<Gates>,
+    clock: ManualClock,
+    wall_clock: Option<WallClock>,
+    change_log: Option<Arc<dyn ChangeLog>>,
+}
+
+/// Tells the time of day.
+pub(crate) type WallClock = Box<dyn Fn() -> SystemTime + Send + Sync>;
+
+impl Responder {
+    pub(crate) fn new(
+        service: Service,
+        choices: Choices,
+        api_keys: Arc<[String]>,
+        clock: ManualClock,
+        wall_clock: Option<WallClock>,
+        change_log: Option<Arc<dyn ChangeLog>>,
+    ) -> Self {
+        let (service, gates) = (Mutex::new(service), Mutex::default());
+        Self(Arc::new(Shared { service, choices, api_keys, gates, clock, wall_clock, change_log }))
+    }
+
+    /// What the network would carry back for this request at this time of day. It neither waits nor looks at a clock.
+    pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
+        self.handle_numbered(now, request).0
+    }
+
+    /// The same, and the number under which the request is recorded; 0 if it never arrived.
+    fn handle_numbered(&self, now: SystemTime, request: Request<Bytes>) -> (Reply, u64) {
+        let (head, body) = request.into_parts();
+        let members = RequestMembers::read(&body);
+        let request = UnderstoodRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
+        let recorded =
+            RecordedRequest::capture(now, head, body.len(), members.as_ref().ok(), &self.0.api_keys);
+        let _outgrown;
+        // What stands above is dropped after the lock is released, so that nobody waits for that either.
+        let mut service = self.service();
+        let fault = service.strike(&request);
+        if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
+            // It never arrived, so there is nothing to record.
+            return (Reply::Refused, 0);
+        }
+        let number;
+        (number, _outgrown) = service.requests.push(recorded);
+        let Some(fault) = fault else {
+            return (service.process(now, &request, number, &self.0.choices), number);
+        };
+        service.requests.note_fault(number, &fault);
+        let reply = match (fault.kind(), fault.phase()) {
+            (FaultKind::Delay { by }, Phase::BeforeCommit) => {
+                let (request, epoch) = (Box::new(request), service.epoch);
+                Reply::Held { by, request: HeldRequest { request, number, epoch } }
+            }
+            _ => service.fail(now, &request, number, &self.0.choices, &fault),
+        };
+        (reply, number)
+    }
+
+    /// Processes a request that a fault had [held](Reply::Held). If the gateway was
+    /// [reset](crate::FakeGateway::reset) since, the request is [closed](Reply::Closed) without an effect: it belongs to
+    /// what was forgotten.
+    pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
+        let HeldRequest { request, number, epoch } = request;
+        let mut service = self.service();
+        if service.epoch != epoch {
+            return Reply::Closed;
+        }
+        service.process(now, &request, number, &self.0.choices)
+    }
+
+    /// [`handle`](Self::handle) as a server does it: at the gateway's time of day, waiting at its
+    /// [gates](crate::Gate), and by `timer` for held requests. The reply is never [`Reply::Held`].
+    ///
+    /// With a [`ChangeLog`] the reply waits until everything that it can speak of is durable. If that fails, the connection
+    /// is [closed](Reply::Closed): nobody is told of a payment that the next start would not know.
+    ///
+    /// Dropping the future is a client that went away: what was not committed by then never is.
+    pub async fn respond(&self, request: Request<Bytes>, timer: &dyn Timer) -> Reply {
+        self.respond_unless(request, timer, pending()).await
+    }
+
+    /// [`respond`](Self::respond) to a client that may give up while its request waits to be processed, at a gate or held
+    /// by a fault: once `given_up` is ready, the request is [closed](Reply::Closed) without an effect.
+    ///
+    /// `given_up` is polled only then: who goes later has been charged, and might still take the answer.
+    pub async fn respond_unless(
+        &self,
+        request: Request<Bytes>,
+        timer: &dyn Timer,
+        given_up: impl Future<Output = ()>,
+    ) -> Reply {
+        self.respond_numbered(request, timer, given_up).await.0
+    }
+
+    /// [`respond_unless`](Self::respond_unless), and the [number](RecordedRequest::number) of the request; 0 if it is not
+    /// recorded.
+    pub async fn respond_numbered(
+        &self,
+        request: Request<Bytes>,
+        timer: &dyn Timer,
+        given_up: impl Future<Output = ()>,
+    ) -> (Reply, u64) {
+        let mut given_up = pin!(given_up);
+        let operation = Route::of(request.method(), request.uri().path()).operation();
+        let gate = pin!(self.pass_gate(operation, Phase::BeforeCommit));
+        if first(gate, given_up.as_mut()).await == First::Other {
+            return (Reply::Closed, 0);
+        }
+        let (reply, number) = self.handle_numbered(self.wall(), request);
+        let reply = match reply {
+            Reply::Held { by, request } => {
+                if first(timer.sleep(by).as_mut(), given_up).await == First::Other {
+                    return (Reply::Closed, number);
+                }
+                self.resume(self.wall(), request)
+            }
+            reply => reply,
+        };
+        let reply = if self.flushed().await.is_ok() { reply } else { Reply::Closed };
+        self.pass_gate(operation, Phase::AfterCommit).await;
+        (reply, number)
+    }
+
+    /// What is recorded of the request with this number, if it is kept.
+    pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
+        self.service().requests.with_number(number).cloned()
+    }
+
+    /// Waits until every change so far is durable; at once if the gateway has no [`ChangeLog`].
+    ///
+    /// # Errors
+    ///
+    /// If one could not be made durable.
+    pub async fn flushed(&self) -> Result<(), NotDurable> {
+        match &self.0.change_log {
+            Some(log) => log.flushed().await,
+            None => Ok(()),
+        }
+    }
+
+    /// The path of a request, without its query, for a log: card numbers are masked, and so are the keys that are accepted
+    /// and the one that the request came with.
+    pub fn loggable_path(&self, request: &Request<Bytes>) -> String {
+        self.redaction_of(request).text(request.uri().path()).into_owned()
+    }
+
+    /// The method of a request, for a log, without what [`loggable_path`](Self::loggable_path) hides: a method is any word.
+    pub fn loggable_method(&self, request: &Request<Bytes>) -> Method {
+        self.redaction_of(request).method(request.method())
+    }
+
+    /// The gateway's own clock.
+    pub fn clock(&self) -> &ManualClock {
+        &self.0.clock
+    }
+
+    fn redaction_of<'a>(&'a self, request: &'a Request<Bytes>) -> Redaction<'a> {
+        Redaction::of(&self.0.api_keys, request.headers().get(AUTHORIZATION))
+    }
+
+    /// A panic elsewhere, such as a failed assertion of the test, must not hide behind a poisoned lock.
+    pub(crate) fn service(&self) -> MutexGuard<'_, Service> {
+        self.0.service.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn gates(&self) -> MutexGuard<'_, Gates> {
+        self.0.gates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn pass_gate(&self, operation: Option<OperationName>, phase: Phase) {
+        let latch = operation.and_then(|operation| self.gates().closed(operation, phase));
+        if let Some(latch) = latch {
+            latch.hold(&self.0.clock).await;
+        }
+    }
+
+    fn wall(&self) -> SystemTime {
+        self.0.wall_clock.as_ref().map_or_else(|| self.0.clock.wall(), |now| now())
+    }
+}
+
+impl fmt::Debug for Responder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { service: _, choices: _, api_keys: _, gates: _, clock, wall_clock: _, change_log: _ } =
+            &*self.0;
+        f.debug_struct("Responder").field("clock", clock).finish_non_exhaustive()
+    }
+}
+
+/// Which of two was ready first.
+#[derive(PartialEq, Eq)]
+enum First {
+    One,
+    Other,
+}
+
+/// Waits for either. The other is not polled if the one is ready at once.
+async fn first<A, B>(mut one: Pin<&mut A>, mut other: Pin<&mut B>) -> First
+where
+    A: Future<Output = ()> + ?Sized,
+    B: Future<Output = ()>,
+{
+    poll_fn(|context| {
+        if one.as_mut().poll(context).is_ready() {
+            return Poll::Ready(First::One);
+        }
+        other.as_mut().poll(context).map(|()| First::Other)
+    })
+    .await
+}
 
 /// The service as a state machine: no I/O, no clock and no randomness of its own.
 pub(crate) struct Service {

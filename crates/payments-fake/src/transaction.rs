@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use payments_core::OperationName;
-use payments_model::{
-    Amount, Field, MaskedCard, TokenId, TransactionId, TransactionRecord, TransactionTypeCode,
-};
+use payments_model::{Amount, MaskedCard, TokenId, TransactionId, TransactionTypeCode};
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -151,45 +149,6 @@ impl Transaction<'_> {
     }
 }
 
-impl From<Transaction<'_>> for LedgerEntry {
-    fn from(kept: Transaction<'_>) -> Self {
-        let (operation, kind, state) = (kept.operation(), kept.kind(), kept.state());
-        let source = match (kept.token_id, &kept.card_number) {
-            (Some(token), _) => PaymentSource::Token(token),
-            (None, Some(card)) => PaymentSource::Card(card.clone()),
-            (None, None) => PaymentSource::Account,
-        };
-        let text = |text: Cow<'_, str>| Field::Value(text.into_owned());
-        let mut record = TransactionRecord::new(kept.transaction_id);
-        record.base_amount = Field::Value(kept.base_amount.unwrap_or(kept.amount));
-        record.amount = Field::Value(kept.amount);
-        record.card_number = kept.card_number.map_or(Field::Absent, Field::Value);
-        record.billing_email = text(kept.billing_email);
-        record.billing_customer_name = text(kept.billing_customer_name);
-        record.billing_address = text(kept.billing_address);
-        record.billing_city = text(kept.billing_city);
-        record.billing_state = kept.billing_state.map_or(Field::Null, text);
-        record.billing_postal_code = text(kept.billing_postal_code);
-        record.billing_country = Field::Value(kept.billing_country.unwrap_or(fixtures::COUNTRY_ID));
-        record.billing_country_code = text(kept.billing_country_code);
-        record.billing_phone_number = text(kept.billing_phone_number);
-        record.transaction_type = Field::Value(kept.transaction_type);
-        record.status = text(kept.status.unwrap_or_default());
-        Self {
-            operation,
-            kind,
-            state,
-            amount: kept.amount,
-            source,
-            reference_no: kept.reference_no.map(Cow::into_owned),
-            description: kept.description.map(Cow::into_owned),
-            void_reason: kept.void_reason.map(Cow::into_owned),
-            at: kept.processed_at,
-            record,
-        }
-    }
-}
-
 /// One kept transaction. The record stands first and verbatim, so that a look-up copies it and decodes nothing.
 #[derive(Clone)]
 pub(crate) struct TransactionDocument {
@@ -222,6 +181,27 @@ impl TransactionDocument {
 
     pub(crate) fn read(&self) -> Transaction<'static> {
         document::read(&self.text).expect("what was written reads back")
+    }
+
+    pub(crate) fn entry(&self) -> LedgerEntry {
+        let kept = self.read();
+        let (operation, kind, state) = (kept.operation(), kept.kind(), kept.state());
+        LedgerEntry {
+            operation,
+            kind,
+            state,
+            amount: kept.amount,
+            source: match (kept.token_id, kept.card_number) {
+                (Some(token), _) => PaymentSource::Token(token),
+                (None, Some(card)) => PaymentSource::Card(card),
+                (None, None) => PaymentSource::Account,
+            },
+            reference_no: kept.reference_no.map(Cow::into_owned),
+            description: kept.description.map(Cow::into_owned),
+            void_reason: kept.void_reason.map(Cow::into_owned),
+            at: kept.processed_at,
+            record: serde_json::from_str(&self.record()).expect("what was written reads back"),
+        }
     }
 
     pub(crate) fn text(&self) -> &Arc<str> {
@@ -317,12 +297,15 @@ mod tests {
                 processed_at: UNIX_EPOCH + Duration::new(1_900_000_000, 123_456_789),
                 ..Transaction::new("txn_1".parse().unwrap(), Amount::from_cents(10_50))
             };
-            let entry = LedgerEntry::from(transaction.clone());
             let document = TransactionDocument::of(&transaction);
-            assert_eq!(LedgerEntry::from(document.read()), entry);
+            let entry = document.entry();
+            assert_eq!((entry.operation, entry.amount), (operation, Amount::from_cents(12_45)));
+            assert_eq!(entry.state == EntryState::Voided, voided);
+            assert_eq!(entry.at, transaction.processed_at);
+            assert_eq!(entry.reference_no.as_deref(), Some("order-7 \"\\\n"));
             let kept = TransactionDocument::kept(Arc::clone(document.text())).unwrap();
-            assert_eq!(LedgerEntry::from(kept.read()), entry);
-            assert_eq!(LedgerEntry::from(kept.read().complete().unwrap()), entry);
+            assert_eq!(kept.entry(), entry);
+            assert_eq!(TransactionDocument::of(&kept.read().complete().unwrap()).text(), document.text());
             assert_eq!(kept.record(), entry.record.to_json());
             let is_charge = operation == TokenTransaction;
             assert_eq!((kept.is_charge_of("tok_1"), kept.is_charge_of("tok_2")), (is_charge, false));

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use payments_core::ApiKey;
 
 use crate::choices::Choices;
-use crate::responder::WallClock;
+use crate::service::WallClock;
 use crate::{ChangeLog, DeclineShape, FakeGateway, ManualClock};
 
 /// Builds a [`FakeGateway`] that differs from [`FakeGateway::new`].
