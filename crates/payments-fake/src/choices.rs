@@ -3,6 +3,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use payments_model::{Amount, TransactionType, UnknownFields};
+use thiserror::Error;
 
 /// What the fake does where the interface says *not shown*. This is the whole list.
 ///
@@ -163,17 +164,10 @@ impl fmt::Display for DeclineShape {
 }
 
 /// The text is none of the [names](DeclineShape::as_str).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("must be ok-failed, ok-error, bad-request or payment-required")]
 #[non_exhaustive]
 pub struct UnknownDeclineShape;
-
-impl fmt::Display for UnknownDeclineShape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("must be ok-failed, ok-error, bad-request or payment-required")
-    }
-}
-
-impl std::error::Error for UnknownDeclineShape {}
 
 impl FromStr for DeclineShape {
     type Err = UnknownDeclineShape;

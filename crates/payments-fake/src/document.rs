@@ -13,11 +13,13 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_path_to_error::Segment;
+use thiserror::Error;
 
 /// What is wrong with a document that somebody wrote: a fixture file, a fault, a customer, a token.
 ///
 /// Nothing of the document took effect. It names the place and the rule and never a value, which may be a card number.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{problem}")]
 pub struct DocumentError {
     problem: String,
 }
@@ -32,14 +34,6 @@ impl DocumentError {
         std::slice::from_ref(&self.problem)
     }
 }
-
-impl fmt::Display for DocumentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem)
-    }
-}
-
-impl std::error::Error for DocumentError {}
 
 /// The value that a JSON object holds.
 pub(crate) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, DocumentError> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
+use thiserror::Error;
 
 use crate::recorded_request::Decided;
 use crate::test_values::{TEST_VALUES, TestEffect};
@@ -283,7 +284,8 @@ pub trait ChangeLog: Send + Sync + 'static {
 pub type Flushed = Pin<Box<dyn Future<Output = Result<(), NotDurable>> + Send>>;
 
 /// Changes could not be made durable. Whoever waits for them must not be told that they took place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Error)]
+#[error("the change could not be made durable")]
 #[non_exhaustive]
 pub struct NotDurable;
 
@@ -293,11 +295,3 @@ impl NotDurable {
         Self
     }
 }
-
-impl fmt::Display for NotDurable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the change could not be made durable")
-    }
-}
-
-impl std::error::Error for NotDurable {}

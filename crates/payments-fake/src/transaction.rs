@@ -159,7 +159,9 @@ pub(crate) struct TransactionDocument {
 
 impl TransactionDocument {
     pub(crate) fn of(transaction: &Transaction<'_>) -> Self {
-        let text = serde_json::to_string(transaction).expect("texts, numbers and flags are JSON");
+        let mut text = Vec::with_capacity(1024);
+        serde_json::to_writer(&mut text, transaction).expect("texts, numbers and flags are JSON");
+        let text = String::from_utf8(text).expect("JSON is UTF-8");
         Self::kept(text.into()).expect("an operation is written")
     }
 

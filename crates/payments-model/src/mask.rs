@@ -77,7 +77,8 @@ pub(crate) fn holds_card_number(text: &str) -> bool {
 /// Where card-like numbers stand, from left to right.
 fn card_numbers(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    if text.bytes().filter(u8::is_ascii_digit).count() < *CARD_DIGITS.start() {
+    let digits = || text.bytes().filter(u8::is_ascii_digit).count();
+    if text.len() < *CARD_DIGITS.start() || digits() < *CARD_DIGITS.start() {
         return found;
     }
     let groups = groups_of_digits(text);

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::UnknownFields;
 use super::document::RequestMembers;
-use super::encode::{Encoded, encode};
+use super::encode::Encoded;
 use super::given::{FromGiven, Given, Text};
 use crate::card::Luhn;
 use crate::secret::SecretText;
@@ -147,9 +147,9 @@ impl<'a> Check<'a> {
     pub(crate) fn finish<W: Serialize>(mut self, request: Option<W>) -> Result<Encoded<W>, ValidationError> {
         match request {
             Some(wire) if self.violations.is_empty() => {
-                let bytes = encode(&wire);
-                if bytes.len() <= MAX_BODY_BYTES {
-                    return Ok(Encoded { wire, bytes });
+                let encoded = Encoded::new(wire);
+                if encoded.len() <= MAX_BODY_BYTES {
+                    return Ok(encoded);
                 }
                 self.refuse(Violation::new("body", "must be at most 65536 bytes of JSON"));
             }

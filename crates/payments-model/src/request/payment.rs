@@ -82,7 +82,7 @@ impl<M: Method> Payment<M> {
     /// The request as JSON, in the order of the interface's table, without the fields that are not set. Account fields stand
     /// where a card payment has its card fields.
     pub fn encode(&self) -> SecretBytes {
-        self.0.bytes.share()
+        self.0.bytes()
     }
 
     pub(crate) const fn method(&self) -> &M {

@@ -79,7 +79,7 @@ impl TokenTransaction {
 
     /// The request as JSON, in the order of the interface's table, without the fields that are not set.
     pub fn encode(&self) -> SecretBytes {
-        self.0.bytes.share()
+        self.0.bytes()
     }
 
     /// `TokenId`.
