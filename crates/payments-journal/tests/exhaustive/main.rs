@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod model;
+mod replay;
 mod rows;
 mod rules;
 mod sabotage;

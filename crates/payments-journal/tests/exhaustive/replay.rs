@@ -1,0 +1,239 @@
+//! Random walks through the model, taken again by the real `JournaledClient`: after each step, the row must be in the same
+//! state. So the model's senders take the client's steps.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+use payments_core::{
+    Client, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+};
+use payments_fake::FakeGateway;
+use payments_hyper::TokioTimer;
+use payments_journal::{
+    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore, OwnerId,
+    Page, Purged, Resolution, StateName, StoreError,
+};
+use tokio::sync::oneshot;
+
+use crate::model::{Model, Protocol, Reply, Step};
+use crate::rows::{How, OWN_ID, Rows, Word, honest};
+use crate::state::Key;
+
+/// Holds who comes until it is told how to go on.
+struct Gate<T>(Arc<Mutex<Option<oneshot::Sender<T>>>>);
+
+impl<T> Gate<T> {
+    async fn wait(&self) -> T {
+        let (tell, told) = oneshot::channel();
+        *self.0.lock().unwrap() = Some(tell);
+        told.await.expect("no gate is dropped before the test ends")
+    }
+
+    /// Returns whether somebody was there.
+    async fn open(&self, order: T) -> bool {
+        let waiting = self.0.lock().unwrap().take();
+        let is_there = waiting.is_some_and(|waiting| waiting.send(order).is_ok());
+        settle().await;
+        is_there
+    }
+
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// Lets every task get as far as it can.
+async fn settle() {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+}
+
+struct GatedStore {
+    below: MemoryStore,
+    gate: Gate<Reply>,
+    /// What it says of every owner.
+    are_others_alive: bool,
+}
+
+impl IntentStore for GatedStore {
+    fn owner(&self) -> &OwnerId {
+        self.below.owner()
+    }
+
+    async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        let in_doubt = Err(StoreError::in_doubt("the connection broke"));
+        match self.gate.wait().await {
+            Reply::Arrives => self.below.apply(change).await,
+            Reply::LostAfter => self.below.apply(change).await.and(in_doubt),
+            Reply::LostBefore => in_doubt,
+        }
+    }
+
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.below.find(key).await
+    }
+
+    async fn list(
+        &self,
+        states: &[StateName],
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        self.below.list(states, after, limit).await
+    }
+
+    async fn is_live(&self, _owner: &OwnerId) -> Result<bool, StoreError> {
+        Ok(self.are_others_alive)
+    }
+
+    async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+        self.below.purge(age).await
+    }
+}
+
+impl Transport for Gate<How> {
+    async fn send(&self, _request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        let response = |status, body: String| {
+            Ok(TransportResponse::new(http::Response::builder().status(status).body(body.into()).unwrap()))
+        };
+        match self.wait().await {
+            How::Processed => response(
+                200,
+                format!(
+                    r#"{{"status":"success","status_code":100,"message":"it","data":{{"TransactionId":"{OWN_ID}"}}}}"#
+                ),
+            ),
+            How::Rejected => response(429, String::new()),
+            How::NotProcessed => Err(TransportError::not_processed(TransportErrorKind::Connect)),
+            How::Unknown => Err(TransportError::unknown(TransportErrorKind::Closed)),
+        }
+    }
+}
+
+/// A process, which has opened the journal and makes one call at a time.
+struct Process {
+    client: JournaledClient,
+    store: Gate<Reply>,
+    network: Gate<How>,
+}
+
+impl Process {
+    async fn start(shared: &MemoryStore, are_others_alive: bool) -> Self {
+        let (store, network) = (Gate(Arc::default()), Gate(Arc::default()));
+        let gated = GatedStore { below: shared.another_owner(), gate: store.clone(), are_others_alive };
+        let journal = Journal::open(gated).await.unwrap();
+        let endpoint = FakeGateway::new().endpoint();
+        let client = Client::builder(endpoint, network.clone(), TokioTimer::new()).build();
+        Self { client: JournaledClient::new(client, journal), store, network }
+    }
+
+    async fn begin(&self, cents: i64, is_after_rejection: bool, reply: Reply) {
+        let client = self.client.clone();
+        tokio::spawn(async move {
+            let amount = Amount::from_cents(cents);
+            let payment =
+                TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build().unwrap();
+            let _ = if is_after_rejection {
+                client.after_rejection(&key()).process_token(&payment).await
+            } else {
+                client.process_token(&key(), &payment).await
+            };
+        });
+        settle().await;
+        assert!(self.store.open(reply).await, "a call begins at the journal");
+    }
+
+    /// The end that the call is about to write, or that the journal has kept.
+    async fn end(&self, how: How, reply: Reply) {
+        self.network.open(how).await;
+        if !self.store.open(reply).await {
+            let journal = self.client.journal().clone();
+            tokio::spawn(async move { journal.settle().await });
+            settle().await;
+            assert!(self.store.open(reply).await, "an end is kept until it is written");
+        }
+    }
+}
+
+fn key() -> IntentKey {
+    IntentKey::new("key").unwrap()
+}
+
+async fn walk(seed: u64) -> Vec<Step> {
+    let model = Model::<1, 2> { rows: Rows::new(honest), protocol: Protocol::Honest };
+    let shared = MemoryStore::new();
+    let mut processes = [Process::start(&shared, true).await, Process::start(&shared, true).await];
+    let reader = Process::start(&shared, false).await;
+    let person = Journal::open(shared.another_owner()).await.unwrap();
+    let (mut crashed, mut read, mut recorded, mut random) = (vec![], None, 10_50, seed);
+    let (mut state, mut story) = (Model::<1, 2>::start(), vec![]);
+    for _ in 0..60 {
+        let steps: Vec<_> = model.steps(state).collect();
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let choice = usize::try_from(random >> 33).unwrap() % steps.len();
+        let (step, next) = steps[choice];
+        let next = next.expect("every rule holds");
+        story.push(step);
+        let resolution = |word| match word {
+            Word::NotProcessed => Resolution::not_processed("grace"),
+            _ => Resolution::processed(OWN_ID.parse().unwrap(), "grace"),
+        };
+        match step {
+            Step::Begin { sender, is_after_rejection, is_same_request, reply, .. } => {
+                let cents = if is_same_request { recorded } else { 21_01 - recorded };
+                processes[sender].begin(cents, is_after_rejection, reply).await;
+                if next[Key::First].row != state[Key::First].row {
+                    recorded = cents;
+                }
+            }
+            Step::SendNothing { sender } => {
+                assert!(processes[sender].network.open(How::NotProcessed).await, "{story:?}");
+            }
+            Step::Respond { sender, how } => assert!(processes[sender].network.open(how).await, "{story:?}"),
+            Step::HearNothing { sender } => {
+                assert!(processes[sender].network.open(How::Unknown).await, "{story:?}");
+            }
+            // The transport has the request, and the service does with it what the response will say.
+            Step::Send { .. } | Step::Charge { .. } => {}
+            Step::End { sender, how, reply } => processes[sender].end(how, reply).await,
+            // Its calls stay where they are for ever.
+            Step::Crash { sender } => {
+                crashed.push(std::mem::replace(&mut processes[sender], Process::start(&shared, true).await));
+            }
+            Step::TakeForDead { .. } => {
+                let journal = reader.client.journal().clone();
+                tokio::spawn(async move { journal.give_up_the_dead().await });
+                settle().await;
+            }
+            Step::GiveUp => assert!(reader.store.open(Reply::Arrives).await, "{story:?}"),
+            Step::LookAt { .. } => read = person.find(&key()).await.unwrap(),
+            Step::ResolveWhatWasRead { word } => {
+                let _ = person.resolve_unknown(&read.take().unwrap(), resolution(word)).await;
+            }
+            Step::Resolve { word, .. } => drop(person.resolve(&key(), resolution(word)).await),
+            Step::Reopen { .. } => drop(person.reopen(&key(), &[401, 403, 429]).await),
+            Step::Purge { .. } => {
+                shared.make_older(Duration::from_hours(25));
+                person.purge_older_than(Journal::YOUNGEST_TO_PURGE).await.unwrap();
+            }
+        }
+        state = next;
+        let expected = state[Key::First].row.map(|row| model.rows.intent(row).state.name());
+        let row = person.find(&key()).await.unwrap().map(|intent| intent.state.name());
+        assert_eq!(row, expected, "seed {seed}: {story:#?}");
+    }
+    story
+}
+
+#[test]
+fn the_client_takes_the_steps_of_the_model() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let mut kinds = HashSet::new();
+    for seed in 0..300 {
+        kinds.extend(runtime.block_on(walk(seed)).iter().map(std::mem::discriminant));
+    }
+    assert_eq!(kinds.len(), 15, "every kind of step was taken");
+}
