@@ -29,7 +29,7 @@ mod schema;
 mod tests;
 mod writer;
 
-use owners::Owner;
+use owners::{Owner, Turn};
 use place::Place;
 use reader::Reader;
 use writer::{Commit, Workplace, Writer};
@@ -125,9 +125,10 @@ impl SqliteStore {
 
     fn open_with(path: &Path, settings: Settings) -> Result<Self, StoreError> {
         let place = Place::prepare(path)?;
-        let turn = owners::turn(&place, settings.patience)?;
-        mark::check(&place)?;
-        let connection = connection::to_write(&place, settings.patience)?;
+        let turn = Turn::take(&place, settings.patience)?;
+        let connection = mark::check(&place)
+            .and_then(|()| connection::to_write(&place, settings.patience))
+            .inspect_err(|_| turn.leave_no_trace())?;
         let place = Arc::new(place.opened());
         // Before any row can name it.
         let owner = Owner::register(&place)?;

@@ -18,7 +18,7 @@
 //!   closes: what it may still write is a change whose caller is gone, and nobody sends on the word of that.
 //! - **Who does not clear it leaves the log**: one of several, or one that has failed. The log then stays beside the mark.
 //!
-//! Opening and closing stores take turns, so that the last of several that close at once finds itself alone, and nobody
+//! Opening and closing stores take turns (a [`Turn`]), so that the last of several that close at once finds itself alone, and nobody
 //! looks for the log and for the mark while both are changed.
 //!
 //! What SQLite does for another program is not known here: one that closes the journal last, after a crash, moves the log
@@ -32,7 +32,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use crate::StoreError;
-use crate::sqlite_store::owners::{self, Owner};
+use crate::sqlite_store::owners::{self, Owner, Turn};
 use crate::sqlite_store::place::{self, Place};
 use crate::sqlite_store::{connection, problem, schema};
 
@@ -69,7 +69,7 @@ pub(super) fn set(place: &Place, connection: &Connection, patience: Duration) ->
 ///
 /// What fails here leaves both, which is what a crash leaves, and nothing is lost by it.
 pub(super) fn close(place: &Place, connection: Connection, owner: &Owner, patience: Duration) {
-    let Ok(_turn) = owners::turn(place, patience) else { return };
+    let Ok(_turn) = Turn::take(place, patience) else { return };
     owner.release();
     if !owners::is_any_live(place) && clear(&connection).is_ok() {
         // What stays if this fails is a log that is not needed.

@@ -26,11 +26,7 @@ impl Owner {
     /// A new one, in the directory of owners, from which the dead are removed.
     pub(super) fn register(place: &Place) -> Result<Self, StoreError> {
         let directory = place.owners();
-        place::make_directory(&directory)
-            .and_then(|()| fs::symlink_metadata(&directory))
-            .map_err(|error| format!("cannot be made: {error}"))
-            .and_then(|found| rights::check_private_directory(&directory, &found))
-            .map_err(|problem| problem::refused(&directory, problem))?;
+        prepare(&directory)?;
         Self::lock_a_file_in(&directory).map_err(|error| {
             let what = format_args!("cannot lock a file in {}: {error}", directory.display());
             problem::refused(place.path(), what)
@@ -89,22 +85,73 @@ pub(super) fn is_any_live(place: &Place) -> bool {
     look_at_all(&place.owners()).map_or(true, |owners| owners.iter().any(|(_, is_live)| *is_live))
 }
 
-/// Held while a store is opened or closed, so that no other is at the same time. `None` if there is no directory of owners
-/// yet, and so no store to wait for.
-pub(super) fn turn(place: &Place, patience: Duration) -> Result<Option<File>, StoreError> {
-    // Elsewhere than on Unix a directory cannot be opened.
-    let Ok(directory) = File::open(place.owners()) else { return Ok(None) };
-    let since = Instant::now();
-    loop {
-        match directory.try_lock() {
-            Ok(()) => return Ok(Some(directory)),
-            Err(TryLockError::WouldBlock) if since.elapsed() < patience => {
-                thread::sleep(Duration::from_millis(1));
+/// While it is held, no other store opens or closes the journal. The system lets it go when the process dies.
+pub(super) struct Turn {
+    /// Locked.
+    _file: File,
+    /// The directory of owners, if it was made for this turn.
+    made: Option<PathBuf>,
+}
+
+impl Turn {
+    /// Makes the directory of owners if it is not there, and waits for whoever opens or closes the journal now.
+    pub(super) fn take(place: &Place, patience: Duration) -> Result<Self, StoreError> {
+        let directory = place.owners();
+        let made = (!directory.exists()).then(|| directory.clone());
+        let since = Instant::now();
+        loop {
+            prepare(&directory)?;
+            match Self::try_take(&directory) {
+                Ok(Some(file)) => return Ok(Self { _file: file, made }),
+                Ok(None) if since.elapsed() < patience => thread::sleep(Duration::from_millis(1)),
+                Ok(None) => return Err(problem::busy(place.path())),
+                Err(error) => {
+                    return Err(problem::refused(
+                        place.path(),
+                        format_args!("cannot lock {}: {error}", directory.display()),
+                    ));
+                }
             }
-            Err(TryLockError::WouldBlock) => return Err(problem::busy(place.path())),
-            Err(TryLockError::Error(error)) => return Err(problem::unavailable(place.path(), error)),
         }
     }
+
+    /// What was not taken as a journal needs no owners.
+    pub(super) fn leave_no_trace(&self) {
+        if let Some(directory) = &self.made {
+            // Others who wait for their turn make it again.
+            let _ = fs::remove_dir(directory);
+        }
+    }
+
+    /// `None` if another has it, or if the directory was removed meanwhile.
+    fn try_take(directory: &Path) -> io::Result<Option<File>> {
+        let (path, opened) = if cfg!(unix) {
+            (directory.to_owned(), File::open(directory))
+        } else {
+            // Elsewhere a directory has no lock.
+            let path = directory.join("turn");
+            let opened = File::options().create(true).truncate(false).write(true).open(&path);
+            (path, opened)
+        };
+        let file = match opened {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(rights::is_at(&file, &path).then_some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+/// The directory, for this user alone.
+fn prepare(directory: &Path) -> Result<(), StoreError> {
+    place::make_directory(directory)
+        .and_then(|()| fs::symlink_metadata(directory))
+        .map_err(|error| format!("cannot be made: {error}"))
+        .and_then(|found| rights::check_private_directory(directory, &found))
+        .map_err(|problem| problem::refused(directory, problem))
 }
 
 /// Every owner's file, and whether it is locked.

@@ -1,6 +1,6 @@
 //! Who else may touch a file. What is wrong is said so that it can follow the path.
 
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
@@ -8,11 +8,13 @@ use std::path::Path;
 pub(super) type FileId = (u64, u64);
 
 #[cfg(unix)]
-pub(super) use unix::{check_directory, check_file, check_private_directory, file_id, network_file_system};
+pub(super) use unix::{
+    check_directory, check_file, check_private_directory, file_id, is_at, network_file_system,
+};
 
 #[cfg(not(unix))]
 pub(super) use elsewhere::{
-    check_directory, check_file, check_private_directory, file_id, network_file_system,
+    check_directory, check_file, check_private_directory, file_id, is_at, network_file_system,
 };
 
 #[cfg(unix)]
@@ -20,7 +22,7 @@ mod unix {
     use std::fs;
     use std::os::unix::fs::MetadataExt;
 
-    use super::{FileId, Metadata, Path, io};
+    use super::{File, FileId, Metadata, Path, io};
 
     /// The file with this metadata must be its owner's alone, and this user must be the owner.
     pub(in crate::sqlite_store) fn check_file(path: &Path, found: &Metadata) -> Result<(), String> {
@@ -88,6 +90,11 @@ mod unix {
         fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
     }
 
+    /// Whether the open file is the one with this path.
+    pub(in crate::sqlite_store) fn is_at(file: &File, path: &Path) -> bool {
+        file.metadata().is_ok_and(|found| file_id(path) == Some((found.dev(), found.ino())))
+    }
+
     /// Told on Linux alone.
     pub(in crate::sqlite_store) fn network_file_system(path: &Path) -> io::Result<Option<&'static str>> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -113,7 +120,7 @@ mod unix {
 mod elsewhere {
     use std::fs;
 
-    use super::{FileId, Metadata, Path, io};
+    use super::{File, FileId, Metadata, Path, io};
 
     pub(in crate::sqlite_store) fn check_file(_: &Path, found: &Metadata) -> Result<(), String> {
         found.is_file().then_some(()).ok_or_else(|| "is no file: give the path of a file".to_owned())
@@ -130,6 +137,10 @@ mod elsewhere {
 
     pub(in crate::sqlite_store) fn check_private_directory(_: &Path, found: &Metadata) -> Result<(), String> {
         found.is_dir().then_some(()).ok_or_else(|| "is no directory: move it away".to_owned())
+    }
+
+    pub(in crate::sqlite_store) fn is_at(_: &File, path: &Path) -> bool {
+        path.is_file()
     }
 
     pub(in crate::sqlite_store) fn network_file_system(_: &Path) -> io::Result<Option<&'static str>> {

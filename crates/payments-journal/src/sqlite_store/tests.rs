@@ -468,7 +468,7 @@ async fn dropping_a_store_waits_for_nobody() {
     store.apply(begin("invoice-17", &store).0).await.unwrap();
     let (place, owner) = (store.place.clone(), store.owner().clone());
     let mut running = store.writer.running.clone();
-    let turn = owners::turn(&place, Settings::default().patience).unwrap().unwrap();
+    let turn = Turn::take(&place, Settings::default().patience).unwrap();
     let since = Instant::now();
     drop(store);
     assert!(since.elapsed() < Settings::default().patience / 2, "{:?}", since.elapsed());
