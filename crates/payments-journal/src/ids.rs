@@ -1,8 +1,100 @@
-//! Names that the journal makes up: random, so that nothing has to be asked to be sure that they are new.
+//! The names of intents, of attempts and of who makes them.
 
 use std::fmt;
+use std::str::FromStr;
 
+use payments_model::mask;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The name that the caller gives one intent to move money, such as `invoice-2026-0017`.
+///
+/// 1 to 128 visible ASCII characters, without spaces. The journal knows an intent by this alone, so it must come from
+/// what is being paid, never from a clock or a random number: whoever makes a new key for the same invoice makes a new
+/// charge. It is kept in the journal and shown in errors and lists, so it must hold nothing secret. One in which a card
+/// number can be recognised is refused.
+///
+/// ```
+/// use payments_journal::IntentKey;
+///
+/// let key = IntentKey::new("invoice-2026-0017")?;
+/// assert_eq!(key.as_str(), "invoice-2026-0017");
+/// assert!(IntentKey::new("invoice 17").is_err());
+/// # Ok::<(), payments_journal::InvalidIntentKey>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Box<str>")]
+pub struct IntentKey(Box<str>);
+
+impl IntentKey {
+    /// The longest key, in bytes.
+    pub const MAX_BYTES: usize = 128;
+
+    /// Takes the key as it is.
+    ///
+    /// # Errors
+    ///
+    /// If it is empty, longer than 128 characters, has any but visible ASCII characters, or holds a card number. Nothing
+    /// was sent. The error does not show the key.
+    pub fn new(text: impl Into<Box<str>>) -> Result<Self, InvalidIntentKey> {
+        let text = text.into();
+        let rule = match text.len() {
+            0 => "must not be empty",
+            1..=Self::MAX_BYTES if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                "must consist of visible ASCII characters, without spaces"
+            }
+            1..=Self::MAX_BYTES if mask(&text, &[]) != *text => "must not hold a card number",
+            1..=Self::MAX_BYTES => return Ok(Self(text)),
+            _ => "must be at most 128 characters",
+        };
+        Err(InvalidIntentKey(rule))
+    }
+
+    /// The key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for IntentKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl AsRef<str> for IntentKey {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<Box<str>> for IntentKey {
+    type Error = InvalidIntentKey;
+
+    fn try_from(text: Box<str>) -> Result<Self, InvalidIntentKey> {
+        Self::new(text)
+    }
+}
+
+impl FromStr for IntentKey {
+    type Err = InvalidIntentKey;
+
+    fn from_str(text: &str) -> Result<Self, InvalidIntentKey> {
+        Self::new(text)
+    }
+}
+
+/// A text that cannot be an intent key. Nothing was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the intent key {0}; nothing was sent")]
+pub struct InvalidIntentKey(&'static str);
+
+impl InvalidIntentKey {
+    /// The rule that it breaks, as the rest of a sentence that begins with the key: `must not be empty`.
+    pub const fn rule(&self) -> &'static str {
+        self.0
+    }
+}
 
 macro_rules! random_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -50,4 +142,37 @@ random_id! {
 random_id! {
     /// One opened store: who sends. As long as it is [live](crate::IntentStore::is_live), what it sends is in progress.
     OwnerId
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(text: &str) -> Option<&'static str> {
+        IntentKey::new(text).err().map(|error| error.rule())
+    }
+
+    #[test]
+    fn a_key_is_1_to_128_visible_ascii_characters() {
+        for good in ["a", "!", "~", "invoice-17/2026#2", &"k".repeat(128)] {
+            assert_eq!(rule(good), None, "{good}");
+        }
+        assert_eq!(rule(""), Some("must not be empty"));
+        assert_eq!(rule(&"k".repeat(129)), Some("must be at most 128 characters"));
+        for bad in ["a b", "a\n", "\u{7f}", "ä", " "] {
+            assert_eq!(
+                rule(bad),
+                Some("must consist of visible ASCII characters, without spaces"),
+                "{bad:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_key_with_a_card_number_is_refused_and_not_shown() {
+        let error = IntentKey::new("charge-4242424242424242").unwrap_err();
+        assert_eq!(error.to_string(), "the intent key must not hold a card number; nothing was sent");
+        assert_eq!(rule("2026112100000017"), None);
+        assert_eq!(rule("1793000000000"), None, "a time in milliseconds");
+    }
 }

@@ -1,10 +1,11 @@
+use std::borrow::Cow;
 use std::time::SystemTime;
 
 use payments_model::TransactionId;
 use serde::{Deserialize, Serialize};
 
 use crate::row::milliseconds;
-use crate::{AttemptId, Failure, IntentKey, IntentRequest, OwnerId, Resolution, Verdict};
+use crate::{AttemptId, IntentKey, IntentRequest, OwnerId};
 
 /// One row of the journal: an intent to move money, and what became of it.
 ///
@@ -184,5 +185,102 @@ impl IntentState {
             Self::Unknown(_) => StateName::Unknown,
             Self::Resolved { .. } => StateName::Resolved,
         }
+    }
+}
+
+/// What is kept of an attempt that did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Failure {
+    /// One word: that of [`payments_core::Error::code`], such as `timeout` or `rejected`, or one of the journal's own:
+    /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `reopened`.
+    pub kind: Cow<'static, str>,
+    /// The HTTP status of the response, if there was one.
+    pub http_status: Option<u16>,
+    /// Why, in the service's own words, masked.
+    pub reason: Option<String>,
+    /// The transaction that the response names, or the one that a void was to change.
+    pub transaction_id: Option<TransactionId>,
+}
+
+impl Failure {
+    /// The process that was sending died before it could write down how it ended.
+    pub const CRASH: &'static str = "crash";
+    /// The transport panicked.
+    pub const PANIC: &'static str = "panic";
+    /// The caller went away before anything was sent, so nothing was.
+    pub const ABANDONED: &'static str = "abandoned";
+    /// It could not be made certain that the intent is written down, so nothing was sent.
+    pub const WITHDRAWN: &'static str = "withdrawn";
+    /// The runtime ended while it was being sent.
+    pub const LOST: &'static str = "lost";
+    /// A person said that a rejected intent may be sent again.
+    pub const REOPENED: &'static str = "reopened";
+
+    /// A failure of which nothing but this is known.
+    pub fn of_kind(kind: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind: kind.into(), http_status: None, reason: None, transaction_id: None }
+    }
+}
+
+impl From<&payments_core::Error> for Failure {
+    fn from(error: &payments_core::Error) -> Self {
+        Self {
+            kind: error.code().into(),
+            http_status: error.http_status().map(|status| status.as_u16()),
+            reason: error.reason().map(str::to_owned),
+            transaction_id: error.transaction_id().cloned(),
+        }
+    }
+}
+
+/// What a person found out about an intent of unknown outcome.
+///
+/// ```
+/// use payments_journal::Resolution;
+///
+/// let resolution = Resolution::not_processed("ada").note("not in the settlement report of 21 November");
+/// assert_eq!(resolution.by, "ada");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+#[must_use = "nothing is resolved before the journal is told"]
+pub struct Resolution {
+    /// What happened to the money.
+    pub verdict: Verdict,
+    /// Who says so.
+    pub by: String,
+    /// How they know.
+    pub note: Option<String>,
+}
+
+/// What happened to the money, as a person says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(clippy::exhaustive_enums, reason = "complete: the money moved or it did not")]
+pub enum Verdict {
+    /// It was processed, as this transaction. The key is never sent again.
+    Processed(TransactionId),
+    /// It was not processed. **The key may be sent again**: if the person is wrong, somebody is charged twice.
+    NotProcessed,
+}
+
+impl Resolution {
+    /// It was processed, as this transaction.
+    pub fn processed(transaction_id: TransactionId, by: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Processed(transaction_id), by: by.into(), note: None }
+    }
+
+    /// It was not processed, and may be sent again.
+    pub fn not_processed(by: impl Into<String>) -> Self {
+        Self { verdict: Verdict::NotProcessed, by: by.into(), note: None }
+    }
+
+    /// Says how the person knows.
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.note = Some(text.into());
+        self
     }
 }

@@ -1,7 +1,8 @@
 //! A durable journal of intents to move money, for a service that has no idempotency key and no search.
 //!
-//! A crash in the middle of a billing run leaves a business not knowing whom it charged. [`JournaledClient`] wraps a
-//! [`Client`](payments_core::Client) and takes an [`IntentKey`] with every call that moves money.
+//! After a crash in the middle of a billing run, a business does not know whom it charged. [`JournaledClient`] wraps a
+//! [`Client`](payments_core::Client), takes an [`IntentKey`] with every call that moves money, and keeps what became of each
+//! key on disk.
 //!
 //! # The guarantee
 //!
@@ -9,8 +10,8 @@
 //! concurrent processes and machines, unless a person resolves or reopens the key, or the caller explicitly asks for a
 //! [new attempt after a rejection](JournaledClient::after_rejection); every unresolved key stays listed.**
 //!
-//! It is at most one transmission, and nothing more than that: whether the one took effect is what an
-//! [`Unknown`](IntentState::Unknown) leaves open, and then a person has to find out.
+//! It is not exactly-once. Whether the one transmission took effect can stay open: the key is then
+//! [`Unknown`](IntentState::Unknown), and a person has to find out.
 //!
 //! ```
 //! use payments_core::Outcome;
@@ -42,16 +43,16 @@
 //!
 //! # Which key
 //!
-//! The journal knows an intent by its key alone, so the key names what is being paid, and never the attempt to pay it.
+//! The journal knows an intent by its key alone. So the key must name what is being paid, never the attempt to pay it.
 //!
 //! | | the key is | retries and reruns | another card after a decline |
 //! |---|---|---|---|
 //! | a checkout | the order or cart: `order-4711` | plain calls | [`after_rejection`](JournaledClient::after_rejection), once the customer has chosen it |
 //! | a billing file | invoice and period: `invoice-1843-2026-11` | the same file again, plain calls | by hand, by that same call; a billing run never makes it |
 //!
-//! A plain call never sends again what was rejected: the same request gets the recorded rejection, another request is
-//! [`key_reused`](Error::is_key_reused). So nothing automatic charges a declined card twice, and a customer who presses
-//! "pay" in two windows pays once.
+//! A plain call never sends a rejected intent again. The same request returns the recorded rejection; another request returns
+//! [`key_reused`](Error::is_key_reused). So no retry charges a declined card twice, and a customer who presses "pay" in two
+//! windows pays once.
 //!
 //! # Where it is kept
 //!
@@ -61,21 +62,21 @@
 //! | `PostgresStore` | `postgres` | several machines |
 //! | [`MemoryStore`] | | tests |
 //!
-//! Any of them is opened with [`Journal::open`]. `SqliteStore::open` blocks, on a disk and at worst some seconds on another
-//! process: do it at the start, or where blocking is allowed. `PostgresStore::connect` is asynchronous.
+//! [`Journal::open`] takes any of them. `SqliteStore::open` blocks on the disk, and for some seconds if another process holds
+//! the file: call it at the start, or where blocking is allowed. `PostgresStore::connect` is asynchronous.
 //!
 //! # How it is kept
 //!
 //! - The intent is durable as [`Sending`](IntentState::Sending) before the transport is called. No row, no charge. If
-//!   the row cannot be read or written, nothing is sent and the call is [`Unknown`](payments_core::Outcome::Unknown), because
+//!   the row cannot be read or written, nothing is sent. The call is then [`Unknown`](payments_core::Outcome::Unknown), because
 //!   an earlier call with the key may have paid: call again with the same key when the journal is back.
-//! - How it ended is durable before the result is handed back. If that fails the result is handed back all the same,
-//!   marked, and the key stays in doubt.
-//! - After a write or a sync that failed, nothing more is charged until the journal is opened again.
-//! - A row whose owner is dead becomes [`Unknown`](IntentState::Unknown). Nothing else follows from an owner's death: no
-//!   expiry, clock or process number ever permits a send.
+//! - How it ended is durable before the call returns. If that cannot be written, the call returns its result all the same and
+//!   [says so](Journaled::not_recorded), and the key stays unresolved.
+//! - After a failed write or sync, nothing more is charged until the journal is opened again.
+//! - A row that a dead process left as `Sending` becomes [`Unknown`](IntentState::Unknown). Nothing else follows from a
+//!   process's death: no expiry, clock or process number ever permits a send.
 //!
-//! The rules stand in one pure function, [`Change::decide`]. Stores keep rows and decide nothing.
+//! All rules are in one pure function, [`Change::decide`]. A store keeps each intent as one JSON document and decides nothing.
 //!
 //! # What to be paged on
 //!
@@ -99,30 +100,25 @@
 //!
 //! # What it does not do
 //!
-//! It never sends anything by itself, not even what provably was not sent. It cannot see what was charged without it: a
-//! second journal, or a [`Client`](payments_core::Client) beside it, is another world. It keeps no copy of a request, so
-//! it cannot repeat one. A key that was [purged](Journal::purge_older_than) is new again.
+//! It sends nothing by itself, not even what provably was not sent. It cannot see what is charged through a second journal or
+//! through a [`Client`](payments_core::Client) beside it. It keeps no copy of a request, so it cannot repeat one. A key that was
+//! [purged](Journal::purge_older_than) is new again.
 
 // docs.rs builds with nightly, which writes on each item the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod attempt;
 mod change;
+mod client;
 mod error;
 mod events;
-mod evidence;
-mod failure;
 mod ids;
 mod intent;
-mod intent_key;
 mod intent_request;
 mod journal;
-mod journaled;
-mod journaled_client;
 mod memory;
-mod payment;
 #[cfg(feature = "postgres")]
 mod postgres_store;
-mod resolution;
 mod resolve_error;
 mod row;
 #[cfg(feature = "sqlite")]
@@ -131,19 +127,15 @@ mod store;
 mod store_error;
 
 pub use change::{Change, Ending};
+pub use client::{AfterRejection, Journaled, JournaledClient};
 pub use error::Error;
-pub use failure::Failure;
-pub use ids::{AttemptId, OwnerId};
-pub use intent::{Intent, IntentState, StateName};
-pub use intent_key::{IntentKey, InvalidIntentKey};
+pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
+pub use intent::{Failure, Intent, IntentState, Resolution, StateName, Verdict};
 pub use intent_request::{IntentRequest, Subject};
 pub use journal::Journal;
-pub use journaled::Journaled;
-pub use journaled_client::{AfterRejection, JournaledClient};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres_store::PostgresStore;
-pub use resolution::{Resolution, Verdict};
 pub use resolve_error::ResolveError;
 #[cfg(feature = "postgres")]
 use row::IntentRow;

@@ -1,0 +1,316 @@
+use payments_core::{Client, Success, VoidReceipt};
+use payments_model::{
+    AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
+    Void,
+};
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
+
+use crate::attempt::{Attempt, Payment, UnderWay};
+use crate::{
+    AttemptId, Error, Intent, IntentKey, IntentState, Journal, Resolution, ResolveError, StoreError, events,
+};
+
+/// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.
+///
+/// Every call writes the intent down before the transport is called, and how it ended before the result is handed back.
+/// With a key that has been used before, nothing is sent unless the journal proves that nothing can have been processed:
+///
+/// | the journal says | the call |
+/// |---|---|
+/// | nothing, or not processed | is sent |
+/// | processed, by the service's word or a person's | `Ok` with the transaction, nothing is sent |
+/// | rejected | the same rejection, nothing is sent; another card is [a new attempt](Self::after_rejection) |
+/// | unknown | unknown, nothing is sent |
+/// | being sent | [`is_in_progress`](Error::is_in_progress), nothing is sent |
+/// | another request | [`is_key_reused`](Error::is_key_reused), nothing is sent |
+/// | cannot be read or written | unknown, [`is_journal`](Error::is_journal), nothing is sent: call again with the same key |
+///
+/// Two requests are the same if operation, amount, token or last four digits of the card, sale or authorisation, and
+/// convenience fee are. Of an account nothing is kept, so two accounts cannot be told apart.
+///
+/// # Dropping a call
+///
+/// Each call runs in a task of its own on the tokio runtime that polls it. Dropping the call's future does not end the
+/// task: what was sent is waited for, and how it ended is written down. What was not sent yet when the caller went away is
+/// not sent any more.
+///
+/// The task runs in the caller's span, with the feature `tracing`.
+///
+/// The end of the runtime does end it, and then its outcome is unknown. Before `main` returns, as on SIGTERM,
+/// [`drain`](Self::drain) the client.
+#[derive(Clone, Debug)]
+pub struct JournaledClient {
+    client: Client,
+    journal: Journal,
+    /// How many attempts are under way.
+    under_way: watch::Sender<usize>,
+}
+
+impl JournaledClient {
+    /// Sends through this client what this journal allows.
+    pub fn new(client: Client, journal: Journal) -> Self {
+        Self { client, journal, under_way: watch::Sender::new(0) }
+    }
+
+    /// The client, for look-ups. What moves money by it is in no journal.
+    pub const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The journal.
+    pub const fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Waits until every call of this client and its clones has ended and is written down, those whose futures were dropped
+    /// among them. It keeps no new call from beginning.
+    pub async fn drain(&self) {
+        // This very client holds the sending half.
+        let _ = self.under_way.subscribe().wait_for(|count| *count == 0).await;
+    }
+
+    /// Processes a card payment, sent at most once for this key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the card can have been charged.
+    pub async fn process_card(
+        &self,
+        key: &IntentKey,
+        payment: &CardTransaction,
+    ) -> Result<Journaled<TransactionRecord>, Error> {
+        self.call(key, payment, false).await
+    }
+
+    /// Processes an ACH payment, sent at most once for this key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the account can have been debited.
+    pub async fn process_ach(
+        &self,
+        key: &IntentKey,
+        payment: &AchTransaction,
+    ) -> Result<Journaled<TransactionRecord>, Error> {
+        self.call(key, payment, false).await
+    }
+
+    /// Processes a payment with a stored token, sent at most once for this key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the token can have been charged.
+    pub async fn process_token(
+        &self,
+        key: &IntentKey,
+        payment: &TokenTransaction,
+    ) -> Result<Journaled<TransactionReceipt>, Error> {
+        self.call(key, payment, false).await
+    }
+
+    /// Voids a previously authorised transaction, sent at most once for this key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether the authorisation can have been voided.
+    pub async fn void(&self, key: &IntentKey, void: &Void) -> Result<Journaled<VoidReceipt>, Error> {
+        self.call(key, void, false).await
+    }
+
+    /// Asks for a new attempt with a key that was refused, such as with another card after a decline.
+    ///
+    /// It is sent if and only if the journal says that the key was rejected or not processed, or a person has resolved it as
+    /// not processed. The request may be another one. If the key is processed, in flight or unknown, nothing is sent, and
+    /// it is told as by a plain call. A key that the journal does not know is refused:
+    /// [`is_no_such_intent`](Error::is_no_such_intent).
+    ///
+    /// Call it only after somebody has decided anew to pay, for example a customer who entered another card. Retries, reruns
+    /// and everything automatic are plain calls: those never send again what was rejected.
+    ///
+    /// ```
+    /// use payments_core::Outcome;
+    /// # use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+    /// # use payments_fake::FakeGateway;
+    /// # use payments_journal::{IntentKey, Journal, JournaledClient, MemoryStore};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let gateway = FakeGateway::new();
+    /// # let client = JournaledClient::new(gateway.client(), Journal::open(MemoryStore::new()).await?);
+    /// # let amount = Amount::from_cents(10_50);
+    /// # let pay_with = |token: &str| TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).build();
+    /// let (declined, other) = (pay_with("tok_declined")?, pay_with("tok_approved")?);
+    /// let key = IntentKey::new("order-4711")?; // one key for the order, whatever it is paid with
+    ///
+    /// let refused = client.process_token(&key, &declined).await.unwrap_err();
+    /// assert_eq!(refused.outcome(), Outcome::Rejected);
+    /// let charged = client.after_rejection(&key).process_token(&other).await?;
+    /// # gateway.ledger().assert_charged_once(amount);
+    /// // Asked for twice, it is still paid once.
+    /// let again = client.after_rejection(&key).process_token(&other).await?;
+    /// assert_eq!(again.transaction_id, charged.transaction_id);
+    /// # gateway.ledger().assert_charged_once(amount);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub const fn after_rejection<'a>(&'a self, key: &'a IntentKey) -> AfterRejection<'a> {
+        AfterRejection { client: self, key }
+    }
+
+    /// Writes down that an intent of unknown outcome was processed as this transaction, after looking it up: its amount
+    /// and the last four digits of its card must not contradict the intent. `by` is who says so.
+    ///
+    /// The look-up proves that there is such a transaction, and not that it is this intent's, nor that it was charged: only a
+    /// person can know that, so the record is handed back to be shown.
+    ///
+    /// # Errors
+    ///
+    /// If the transaction cannot be looked up or contradicts the intent, and as [`Journal::resolve`]. Nothing was changed.
+    pub async fn resolve_processed(
+        &self,
+        key: &IntentKey,
+        transaction_id: &TransactionId,
+        by: &str,
+        note: Option<&str>,
+    ) -> Result<(Intent, TransactionRecord), ResolveError> {
+        let intent = self.journal.find(key).await?.ok_or_else(|| ResolveError::no_such_intent(key))?;
+        if !matches!(intent.state, IntentState::Unknown(_) | IntentState::Resolved { .. }) {
+            return Err(ResolveError::not_unknown(&intent));
+        }
+        let record = self.client.transaction(transaction_id).await.map_err(ResolveError::look_up)?;
+        let contradictions = intent.request.contradictions(&record);
+        if !contradictions.is_empty() {
+            return Err(ResolveError::contradicted(contradictions));
+        }
+        let resolution = Resolution::processed(transaction_id.clone(), by);
+        let resolution = note.into_iter().fold(resolution, Resolution::note);
+        Ok((self.journal.resolve(key, resolution).await?, record.into_data()))
+    }
+
+    async fn call<P: Payment>(
+        &self,
+        key: &IntentKey,
+        payment: &P,
+        is_after_rejection: bool,
+    ) -> Result<Journaled<P::Data>, Error> {
+        let is_in_key = |secret: &&str| secret.len() >= SHORTEST_SECRET && key.as_str().contains(*secret);
+        let is_api_key_kept = [Some(key.as_str()), payment.kept_id()]
+            .into_iter()
+            .flatten()
+            .any(|text| self.client.is_api_key_in(text));
+        if is_api_key_kept || payment.card_data().iter().any(is_in_key) {
+            return Err(Error::secret_in_key(key.clone()));
+        }
+        let Ok(runtime) = Handle::try_current() else {
+            return Err(Error::no_runtime(key.clone()));
+        };
+        let (tell, told) = oneshot::channel();
+        let attempt = Attempt {
+            client: self.client.clone(),
+            journal: self.journal.clone(),
+            key: key.clone(),
+            id: AttemptId::new(),
+            payment: payment.clone(),
+            is_after_rejection,
+        };
+        let under_way = UnderWay::begin(&self.under_way);
+        let task = async move {
+            let key = attempt.key.clone();
+            let is_awaited = || !tell.is_closed();
+            let result = attempt.make(is_awaited).await;
+            // Who does not listen any more finds it in the journal.
+            if let Err(Ok(unheard)) = tell.send(result) {
+                events::processed_unheard(&key, &unheard.transaction_id);
+            }
+            drop(under_way);
+        };
+        runtime.spawn(events::in_span(key, task));
+        told.await.unwrap_or_else(|_| Err(Error::lost(key.clone())))
+    }
+}
+
+/// One new attempt with a key that was refused: see [`JournaledClient::after_rejection`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "nothing is sent before one of its methods is called and awaited"]
+pub struct AfterRejection<'a> {
+    client: &'a JournaledClient,
+    key: &'a IntentKey,
+}
+
+impl AfterRejection<'_> {
+    /// Processes a card payment, if the key moved no money so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether a card can have been charged for this key, by this call or an earlier one.
+    pub async fn process_card(
+        self,
+        payment: &CardTransaction,
+    ) -> Result<Journaled<TransactionRecord>, Error> {
+        self.client.call(self.key, payment, true).await
+    }
+
+    /// Processes an ACH payment, if the key moved no money so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether an account can have been debited for this key, by this call or an earlier one.
+    pub async fn process_ach(self, payment: &AchTransaction) -> Result<Journaled<TransactionRecord>, Error> {
+        self.client.call(self.key, payment, true).await
+    }
+
+    /// Processes a payment with a stored token, if the key moved no money so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether a token can have been charged for this key, by this call or an earlier one.
+    pub async fn process_token(
+        self,
+        payment: &TokenTransaction,
+    ) -> Result<Journaled<TransactionReceipt>, Error> {
+        self.client.call(self.key, payment, true).await
+    }
+
+    /// Voids a previously authorised transaction, if the key moved no money so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether an authorisation can have been voided for this key, by this call or an earlier one.
+    pub async fn void(self, void: &Void) -> Result<Journaled<VoidReceipt>, Error> {
+        self.client.call(self.key, void, true).await
+    }
+}
+
+/// Shorter ones, such as a security code, are in many harmless keys by chance.
+const SHORTEST_SECRET: usize = 8;
+
+/// A payment or void that was processed: by this call, or by an earlier one with the same key.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Journaled<T> {
+    /// The transaction. Of a void, the one that the answer names.
+    pub transaction_id: TransactionId,
+    /// The service's answer, if this call got it. `None` if an earlier call did, or if a person said so: then nothing was
+    /// sent now, and the journal holds the id alone.
+    pub answer: Option<Success<T>>,
+    /// Why it could not be written down, if so: the payment **was** processed, and its key stays in doubt. The journal writes
+    /// it down before it lets anything new begin, if it can do so again in this process. If it cannot, a later call with the
+    /// same key sends nothing and is told that the outcome is unknown, until a person
+    /// [resolves](crate::Journal::resolve) it with this transaction's id. Keep the id.
+    pub not_recorded: Option<StoreError>,
+    /// Another intent that the journal already holds as processed as this very transaction: a payment if this is a payment,
+    /// a void if this is a void. The charge was processed and is written down like any other. But the service has given one
+    /// id to two charges, or a person has resolved the other one with the wrong id: let a person compare both with the
+    /// service before either is trusted.
+    ///
+    /// It is found when this call writes the end. It is `None` for an end that is written later (see
+    /// [`not_recorded`](Self::not_recorded)), and if a PostgreSQL server goes away between the writing and the looking.
+    pub same_transaction_as: Option<IntentKey>,
+}
+
+impl<T> Journaled<T> {
+    /// Whether nothing was sent now, because an earlier call with the same key was processed.
+    pub fn is_from_the_journal(&self) -> bool {
+        self.answer.is_none()
+    }
+}
