@@ -1,4 +1,4 @@
-//! A headless Chromium of a test's own, steered over WebDriver.
+//! A headless Chromium of a test's own, steered over `WebDriver`.
 
 use std::env;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -109,7 +109,7 @@ impl Browser {
 }
 
 /// Chosen by this test: long enough for a machine that compiles beside it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A command beyond the standard.
 #[derive(Debug)]
