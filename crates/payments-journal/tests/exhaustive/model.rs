@@ -7,12 +7,17 @@
 //!   moment of a crash, and two crashes in a row are searched too.
 //! - A crashed process is an idle sender: as one that never calls again, or as its successor.
 //! - An end that could not be written is kept, and written later. Whether its call still waits or has returned an error, others
-//!   see the same. So `Ending` stands for both, and for a withdrawal that is kept.
+//!   see the same. So `Ending` stands for both, and for a withdrawal that is kept. The model writes it at any later time. The
+//!   client writes it before the process's next begin, or when `settle` is called. If the process does neither and ends, that
+//!   is a crash before the end was written: the row is given up. So "from every state, steps without a fault or a new call
+//!   lead to the end of every key" assumes a process that settles or ends.
 //! - A change that the database refuses changes nothing: it is no step.
 //! - Whether an owner lives decides nothing but who is given up. Here anybody can be at any time, as after an expired clock.
 //! - A request that the network loses is one that is under way for ever.
 //! - What an attempt sends does not count once a person has said that it was not processed, or its key is new again. Whatever
-//!   it does, it may still say any end: `WrittenOff`.
+//!   it does, it may still say any end: `WrittenOff`. It may also send only then: a process that is suspended between its
+//!   begin and its send, is given up and resolved as not processed, and runs again. If the key was sent by another meanwhile,
+//!   two transmissions reach the service, because a person said otherwise.
 
 use payments_journal::{Intent, IntentState};
 
@@ -183,12 +188,13 @@ impl<const K: usize, const S: usize> Model<K, S> {
         }
     }
 
-    fn take(&self, state: &State<K, S>, step: Step) -> Next<K, S> {
+    pub(crate) fn take(&self, state: &State<K, S>, step: Step) -> Next<K, S> {
         let mut next = *state;
         match step {
             Step::Begin { sender, key, is_after_rejection, is_same_request, reply } => {
                 let asked = Asked::Begin { is_after_rejection, is_same_request };
                 let found = state[key].row;
+                let is_wanted = self.rows.decide(found, asked).written.is_some();
                 let is_written = reply != Reply::LostBefore && self.change(&mut next, key, asked)?;
                 if is_written {
                     next.rename_current(key);
@@ -198,7 +204,7 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 let begun = Phase::Begun { is_after_rejection };
                 let phase = match reply {
                     Reply::Arrives => is_written.then_some(begun),
-                    _ if self.protocol == Protocol::SendsAfterALostReply => Some(begun),
+                    _ if is_wanted && self.protocol == Protocol::SendsAfterALostReply => Some(begun),
                     // Nothing is sent. The withdrawal is kept, and written before this process begins anything else.
                     _ => Some(Phase::Ending(How::NotProcessed)),
                 };
@@ -306,7 +312,7 @@ impl<const K: usize, const S: usize> Model<K, S> {
 
 const REPLIES: [Reply; 3] = [Reply::Arrives, Reply::LostAfter, Reply::LostBefore];
 /// A plain call or a new attempt after a rejection, with the recorded request or with another.
-const CALLS: [(bool, bool); 4] = [(false, true), (false, false), (true, true), (true, false)];
+pub(crate) const CALLS: [(bool, bool); 4] = [(false, true), (false, false), (true, true), (true, false)];
 
 /// The last one needs another key.
 fn words<const K: usize>() -> impl Iterator<Item = Word> {

@@ -1,7 +1,9 @@
 //! Random walks through the model, taken again by the real `JournaledClient`: after each step, the row must be in the same
-//! state. So the model's senders take the client's steps.
+//! state, and the transport must have the requests of those calls that the model lets send, and no others. So the model's
+//! senders take the client's steps.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,9 +19,9 @@ use payments_journal::{
 };
 use tokio::sync::oneshot;
 
-use crate::model::{Model, Protocol, Reply, Step};
+use crate::model::{CALLS, Model, Protocol, Reply, Step};
 use crate::rows::{How, OWN_ID, Rows, Word, honest};
-use crate::state::Key;
+use crate::state::{Key, Phase};
 
 /// Holds who comes until it is told how to go on.
 struct Gate<T>(Arc<Mutex<Option<oneshot::Sender<T>>>>);
@@ -31,6 +33,10 @@ impl<T> Gate<T> {
         told.await.expect("no gate is dropped before the test ends")
     }
 
+    fn is_somebody_there(&self) -> bool {
+        self.0.lock().unwrap().as_ref().is_some_and(|waiting| !waiting.is_closed())
+    }
+
     /// Returns whether somebody was there.
     async fn open(&self, order: T) -> bool {
         let waiting = self.0.lock().unwrap().take();
@@ -38,7 +44,9 @@ impl<T> Gate<T> {
         settle().await;
         is_there
     }
+}
 
+impl<T> Clone for Gate<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
@@ -94,12 +102,21 @@ impl IntentStore for GatedStore {
     }
 }
 
-impl Transport for Gate<How> {
+/// A transport that holds each request until it is told what became of it.
+#[derive(Clone)]
+struct Network {
+    gate: Gate<How>,
+    /// The requests of every process.
+    sent: Arc<AtomicUsize>,
+}
+
+impl Transport for Network {
     async fn send(&self, _request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let response = |status, body: String| {
             Ok(TransportResponse::new(http::Response::builder().status(status).body(body.into()).unwrap()))
         };
-        match self.wait().await {
+        self.sent.fetch_add(1, Ordering::SeqCst);
+        match self.gate.wait().await {
             How::Processed => response(
                 200,
                 format!(
@@ -121,12 +138,13 @@ struct Process {
 }
 
 impl Process {
-    async fn start(shared: &MemoryStore, are_others_alive: bool) -> Self {
+    async fn start(shared: &MemoryStore, sent: &Arc<AtomicUsize>, are_others_alive: bool) -> Self {
         let (store, network) = (Gate(Arc::default()), Gate(Arc::default()));
         let gated = GatedStore { below: shared.another_owner(), gate: store.clone(), are_others_alive };
         let journal = Journal::open(gated).await.unwrap();
         let endpoint = FakeGateway::new().endpoint();
-        let client = Client::builder(endpoint, network.clone(), TokioTimer::new()).build();
+        let transport = Network { gate: network.clone(), sent: sent.clone() };
+        let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
         Self { client: JournaledClient::new(client, journal), store, network }
     }
 
@@ -164,13 +182,32 @@ fn key() -> IntentKey {
 
 async fn walk(seed: u64) -> Vec<Step> {
     let model = Model::<1, 2> { rows: Rows::new(honest), protocol: Protocol::Honest };
-    let shared = MemoryStore::new();
-    let mut processes = [Process::start(&shared, true).await, Process::start(&shared, true).await];
-    let reader = Process::start(&shared, false).await;
+    let (shared, sent) = (MemoryStore::new(), Arc::default());
+    let mut processes =
+        [Process::start(&shared, &sent, true).await, Process::start(&shared, &sent, true).await];
+    let reader = Process::start(&shared, &sent, false).await;
     let person = Journal::open(shared.another_owner()).await.unwrap();
     let (mut crashed, mut read, mut recorded, mut random) = (vec![], None, 10_50, seed);
     let (mut state, mut story) = (Model::<1, 2>::start(), vec![]);
+    // Whose request the transport has, and how many it has had.
+    let (mut is_at_transport, mut allowed) = ([false; 2], 0);
     for _ in 0..60 {
+        // A call that the journal refuses changes nothing, so it is no step of the model.
+        if let Some(sender) = state.senders.iter().position(Option::is_none) {
+            for (is_after_rejection, is_same_request) in CALLS {
+                let (key, reply) = (Key::First, Reply::Arrives);
+                let step = Step::Begin { sender, key, is_after_rejection, is_same_request, reply };
+                if model.take(&state, step) == Ok(state) {
+                    let cents = if is_same_request { recorded } else { 21_01 - recorded };
+                    processes[sender].begin(cents, is_after_rejection, reply).await;
+                    assert_eq!(
+                        sent.load(Ordering::SeqCst),
+                        allowed,
+                        "seed {seed}: {story:#?}, then {step:?}"
+                    );
+                }
+            }
+        }
         let steps: Vec<_> = model.steps(state).collect();
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let choice = usize::try_from(random >> 33).unwrap() % steps.len();
@@ -198,10 +235,15 @@ async fn walk(seed: u64) -> Vec<Step> {
             }
             // The transport has the request, and the service does with it what the response will say.
             Step::Send { .. } | Step::Charge { .. } => {}
-            Step::End { sender, how, reply } => processes[sender].end(how, reply).await,
+            Step::End { sender, how, reply } => {
+                processes[sender].end(how, reply).await;
+                is_at_transport[sender] = false;
+            }
             // Its calls stay where they are for ever.
             Step::Crash { sender } => {
-                crashed.push(std::mem::replace(&mut processes[sender], Process::start(&shared, true).await));
+                let next = Process::start(&shared, &sent, true).await;
+                crashed.push(std::mem::replace(&mut processes[sender], next));
+                is_at_transport[sender] = false;
             }
             Step::TakeForDead { .. } => {
                 let journal = reader.client.journal().clone();
@@ -224,6 +266,21 @@ async fn walk(seed: u64) -> Vec<Step> {
         let expected = state[Key::First].row.map(|row| model.rows.intent(row).state.name());
         let row = person.find(&key()).await.unwrap().map(|intent| intent.state.name());
         assert_eq!(row, expected, "seed {seed}: {story:#?}");
+        for (sender, is_there) in is_at_transport.iter_mut().enumerate() {
+            match state.senders[sender].map(|call| call.phase) {
+                Some(Phase::Begun { .. }) => {
+                    allowed += usize::from(matches!(step, Step::Begin { sender: who, .. } if who == sender));
+                    *is_there = true;
+                }
+                Some(Phase::Waiting) => assert!(*is_there),
+                // It was written off wherever it was, and stays there.
+                Some(Phase::WrittenOff) => {}
+                Some(Phase::Ending(_)) | None => *is_there = false,
+            }
+            let network = &processes[sender].network;
+            assert_eq!(network.is_somebody_there(), *is_there, "sender {sender}, seed {seed}: {story:#?}");
+        }
+        assert_eq!(sent.load(Ordering::SeqCst), allowed, "seed {seed}: {story:#?}");
     }
     story
 }

@@ -105,7 +105,8 @@ impl<const K: usize, const S: usize> Reached<K, S> {
     }
 }
 
-/// Whether a step needs neither a fault nor a new call. By such steps alone every state must reach an end.
+/// Whether a step needs neither a fault nor a new call. By such steps alone every state must reach an end. Writing an end that
+/// was kept is one of them: it assumes that the process settles.
 fn is_regular<const K: usize, const S: usize>(state: &State<K, S>, step: Step) -> bool {
     match step {
         Step::End { reply, .. } => reply == Reply::Arrives,
