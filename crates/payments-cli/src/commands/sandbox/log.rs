@@ -60,7 +60,7 @@ fn as_json(exchange: &Exchange) -> String {
         Shown::Fault(kind) => (None, Some(kind)),
         _ => (None, None),
     };
-    json!({
+    let line = json!({
         "client": exchange.client.to_string(),
         "method": exchange.method,
         "path": exchange.path,
@@ -68,8 +68,8 @@ fn as_json(exchange: &Exchange) -> String {
         "fault": fault,
         "request_id": exchange.request_id,
         "took_us": u64::try_from(exchange.took.as_micros()).unwrap_or(u64::MAX),
-    })
-    .to_string()
+    });
+    escape::in_json(&line.to_string())
 }
 
 #[cfg(test)]
@@ -85,14 +85,16 @@ mod tests {
     use super::*;
 
     /// What is logged of these requests, each struck by its fault, if it has one; it took 1.5 ms.
-    fn logged(style: Style, requests: &[(Option<&str>, &str, &str)]) -> Vec<String> {
+    fn logged(
+        line: impl Fn(&Exchange) -> String + Send + Sync + 'static,
+        requests: &[(Option<&str>, &str, &str)],
+    ) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&lines);
         let sandbox = Sandbox::builder().on_exchange(move |exchange| {
             let mut exchange = exchange.clone();
             exchange.took = Duration::from_micros(1500);
-            let now = UNIX_EPOCH + Duration::from_secs(3723);
-            log.lock().unwrap().push(pretty(&exchange, now, style));
+            log.lock().unwrap().push(line(&exchange));
         });
         let sandbox = sandbox.start_blocking().unwrap();
         for (fault, request, body) in requests {
@@ -113,6 +115,10 @@ mod tests {
         Arc::into_inner(lines).unwrap().into_inner().unwrap()
     }
 
+    fn in_style(style: Style) -> impl Fn(&Exchange) -> String {
+        move |exchange| pretty(exchange, UNIX_EPOCH + Duration::from_secs(3723), style)
+    }
+
     const PAY: &str = "POST /api/v1/public/token-transaction";
 
     #[test]
@@ -122,7 +128,7 @@ mod tests {
         };
         let (approved, declined) = (payment("tok_approved", "99.00"), payment("tok_declined", "1250.50"));
         let lines = logged(
-            Style::Plain,
+            in_style(Style::Plain),
             &[
                 (None, PAY, &approved),
                 (None, PAY, &declined),
@@ -151,7 +157,7 @@ mod tests {
     fn colours_show_a_client_that_was_not_told() {
         let approved = r#"{"TokenId":"tok_approved","Amount":5.00,"ConvenienceFeeActive":false}"#;
         let lines = logged(
-            Style::Coloured,
+            in_style(Style::Coloured),
             &[
                 (None, PAY, approved),
                 (Some("after_commit=close"), PAY, approved),
@@ -163,5 +169,11 @@ mod tests {
         let is_untold: Vec<_> = lines.iter().map(|line| line.contains(untold)).collect();
         assert_eq!(is_untold, [false, true, false], "{lines:?}");
         assert!(lines[2].contains("  saw HTTP 200         "), "{}", lines[2]);
+    }
+
+    #[test]
+    fn json_has_nothing_that_a_terminal_could_obey() {
+        let lines = logged(as_json, &[(None, "GET /\u{9b}2J", "")]);
+        assert!(lines[0].contains(r#""path":"/\u009b2J""#), "{lines:?}");
     }
 }
