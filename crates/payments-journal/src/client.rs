@@ -157,8 +157,8 @@ impl JournaledClient {
         AfterRejection { client: self, key }
     }
 
-    /// Writes down that an intent of unknown outcome was processed as this transaction, after looking it up: its amount
-    /// and the last four digits of its card must not contradict the intent. `by` is who says so.
+    /// Writes down that an intent of unknown outcome was processed as this transaction, after looking it up: its id must be
+    /// this one, and its amount and the last four digits of its card must not contradict the intent. `by` is who says so.
     ///
     /// The look-up proves that there is such a transaction, and not that it is this intent's, nor that it was charged: only a
     /// person can know that, so the record is handed back to be shown.
@@ -178,7 +178,10 @@ impl JournaledClient {
             return Err(ResolveError::not_unknown(&intent));
         }
         let record = self.client.transaction(transaction_id).await.map_err(ResolveError::look_up)?;
-        let contradictions = intent.request.contradictions(&record);
+        let mut contradictions = intent.request.contradictions(&record);
+        if record.transaction_id != *transaction_id {
+            contradictions.insert(0, "its record is of another transaction".to_owned());
+        }
         if !contradictions.is_empty() {
             return Err(ResolveError::contradicted(contradictions));
         }

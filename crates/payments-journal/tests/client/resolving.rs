@@ -1,8 +1,8 @@
-use payments_core::OperationName;
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType, Void,
 };
-use payments_fake::{FakeGateway, Fault};
+use payments_core::{Client, OperationName};
+use payments_fake::{FakeGateway, Fault, ManualClock, ScriptedTransport};
 use payments_journal::{IntentKey, IntentState, JournaledClient, Resolution, StateName, Verdict};
 
 use crate::settling::{ScriptedStore, Step};
@@ -46,6 +46,23 @@ async fn a_transaction_of_another_amount_is_not_believed() {
         error.to_string(),
         "the transaction cannot be this intent's: its amount is 0.99, and 10.50 was to be charged; \
          nothing was changed"
+    );
+    assert_eq!(world.intent().await.state.name(), StateName::Unknown);
+}
+
+#[tokio::test]
+async fn the_record_of_another_transaction_is_not_believed() {
+    let (world, id) = charged_and_unknown().await;
+    let other =
+        r#"{"status_code":200,"message":"found","data":{"TransactionId":"txn_other","Amount":10.50}}"#;
+    let script = ScriptedTransport::new().answer(200, other);
+    let client = Client::builder(world.gateway.endpoint(), script, ManualClock::auto()).build();
+    let client = JournaledClient::new(client, world.client.journal().clone());
+    let error = client.resolve_processed(&key(), &id, "ada", None).await.unwrap_err();
+    assert!(error.is_contradicted(), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "the transaction cannot be this intent's: its record is of another transaction; nothing was changed"
     );
     assert_eq!(world.intent().await.state.name(), StateName::Unknown);
 }
