@@ -12,25 +12,30 @@ use crate::escape::for_terminal;
 /// One record, ready to be appended. Control characters are written out, and formulas are [defused](defused).
 pub(crate) fn record(cells: &[String]) -> io::Result<Vec<u8>> {
     let mut writer = csv::WriterBuilder::new().buffer_capacity(1024).from_writer(Vec::new());
-    writer.write_record(cells.iter().map(|cell| defused(&for_terminal(cell)).into_owned()))?;
+    writer.write_record(cells.iter().map(|cell| defused(&for_terminal(cell))))?;
     writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// The cell with an apostrophe before it, if a spreadsheet could take it for a formula and run it.
-fn defused(cell: &str) -> Cow<'_, str> {
-    if is_formula(cell) { Cow::Owned(format!("'{cell}")) } else { Cow::Borrowed(cell) }
+/// The cell with an apostrophe before each part that a spreadsheet could take for a formula and run. Where a comma is the
+/// decimal mark, spreadsheets separate cells by semicolons.
+fn defused(cell: &str) -> String {
+    parts(cell, |part| if is_formula(part) { Cow::Owned(format!("'{part}")) } else { Cow::Borrowed(part) })
 }
 
 /// The cell as it was before [`record`] defused it.
-pub(crate) fn undone(cell: &str) -> &str {
-    cell.strip_prefix('\'').filter(|_| is_formula(cell)).unwrap_or(cell)
+pub(crate) fn undone(cell: &str) -> String {
+    parts(cell, |part| part.strip_prefix('\'').filter(|_| is_formula(part)).unwrap_or(part).into())
 }
 
-/// Whether it begins as a formula does, behind apostrophes and spaces. So a cell that was defused is one still, and
-/// [`undone`] takes away exactly what was put before it.
-fn is_formula(cell: &str) -> bool {
-    let cell = cell.trim_start_matches(|letter: char| letter == '\'' || letter.is_whitespace());
-    cell.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
+fn parts<'a>(cell: &'a str, change: impl Fn(&'a str) -> Cow<'a, str>) -> String {
+    cell.split(';').map(change).collect::<Vec<_>>().join(";")
+}
+
+/// Whether it begins as a formula does, behind quotes, apostrophes and spaces. So a part that was defused is one still, and
+/// [`undone`] removes exactly what was put before it.
+fn is_formula(part: &str) -> bool {
+    let part = part.trim_start_matches(|letter: char| matches!(letter, '\'' | '"') || letter.is_whitespace());
+    part.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
 }
 
 /// The rows of a file with headings, read one by one in the memory of one row.
@@ -228,7 +233,7 @@ mod tests {
             let end = texts.len();
             for index in begun..end {
                 texts.extend(
-                    ['\'', '=', '-', '＠', ' ', '"', ',', 'a']
+                    ['\'', '=', '-', '＠', ' ', '"', ',', ';', 'a']
                         .map(|letter| format!("{}{letter}", texts[index])),
                 );
             }
@@ -241,12 +246,17 @@ mod tests {
     fn what_is_defused_begins_as_no_formula_does_and_is_undone_exactly() {
         for text in texts() {
             let defused = defused(&text);
-            assert!(!defused.trim_start().starts_with(['=', '+', '-', '@', '＠']), "{text} {defused}");
+            // Where a comma is the decimal mark, a semicolon separates cells.
+            for cell in defused.split(';') {
+                let cell = cell.trim_start_matches([' ', '"']);
+                assert!(!cell.starts_with(['=', '+', '-', '@', '＠']), "{text} {defused}");
+            }
             assert_eq!(undone(&defused), text);
         }
         for formula in ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "＝1", "'=1"] {
             assert_eq!(defused(formula), format!("'{formula}"));
         }
+        assert_eq!(defused("a; b;=1;\"@a"), "a; b;'=1;'\"@a");
         for harmless in ["", "'", "a=1", "'a", "invoice-17", "45.00", "2026-11-21T20:48:53.899Z", "\\u{1b}"] {
             assert_eq!(defused(harmless), harmless);
         }
@@ -255,12 +265,12 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let texts = texts();
-        for cells in texts.chunks(texts.len().div_ceil(250)) {
+        for cells in texts.chunks(250) {
             let file: Vec<_> = [cells, cells].iter().flat_map(|cells| record(cells).unwrap()).collect();
             let mut table = Table::begin(&*file).unwrap().unwrap();
             table.next().unwrap().expect("a row").expect("as wide as the header");
             for (index, cell) in cells.iter().enumerate() {
-                assert_eq!(undone(table.cell(index).unwrap()), cell);
+                assert_eq!(undone(table.cell(index).unwrap()), *cell);
             }
         }
     }

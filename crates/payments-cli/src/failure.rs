@@ -43,6 +43,8 @@ pub(crate) struct Advice {
     pub(crate) hints: Vec<String>,
     /// What the journal says, if the call has a key.
     pub(crate) note: Option<IntentNote>,
+    /// Whether a part of what was asked for is done.
+    pub(crate) is_partly_done: bool,
 }
 
 /// What is kept of an answer that is no success.

@@ -71,7 +71,7 @@ impl Output {
     }
 
     /// Tells a person what is odd about a success.
-    pub(crate) fn warn_of(self, processed: &Processed) {
+    fn warn_of(self, processed: &Processed) {
         if let Some(warning) = text::warning(processed, self.stderr) {
             // The record on stdout shows the other id as well.
             stderr::write(warning);

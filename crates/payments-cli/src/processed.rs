@@ -74,9 +74,10 @@ impl Processed {
         Self::of(success, effect, raw(success.to_json()))
     }
 
-    /// A record that was looked up on the way to something else.
-    pub(crate) fn found_on_the_way(record: &TransactionRecord, asked: &TransactionId) -> Self {
-        let effect = Effect::FoundTransaction { asked: asked.clone(), found: record.transaction_id.clone() };
+    /// The record that was asked for, looked up on the way to something else.
+    pub(crate) fn found_on_the_way(record: &TransactionRecord) -> Self {
+        let id = &record.transaction_id;
+        let effect = Effect::FoundTransaction { asked: id.clone(), found: id.clone() };
         Self { http_status: None, effect, data: raw(record.to_json()), note: None }
     }
 

@@ -107,6 +107,10 @@ impl Settings {
         self.key.mask(text)
     }
 
+    pub(crate) fn is_key_in(&self, text: &str) -> bool {
+        self.key.is_in(text)
+    }
+
     pub(crate) fn base_url_source(&self) -> &Source {
         &self.base_url_source
     }

@@ -107,6 +107,9 @@ fn heading(failure: &Failure) -> (Tone, String) {
     let is_recorded = failure.advice.note.as_ref().is_some_and(|note| note.is_recorded);
     let (tone, heading) = match (failure.outcome, failure.advice.purpose) {
         (FailedOutcome::Invalid, Purpose::KeepJournal) => (Tone::Bad, "INVALID, nothing was changed"),
+        (FailedOutcome::NotProcessed, Purpose::KeepJournal) if failure.advice.is_partly_done => {
+            (Tone::Bad, "PARTLY DONE, it is safe to run it again")
+        }
         (FailedOutcome::NotProcessed, Purpose::KeepJournal) => {
             (Tone::Bad, "NOT DONE, it is safe to run it again")
         }

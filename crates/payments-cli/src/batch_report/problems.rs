@@ -92,6 +92,13 @@ impl Problems {
         }
     }
 
+    /// Takes the key away where it is a secret.
+    pub(crate) fn hide_keys(&mut self, is_secret: impl Fn(&str) -> bool) {
+        for problem in &mut self.kept {
+            problem.key.take_if(|key| is_secret(key.as_str()));
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -80,8 +80,8 @@ With --from each row of a CSV file says it of one key. The columns are Key,
 TransactionId and Note, in any case and with or without underscores, so that a
 file of `journal export --state unknown --format csv` can be filled in; other
 columns are ignored. With a TransactionId the key was processed as that
-transaction. Without one it was not processed, and the note is required: DELETE
-THE ROWS OF WHICH YOU KNOW NOTHING. Every row is checked and every transaction
+transaction. Without one it was not processed, and the note is required, as it
+is for every void: DELETE THE ROWS OF WHICH YOU KNOW NOTHING. Every row is checked and every transaction
 looked up before one row is written. A file with a wrong row changes nothing,
 and each wrong row is named. Only keys that are unknown now are taken: correct
 one that was resolved before alone.

@@ -17,6 +17,11 @@ impl KeptKey {
     pub(super) fn mask(&self, text: &str) -> String {
         mask(text, &[&self.0]).into_owned()
     }
+
+    /// A shorter one is in too much else by chance.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        self.0.len() >= 8 && text.contains(&**self.0)
+    }
 }
 
 impl fmt::Debug for KeptKey {

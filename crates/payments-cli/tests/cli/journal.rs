@@ -9,7 +9,9 @@ use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Office;
-use crate::support::{CARD_PAYMENT, Ended, KEY, TOKEN_PAYMENT, broken_pipe, payments, payments_at};
+use crate::support::{
+    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, answers, broken_pipe, payments, payments_at,
+};
 
 impl Office {
     pub(crate) fn journal_command(&self, arguments: &[&str]) -> Ended {
@@ -278,6 +280,12 @@ fn resolved_as_processed_only_after_a_look_up_that_does_not_contradict() {
     assert!(error["message"].as_str().unwrap().contains("nothing was changed"), "{error}");
     let run = office.run(["journal", "resolve", "lost", "--processed", &id]);
     run.env("PAYMENTS_API_KEY", "wrong").end().failed(6, "rejected");
+    let peer = Peer::answering("200 OK", &answers::TRANSACTION_FOUND.replace("10.50", "45.00"));
+    let error = office
+        .run(["journal", "resolve", "lost", "--processed", &id])
+        .env("PAYMENTS_BASE_URL", &peer.base_url);
+    let error = error.end().failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("its record is of another transaction"), "{error}");
     assert_eq!(office.show("lost")["state"], "unknown");
 
     let resolved = resolve(&id);
@@ -357,14 +365,18 @@ fn resolved_as_not_processed_the_key_is_sent_again() {
 }
 
 #[test]
-fn a_note_keeps_no_card_number() {
+fn a_note_keeps_no_card_number_and_no_api_key() {
     let office = Office::open();
     office.lose_the_answer("lost");
-    let note = "the card was 4111 1111 1111 1111, I think";
-    let resolved = office.journal_command(&["resolve", "lost", "--not-processed", "--note", note]);
-    assert_eq!(resolved.code, Some(0), "{resolved:?}");
-    let digits: String = resolved.stdout.chars().filter(char::is_ascii_digit).collect();
-    assert!(!digits.contains("4111111111111111"), "{}", resolved.stdout);
+    let note = format!("the card was 4111 1111 1111 1111, I think, and {KEY}");
+    for verdict in [&["--not-processed"][..], &["--processed", &office.last_id()]] {
+        let resolve = ["resolve", "lost", "--note", &note, "--by", KEY];
+        let resolved = office.journal_command(&[&resolve, verdict].concat());
+        assert_eq!(resolved.code, Some(0), "{resolved:?}");
+        let digits: String = resolved.stdout.chars().filter(char::is_ascii_digit).collect();
+        assert!(!digits.contains("4111111111111111"), "{}", resolved.stdout);
+        assert!(!resolved.stdout.contains(KEY), "{}", resolved.stdout);
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use payments_fake::{Fault, block_on};
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Office;
-use crate::support::{CARD_PAYMENT, Ended, Peer, Run, TOKEN_PAYMENT, answers, payments_at};
+use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, Run, TOKEN_PAYMENT, answers, broken_pipe, payments_at};
 
 impl Office {
     fn path(&self, name: &str) -> String {
@@ -174,6 +174,39 @@ fn an_exported_file_is_filled_in_and_given_back() {
 }
 
 #[test]
+fn only_an_export_loses_the_apostrophes_that_defuse_it() {
+    let office = Office::open();
+    office.lost(["=1", "'=1"]);
+    assert_eq!(office.resolving("Key,TransactionId,Note\n'=1,,'- not there\n").end().code, Some(0));
+    assert_eq!([&office.show("=1")["state"], &office.show("'=1")["note"]], ["unknown", "'- not there"]);
+    assert_eq!(office.resolving("key,transaction_id,note\n'=1,,'- not there\n").end().code, Some(0));
+    assert_eq!(office.show("=1")["note"], "- not there");
+}
+
+/// The id that a void sent itself is no evidence.
+#[test]
+fn the_export_of_a_lost_void_given_back_as_it_is_resolves_nothing_d10() {
+    let office = Office::open();
+    let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
+    let create = ["transaction", "create", "--file", "-", "--key", "payment"];
+    let id = office.run(create).stdin(authorisation).end().processed()["TransactionId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    office.sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
+    office.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
+    let export = office.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    let how = "say how you know that it was not processed";
+    let told = format!("2 void: Note is required where there is no TransactionId: {how}");
+    assert_eq!(wrong_rows(&office.resolving(export).end()), [told]);
+    let found = format!("Key,TransactionId,Note\nvoid,{id},\n");
+    let told =
+        "2 void: Note is required for a void: the record of its transaction does not show that it was voided";
+    assert_eq!(wrong_rows(&office.resolving(found).end()), [told]);
+    assert_eq!(office.show("void")["state"], "unknown");
+}
+
+#[test]
 fn people_see_each_record_beside_its_intent_and_what_it_comes_to() {
     let office = Office::open();
     let [one, two, _] = office.lost(["one", "two", "three"]);
@@ -279,7 +312,24 @@ fn a_file_without_its_columns_or_rows_is_refused() {
     ] {
         office.journal_command(arguments).failed(2, "invalid");
     }
+    let journal = office.path("billing.db");
+    for arguments in [["resolve", "--from", &journal], ["export", "--run", &journal]] {
+        let error = office.journal_command(&arguments).failed(2, "invalid");
+        assert!(error["message"].as_str().unwrap().contains(" is the journal or belongs to it; "), "{error}");
+    }
     assert_eq!(office.everything(), before);
+}
+
+#[test]
+fn a_file_with_the_api_key_does_not_bring_it_into_the_journal_or_onto_the_screen() {
+    let office = Office::open();
+    office.lost(["one"]);
+    let refused =
+        office.resolving(format!("Key,TransactionId,Note\n{KEY},,n\n{KEY},txn/1,n\n{KEY},,n\n")).end();
+    assert_eq!(wrong_rows(&refused)[0], "2 ?: Key must not hold the API key");
+    let resolved = office.resolving(format!("Key,TransactionId,Note\none,,{KEY} n\n")).end();
+    assert_eq!(resolved.json()["intents"][0]["note"], "[redacted] n");
+    assert!(!format!("{refused:?}{resolved:?}").contains(KEY));
 }
 
 /// Also where the rows that were looked up before are good, and others are wrong.
@@ -315,18 +365,23 @@ fn a_look_up_without_a_clear_end_stops_all_with_3() {
     assert_eq!(office.everything(), before);
 }
 
-#[test]
-fn a_key_that_changes_between_check_and_write_keeps_what_was_said_meanwhile() {
-    let office = Office::open();
+/// How a file of three rows ends if somebody else resolves the second meanwhile, and the ids of the others.
+fn changed_meanwhile(office: &Office, shape: &str, stdout: impl Into<Stdio>) -> (Ended, [String; 2]) {
     let [one, _, three] = office.lost(["one", "two", "three"]);
     let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nthree,{three},\n");
     let gate = office.sandbox.gateway().gate(OperationName::GetTransaction);
-    let running = office.resolving(&content).stdout(Stdio::piped()).spawn();
+    let running = office.resolving(&content).arguments(["--output", shape]).stdout(stdout).spawn();
     block_on(gate.arrived());
     let other = ["resolve", "two", "--not-processed", "--note", "the bank says so", "--by", "ada"];
     assert_eq!(office.journal_command(&other).code, Some(0));
     gate.release();
-    let ended = running.end();
+    (running.end(), [one, three])
+}
+
+#[test]
+fn a_key_that_changes_between_check_and_write_keeps_what_was_said_meanwhile() {
+    let office = Office::open();
+    let (ended, [_, three]) = changed_meanwhile(&office, "json", Stdio::piped());
     let error = ended.failed(3, "not_processed");
     assert_eq!(
         (error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()),
@@ -344,6 +399,16 @@ fn a_key_that_changes_between_check_and_write_keeps_what_was_said_meanwhile() {
 }
 
 #[test]
+fn what_was_not_resolved_is_told_though_nobody_reads_stdout() {
+    for shape in ["text", "json"] {
+        let (ended, _) = changed_meanwhile(&Office::open(), shape, broken_pipe());
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        let told = "PARTLY DONE, it is safe to run it again (exit code 3)\n  2 of 3 rows were resolved; line 3, two: ";
+        assert!(ended.stderr.contains(told), "{ended:?}");
+    }
+}
+
+#[test]
 fn a_void_may_have_the_transaction_of_its_payment_and_no_other_void() {
     let office = Office::open();
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
@@ -358,12 +423,12 @@ fn a_void_may_have_the_transaction_of_its_payment_and_no_other_void() {
         office.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
         office.run(["void", &id, "--key", key]).end().failed(5, "unknown");
     }
-    let twice = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},\nvoid-2,{id},\n");
+    let twice = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},n\nvoid-2,{id},n\n");
     let seen = wrong_rows(&office.resolving(twice).end());
     assert_eq!(seen, ["4 void-2: TransactionId is the same as in line 3"]);
-    let once = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},\n");
+    let once = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},n\n");
     assert_eq!(office.resolving(once).end().code, Some(0));
-    let held = format!("Key,TransactionId,Note\nvoid-2,{id},\n");
+    let held = format!("Key,TransactionId,Note\nvoid-2,{id},n\n");
     let seen = wrong_rows(&office.resolving(held).end());
     assert_eq!(seen, ["2 void-2: TransactionId already belongs to void-1"]);
 }

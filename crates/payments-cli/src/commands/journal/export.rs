@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, BufRead, Write as _};
 use std::path::Path;
 
-use payments_journal::{Intent, IntentKey};
+use payments_journal::{Intent, IntentKey, IntentState, Subject};
 use serde::Deserialize;
 
 use super::list::for_each_page;
@@ -18,7 +18,7 @@ use crate::row_file::{Format, Role, RowFile};
 
 /// Writes every intent that is asked for as it is read.
 pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result<(), Ended> {
-    let keys = asked.run.as_deref().map(keys_of).transpose()?;
+    let keys = asked.run.as_deref().map(|path| keys_of(path, place)).transpose()?;
     let is_asked_for = |intent: &&Intent| {
         asked.since.is_none_or(|since| intent.begun_at >= since)
             && keys.as_ref().is_none_or(|keys| keys.contains(&intent.key))
@@ -32,8 +32,12 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         }
         page.intents.iter().filter(is_asked_for).try_for_each(|intent| match asked.format {
             ExportFormat::Csv => {
-                let cells = intent_object::values(intent).map(Option::unwrap_or_default);
-                out.write_all(&csv_file::record(&cells)?)
+                // `resolve --from` takes the file back, and the id that a void sent itself does not show that it was processed.
+                let is_own = matches!(&intent.state, IntentState::Unknown(_))
+                    && matches!(&intent.request.subject, Subject::Transaction(id) if intent.transaction_id() == Some(id));
+                let cells = MEMBERS.iter().zip(intent_object::values(intent));
+                let cells = cells.map(|(name, value)| value.filter(|_| !(is_own && *name == "transaction_id")));
+                out.write_all(&csv_file::record(&cells.map(Option::unwrap_or_default).collect::<Vec<_>>())?)
             }
             ExportFormat::Jsonl => {
                 stdout::write_json(&mut out, &IntentObject(intent))?;
@@ -46,7 +50,10 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
 }
 
 /// The keys of a billing run, out of its file or out of that of its results.
-fn keys_of(path: &Path) -> Result<HashSet<IntentKey>, Failure> {
+fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashSet<IntentKey>, Failure> {
+    if place.has(path) {
+        return Err(Role::Run.refused(" is the journal or belongs to it"));
+    }
     let mut file = RowFile::open(path, Role::Run)?;
     let refused = |line: u64, why: &str| Role::Run.refused(&format!(" has no key in line {line}: {why}"));
     let key = |line: u64, key: Option<&str>, reference: Option<&str>| {
@@ -85,7 +92,7 @@ fn keys_of(path: &Path) -> Result<HashSet<IntentKey>, Failure> {
                         .transpose()
                 };
                 let ours = cell(ours)?.map(csv_file::undone);
-                keys.insert(key(table.line(), cell(named)?.or(ours), cell(reference)?)?);
+                keys.insert(key(table.line(), cell(named)?.or(ours.as_deref()), cell(reference)?)?);
             }
         }
     }

@@ -51,6 +51,9 @@ pub(super) async fn run(
             finding.processed(options, place, output, id).await?.write(output)
         }
         (None, Some(note)) => {
+            // None are needed, and a key that is set all the same may be in the note.
+            let settings = Settings::resolve(&options).ok();
+            let [by, note] = [by, note].map(|text| without_key(settings.as_ref(), &text));
             let journal = place.open_what_is_there().await?;
             let intent = not_processed(&journal, &key, Resolution::not_processed(by).note(note)).await?;
             if is_too_early(&intent) {
@@ -63,6 +66,11 @@ pub(super) async fn run(
             Err(Failure::invalid("usage", message).into())
         }
     }
+}
+
+/// The text as the journal may keep it. Without settings no API key is known.
+pub(super) fn without_key(settings: Option<&Settings>, text: &str) -> String {
+    settings.map_or_else(|| text.to_owned(), |settings| settings.without_key(text))
 }
 
 /// What was done, where stdout does not take the result.
@@ -106,10 +114,13 @@ impl Finding<'_> {
         let prepared = Prepared::new(options, output, |client, _| client, read).await?;
         let Prepared { settings, client, call: id, mut interrupt } = prepared;
         let Self { key, by, note } = self;
+        let (by, note) = (settings.without_key(by), note.map(|note| settings.without_key(note)));
         let resolving = async {
             let client = JournaledClient::new(client, place.open_what_is_there().await?);
-            let resolved = client.resolve_processed(key, &id, by, note).await.map(|(intent, record)| {
-                Matched { intent, record: Some(Processed::found_on_the_way(&record, &id)) }
+            let resolved = client.resolve_processed(key, &id, &by, note.as_deref()).await;
+            let resolved = resolved.map(|(intent, record)| Matched {
+                intent,
+                record: Some(Processed::found_on_the_way(&record)),
             });
             resolved.map_err(|error| with_the_setting_to_blame(&error, &settings))
         };
@@ -134,9 +145,6 @@ impl Matched {
     fn write(&self, output: Output) -> Result<(), Ended> {
         if !output.is_text() {
             return stdout::write_document(RESOLVED, self);
-        }
-        if let Some(record) = &self.record {
-            output.warn_of(record);
         }
         let key = &self.intent.key;
         let lines = self.lines(output.style());

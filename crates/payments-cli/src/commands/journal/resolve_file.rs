@@ -54,22 +54,33 @@ pub(super) async fn run(
     path: &Path,
     by: &str,
 ) -> Result<(), Ended> {
-    let mut file = RowFile::open(path, Role::Resolutions)?;
+    if place.has(path) {
+        return Err(Role::Resolutions.refused(" is the journal or belongs to it").into());
+    }
+    let file = RowFile::open(path, Role::Resolutions)?;
     let mut problems = Problems::of(file.name.clone(), Role::Resolutions);
-    let rows = read(&mut file, &mut problems)
+    let mut rows = read(file, &mut problems)
         .map_err(|error| Role::Resolutions.refused(" cannot be read").because(&error))?;
-    let (service, mut interrupt) = if rows.iter().any(|row| row.id.is_some()) {
+    let (client, settings, mut interrupt) = if rows.iter().any(|row| row.id.is_some()) {
         let prepared = Prepared::new(options, output, |client, _| client, || Ok(())).await?;
-        (Some((prepared.client, prepared.settings)), prepared.interrupt)
+        (Some(prepared.client), Some(prepared.settings), prepared.interrupt)
     } else {
-        (None, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
+        // None are needed, and a key that is set all the same may be in any cell.
+        let settings = Settings::resolve(&options).ok();
+        (None, settings, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
     };
+    let settings = settings.as_ref();
+    let is_secret = |text: &str| settings.is_some_and(|settings| settings.is_key_in(text));
+    problems.hide_keys(is_secret);
+    for note in rows.iter_mut().filter_map(|row| row.note.as_mut()) {
+        *note = resolve::without_key(settings, note);
+    }
+    let by = &resolve::without_key(settings, by);
     let journal = place.open_what_is_there().await?;
     let checking = async {
-        let mut findings =
-            unknown(&journal, rows, service.as_ref().map(|(client, _)| client), &mut problems).await?;
+        let mut findings = unknown(&journal, rows, is_secret, &mut problems).await?;
         find_taken(&journal, &findings, &mut problems).await?;
-        if let Some((client, settings)) = &service {
+        if let (Some(client), Some(settings)) = (&client, settings) {
             look_up(client, settings, &mut findings, &mut problems).await?;
         }
         Ok::<_, Ended>(findings)
@@ -90,7 +101,7 @@ pub(super) async fn run(
 }
 
 /// The rows that can be read. A heading may be in any case and have underscores; other columns are not looked at.
-fn read(file: &mut RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
+fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
     let mut table = match Table::begin(file.rewound()?)? {
         Ok(table) => table,
         Err(problem) => {
@@ -110,6 +121,9 @@ fn read(file: &mut RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
         None
     });
     let [Some(key), Some(id), Some(note)] = columns else { return Ok(Vec::new()) };
+    // An apostrophe in a file that a person wrote is part of the cell.
+    let is_exported =
+        ["key", "transaction_id", "note"].iter().all(|name| table.headings().iter().any(|it| it == name));
     let (mut rows, mut lines) = (Vec::new(), HashMap::new());
     let mut is_empty = true;
     while let Some(read) = table.next()? {
@@ -119,7 +133,9 @@ fn read(file: &mut RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
             problems.push(problem);
             continue;
         }
-        let cell = |index| table.cell(index).map(csv_file::undone);
+        let cell = |index| {
+            table.cell(index).map(|cell| if is_exported { csv_file::undone(cell) } else { cell.to_owned() })
+        };
         let key = cell(key).map_err(str::to_owned);
         let key = match key.and_then(|key| IntentKey::new(key).map_err(|error| error.rule().to_owned())) {
             Ok(key) => key,
@@ -134,7 +150,7 @@ fn read(file: &mut RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
             complain("Key", format!("is the same as in line {first}"));
         }
         let id = match cell(id) {
-            Ok("") => Ok(None),
+            Ok(text) if text.is_empty() => Ok(None),
             Ok(text) => match TransactionId::new(text) {
                 Ok(id) if id.path_segment().is_err() => Err("must be an id that can be looked up".to_owned()),
                 Ok(id) => Ok(Some(id)),
@@ -142,7 +158,7 @@ fn read(file: &mut RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
             },
             Err(rule) => Err(rule.to_owned()),
         };
-        let note = cell(note).map(|text| Some(text.to_owned()).filter(|text| !text.trim().is_empty()));
+        let note = cell(note).map(|text| Some(text).filter(|text| !text.trim().is_empty()));
         match (id, note) {
             (Err(rule), _) => complain("TransactionId", rule),
             (_, Err(rule)) => complain("Note", rule.to_owned()),
@@ -164,18 +180,22 @@ fn read(file: &mut RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
 async fn unknown(
     journal: &Journal,
     rows: Vec<Row>,
-    client: Option<&Client>,
+    is_secret: impl Fn(&str) -> bool,
     problems: &mut Problems,
 ) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     for row in rows {
-        if client.is_some_and(|client| client.is_api_key_in(row.key.as_str())) {
+        if is_secret(row.key.as_str()) {
             problems.push(Problem::new(row.line, "Key", "must not hold the API key"));
             continue;
         }
         let found = journal.find(&row.key).await.map_err(|error| store_failure(&error))?;
         let rule = match found {
             Some(intent) if intent.state.name() == StateName::Unknown => {
+                if intent.request.operation == OperationName::Void && row.note.is_none() {
+                    let rule = "is required for a void: the record of its transaction does not show that it was voided";
+                    problems.push(Problem::new(row.line, "Note", rule).of(&row.key));
+                }
                 findings.push(Finding { row, intent, record: None });
                 continue;
             }
@@ -316,14 +336,14 @@ async fn write(journal: &Journal, findings: Vec<Finding>, by: &str, interrupt: &
             break;
         }
         let Row { line, key, id, note } = row;
-        let resolution = match &id {
-            Some(id) => Resolution::processed(id.clone(), by),
+        let resolution = match id {
+            Some(id) => Resolution::processed(id, by),
             None => Resolution::not_processed(by),
         };
         let resolution = note.into_iter().fold(resolution, Resolution::note);
         match journal.resolve_unknown(&intent, resolution).await {
             Ok(intent) => {
-                let record = record.zip(id).map(|(record, id)| Processed::found_on_the_way(&record, &id));
+                let record = record.as_ref().map(Processed::found_on_the_way);
                 resolved.push(Matched { intent, record });
             }
             Err(error) => {
@@ -340,7 +360,8 @@ async fn write(journal: &Journal, findings: Vec<Finding>, by: &str, interrupt: &
     }
     let not_done = stop.is_some() || !left.is_empty();
     let failure = not_done.then(|| {
-        let stopped = stop.unwrap_or_else(|| Failure::not_processed("changed_meanwhile", ""));
+        let mut stopped = stop.unwrap_or_else(|| Failure::not_processed("changed_meanwhile", ""));
+        stopped.advice.is_partly_done = !resolved.is_empty();
         let why = if left.is_empty() { stopped.message } else { left.join("; ") };
         let message = format!(
             "{} of {count} rows were resolved; {why}; take the resolved rows out of the file and run it again",
@@ -361,7 +382,7 @@ impl Written {
     }
 
     fn show(self, output: Output) -> Result<(), Ended> {
-        if output.is_text() {
+        let written = if output.is_text() {
             let early =
                 self.resolved.iter().filter(|it| it.record.is_none() && resolve::is_too_early(&it.intent));
             let early = early.map(|it| format!("{} {TOO_EARLY} before it is sent again", it.intent.key));
@@ -375,11 +396,12 @@ impl Written {
                  compare each record with its intent: if it is not what the key was to pay, resolve that key anew"
             )
             .expect("a String takes every write");
-            stdout::write(RESOLVED, &text)?;
+            stdout::write(RESOLVED, &text)
         } else {
-            stdout::write_document(RESOLVED, &self)?;
-        }
-        self.failure.map_or(Ok(()), |failure| Err(Ended::Torn(Box::new(failure))))
+            stdout::write_document(RESOLVED, &self)
+        };
+        // What was not resolved matters more than that nobody reads stdout.
+        self.failure.map_or(written, |failure| Err(Ended::Torn(Box::new(failure))))
     }
 }
 
