@@ -13,7 +13,8 @@ use crate::{Sandbox, SandboxBuilder};
 
 /// A [`Sandbox`] for programs and tests that have no runtime: it runs on a thread of its own.
 ///
-/// Dropping it shuts it down gracefully and waits for that. A request that is held at a
+/// Dropping it shuts it down gracefully, as [`Sandbox::shutdown`] does, and waits for that: one second at most for a client
+/// that does not finish its request or does not read its response, which is chosen by this SDK. A request that is held at a
 /// [gate](payments_fake::Gate) is in flight: release it first.
 pub struct BlockingSandbox {
     facts: Facts,

@@ -3,6 +3,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
@@ -14,6 +15,8 @@ use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::Watcher;
 use payments_core::Timer as _;
 use payments_fake::Reply;
+use tokio::sync::Mutex;
+use tokio::time::sleep;
 
 use crate::body::ContentBody;
 use crate::shutdown::Shutdown;
@@ -27,40 +30,61 @@ pub(crate) struct ClientConnection {
     pub(crate) socket: Socket,
     pub(crate) site: Arc<Site>,
     pub(crate) shutdown: Shutdown,
+    /// Held while a request is answered, which is not the client's affair.
+    pub(crate) answering: Mutex<()>,
 }
 
 impl ClientConnection {
-    /// Serves it to its end.
-    ///
-    /// hyper reads the requests and writes the whole responses. For anything else the service fails on purpose: hyper then
-    /// writes nothing and lets go of the socket, and the symptom is shown on that.
+    /// Serves it to its end, or until the server stops and the client has had its last moment.
     pub(crate) async fn serve(self, graceful: Watcher) {
         let this = Arc::new(self);
-        let answering = Arc::clone(&this);
+        tokio::select! {
+            biased;
+            () = Arc::clone(&this).serve_to_the_end(graceful) => {}
+            () = this.is_given_up() => {}
+        }
+    }
+
+    /// Ready when the server stops and the client has had its time to send the rest of a request or to read a response.
+    async fn is_given_up(&self) {
+        self.shutdown.begun().await;
+        loop {
+            drop(self.answering.lock().await);
+            sleep(LAST_MOMENT).await;
+            if self.answering.try_lock().is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// hyper reads the requests and writes the whole responses. For anything else the service fails on purpose: hyper then
+    /// writes nothing and lets go of the socket, and the symptom is shown on that.
+    async fn serve_to_the_end(self: Arc<Self>, graceful: Watcher) {
+        let answering = Arc::clone(&self);
         let connection = http1::Builder::new()
             .max_header_size(LARGEST_HEAD)
             // A client that has closed its sending side still wants its response.
             .half_close(true)
             .serve_connection(
-                TokioIo::new(this.socket.clone()),
+                TokioIo::new(self.socket.clone()),
                 service_fn(move |request| Arc::clone(&answering).answer(request)),
             );
         // Why it ended is in the socket, or is the client's affair.
         let _ = graceful.watch(connection).await;
-        let reply = match this.socket.take_end() {
+        let reply = match self.socket.take_end() {
             None => return,
-            Some(End::Unreadable(status)) => Reply::Answer(this.site.unreadable(status)),
+            Some(End::Unreadable(status)) => Reply::Answer(self.site.unreadable(status)),
             Some(End::Symptom(reply)) => reply,
         };
         // An error means that the client went first, which is its right.
-        let _ = symptom::show(reply, this.socket.clone(), &this.shutdown).await;
+        let _ = symptom::show(reply, self.socket.clone(), &self.shutdown).await;
     }
 
     async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
     ) -> Result<Response<ContentBody>, NotAnswered> {
-        let Self { client, socket, site, shutdown } = &*self;
+        let Self { client, socket, site, shutdown, answering } = &*self;
         let (head, body) = request.into_parts();
         let body = match read(body, site.largest_body(head.uri.path())).await {
             Ok(body) => body,
@@ -72,6 +96,7 @@ impl ClientConnection {
                 return Err(NotAnswered);
             }
         };
+        let _answering = answering.lock().await;
         let request = Request::from_parts(head, body);
         if let Some(response) = site.administer(&request).await {
             return Ok(response.map(|content| content.until(shutdown)));
@@ -92,6 +117,9 @@ impl ClientConnection {
 
 /// Chosen by this SDK: what a request's head may have, because the newest requests are kept.
 const LARGEST_HEAD: usize = 64 * 1024;
+
+/// Chosen by this SDK: how long a stopping server waits for each client.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 fn whole(response: Response<Bytes>) -> Response<ContentBody> {
     response.map(|body| Either::Left(Full::new(body)))

@@ -79,7 +79,7 @@
 //! [given one](SandboxBuilder::tls_pem). Every response has a unique `x-request-id` and the `Sandbox-Version`, the refusal of
 //! what cannot be read as a request included. A body over 64 KiB gets 413, a head over 64 KiB 431. The number of
 //! [connections](SandboxBuilder::max_connections) is limited. There are no timeouts: a client may take as long as it likes for
-//! a request, for a response and between two of them.
+//! a request, for a response and between two of them, until the sandbox stops.
 //!
 //! A client that closes its sending side after its request gets its response all the same. Only while a `delay` before the
 //! commit [holds](payments_fake::Reply::Held) its request does it count as gone, as does one that closes or resets the
@@ -87,7 +87,8 @@
 //!
 //! [`Sandbox::shutdown`] finishes what is in flight, and ends the pauses of faults for that: a request that is held is
 //! processed and answered at once, and so is one whose answer is delayed; the rest of a `drip` comes at once. What a fault
-//! would keep waiting for ever is closed.
+//! would keep waiting for ever is closed. A client that does not finish its request, or does not read its response, has one
+//! second more, chosen by this SDK.
 //!
 //! # What it does not do
 //!

@@ -202,6 +202,9 @@ impl Sandbox {
     /// Idle connections are closed at once, and so are those on which a fault keeps the client waiting for ever. The pauses of
     /// `delay` and `drip` end: what waited for them is processed and answered at once. A request that is held at a [gate](payments_fake::Gate) is in flight: release it, or this waits for it.
     ///
+    /// A client that is in the middle of sending a request or of reading a response has one second for the rest, which is
+    /// chosen by this SDK: then its connection is closed, and a request that has not come whole is none.
+    ///
     /// # Errors
     ///
     /// If the [data file](SandboxBuilder::data) could not be closed as it should: it is no longer in its place, or its disk

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
@@ -62,7 +62,8 @@ impl Server {
                     },
                 };
                 if let Ok(socket) = socket {
-                    ClientConnection { client, socket, site, shutdown }.serve(watcher).await;
+                    let answering = Mutex::default();
+                    ClientConnection { client, socket, site, shutdown, answering }.serve(watcher).await;
                 }
             });
         }

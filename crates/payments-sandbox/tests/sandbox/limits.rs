@@ -1,7 +1,14 @@
 //! What a client cannot do to the server.
 
-use payments_fake::RecordedRequest;
+use std::time::Duration;
+
+use payments_core::OperationName;
+use payments_fake::{Fixtures, RecordedRequest};
 use payments_sandbox::{BlockingSandbox, Sandbox};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::raw_client::{RawClient, TOKEN_PAYMENT};
 
@@ -61,4 +68,77 @@ fn a_connection_over_the_limit_waits_until_another_is_closed() {
     assert_eq!(sandbox.gateway().requests().len(), 2);
     drop(first);
     assert_eq!(second.answer().status(), 200);
+}
+
+/// Sends this and nothing more, and reads nothing.
+async fn a_client_that_sends(sandbox: &Sandbox, bytes: &str) -> TcpStream {
+    let mut client = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+    client.write_all(bytes.as_bytes()).await.unwrap();
+    // The response to a connection that came later means that this one was accepted and read.
+    let mut other = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+    other
+        .write_all(b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        .await
+        .unwrap();
+    other.read_to_end(&mut Vec::new()).await.unwrap();
+    client
+}
+
+/// Shuts it down, on paused time, which jumps ahead as soon as everybody waits.
+async fn assert_shutdown_ends_soon(sandbox: Sandbox) {
+    let began = Instant::now();
+    timeout(Duration::from_hours(1), sandbox.shutdown()).await.expect("the client is given up").unwrap();
+    assert!(began.elapsed() <= Duration::from_secs(3), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_finish_the_head_of_its_request_does_not_hold_the_shutdown() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let client = a_client_that_sends(&sandbox, "POST /api/v1/public/void HTTP/1.1\r\nhost: local").await;
+    assert_shutdown_ends_soon(sandbox).await;
+    drop(client);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_finish_its_body_does_not_hold_the_shutdown() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let gateway = sandbox.gateway().clone();
+    let head = "POST /api/v1/public/void HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n";
+    let client = a_client_that_sends(&sandbox, &format!("{head}{{")).await;
+    assert_shutdown_ends_soon(sandbox).await;
+    assert_eq!(gateway.requests(), []);
+    drop(client);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_reads_its_answers_does_not_hold_the_shutdown() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let transactions: Vec<_> =
+        (0..5000).map(|number| json!({"TransactionId": format!("txn_{number}"), "Amount": 1})).collect();
+    let fixtures = json!({ "transactions": transactions }).to_string();
+    sandbox.gateway().load(&Fixtures::from_json(&fixtures).unwrap());
+    // More than the sockets' buffers hold.
+    let state = "GET /_sandbox/state HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(20);
+    let client = a_client_that_sends(&sandbox, &state).await;
+    // The first bytes of a response: the sandbox is writing.
+    client.readable().await.unwrap();
+    assert_shutdown_ends_soon(sandbox).await;
+    drop(client);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_at_a_gate_is_waited_for_however_long_it_is_held() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let gate = sandbox.gateway().gate(OperationName::GetCustomer);
+    let get = "GET /api/v1/public/customer/cus_1 HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let mut client = a_client_that_sends(&sandbox, get).await;
+    gate.arrived().await;
+    let stopping = tokio::spawn(sandbox.shutdown());
+    sleep(Duration::from_hours(1)).await;
+    assert!(!stopping.is_finished());
+    gate.release();
+    let mut response = String::new();
+    client.read_to_string(&mut response).await.unwrap();
+    assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
+    stopping.await.unwrap().unwrap();
 }
