@@ -156,7 +156,12 @@ impl Responder {
             }
             reply => reply,
         };
-        let reply = if self.flushed().await.is_ok() { reply } else { Reply::Closed };
+        let reply = if self.flushed().await.is_ok() {
+            reply
+        } else {
+            self.service().requests.note_reply(number, &Reply::Closed);
+            Reply::Closed
+        };
         self.pass_gate(operation, Phase::AfterCommit).await;
         (reply, number)
     }

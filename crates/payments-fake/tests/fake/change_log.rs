@@ -564,6 +564,8 @@ fn what_cannot_be_made_durable_is_not_told_of() {
         let gateway = FakeGateway::builder().change_log(log).build();
         let reply = block_on(gateway.responder().respond(request, gateway.clock()));
         assert!(matches!(reply, Reply::Closed), "{name}: {reply:?}");
+        let recorded = gateway.requests().pop().unwrap();
+        assert_eq!((recorded.status(), recorded.symptom()), (None, Some("close")), "{name}");
     }
 }
 
