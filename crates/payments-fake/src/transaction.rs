@@ -162,11 +162,16 @@ impl TransactionDocument {
         let mut text = Vec::with_capacity(1024);
         serde_json::to_writer(&mut text, transaction).expect("texts, numbers and flags are JSON");
         let text = String::from_utf8(text).expect("JSON is UTF-8");
-        Self::kept(text.into()).expect("an operation is written")
+        Self::bounded(text.into()).expect("an operation is written")
     }
 
-    /// A document that was kept, without decoding it.
+    /// A document that was kept, if it can be read: no look-up may fail because of it.
     pub(crate) fn kept(text: Arc<str>) -> Option<Self> {
+        let document = Self::bounded(text)?;
+        document.decoded().map(|_| document)
+    }
+
+    fn bounded(text: Arc<str>) -> Option<Self> {
         let record_end = text.find(BOOKKEEPING).filter(|_| text.starts_with('{') && text.ends_with('}'))?;
         Some(Self { text, record_end })
     }
@@ -186,9 +191,13 @@ impl TransactionDocument {
     }
 
     pub(crate) fn entry(&self) -> LedgerEntry {
-        let kept = self.read();
+        self.decoded().expect("what was written reads back")
+    }
+
+    fn decoded(&self) -> Option<LedgerEntry> {
+        let kept: Transaction<'_> = document::read(&self.text).ok()?;
         let (operation, kind, state) = (kept.operation(), kept.kind(), kept.state());
-        LedgerEntry {
+        Some(LedgerEntry {
             operation,
             kind,
             state,
@@ -202,8 +211,8 @@ impl TransactionDocument {
             description: kept.description.map(Cow::into_owned),
             void_reason: kept.void_reason.map(Cow::into_owned),
             at: kept.processed_at,
-            record: serde_json::from_str(&self.record()).expect("what was written reads back"),
-        }
+            record: serde_json::from_str(&self.record()).ok()?,
+        })
     }
 
     pub(crate) fn text(&self) -> &Arc<str> {

@@ -240,6 +240,29 @@ fn a_file_without_its_tables_or_with_a_record_that_nobody_wrote() {
 }
 
 #[test]
+fn a_file_with_a_transaction_that_no_look_up_could_read() {
+    for (written, odd) in [
+        (r#""Voided":false"#, r#""Voided":"4242424242424242""#),
+        (r#""Amount":10.5"#, r#""Amount":"4242424242424242""#),
+        (r#""Operation":"token-transaction""#, r#""Operation":"4242424242424242""#),
+        (r#""TransactionId":"#, r#""4242424242424242":1,"TransactionId":"#),
+    ] {
+        let place = Place::new();
+        let kept = place.open(&KEYS);
+        kept.pay(KEYS[0]);
+        kept.close();
+        let sql = place.sql();
+        let update =
+            "UPDATE record SET document = replace(document, ?1, ?2) WHERE document LIKE '%' || ?1 || '%'";
+        assert_eq!(sql.execute(update, [written, odd]).unwrap(), 1, "{written}");
+        drop(sql);
+        let file = DataFile::open(place.file(), &KEYS).unwrap();
+        let error = file.gateway(payments_fake::FakeGateway::builder()).map(drop).unwrap_err().to_string();
+        assert!(error.contains("is damaged (record txn_") && !error.contains("4242"), "{odd}: {error}");
+    }
+}
+
+#[test]
 fn a_file_with_the_tables_of_no_released_version() {
     let place = Place::new();
     place.open(&KEYS).close();
