@@ -27,6 +27,8 @@ pub(crate) struct Admin {
     pub(crate) is_on_loopback: bool,
     /// `http` or `https`.
     pub(crate) scheme: &'static str,
+    /// Where the service is, which may be on another port.
+    pub(crate) base_url: String,
     pub(crate) feed: Feed,
 }
 
@@ -84,7 +86,9 @@ impl Admin {
         // A browser sends it for every page that changes something; no page but the sandbox's own may arm faults.
         let origin = request.headers().get(ORIGIN);
         if origin.is_some_and(|origin| !ask::is_own_page(origin, self.scheme, request.headers())) {
-            return Err(Refusal::new(StatusCode::FORBIDDEN, "a web page cannot steer the sandbox"));
+            let message = "a web page cannot steer the sandbox; its own page can, opened under an address or \
+                           localhost and no other name";
+            return Err(Refusal::new(StatusCode::FORBIDDEN, message));
         }
         // On another address the sandbox does not know its names.
         if self.is_on_loopback && !ask::is_for_local_host(request.headers()) {

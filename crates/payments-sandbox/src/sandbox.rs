@@ -51,7 +51,7 @@ pub(crate) struct Facts {
 pub(crate) struct Ports {
     service: TcpListener,
     admin: Option<TcpListener>,
-    service_address: SocketAddr,
+    pub(crate) service_address: SocketAddr,
     admin_address: SocketAddr,
 }
 
@@ -124,12 +124,12 @@ impl Sandbox {
     ///
     /// A sandbox that listens on every address gives the loopback one.
     pub fn base_url(&self) -> String {
-        format!("{}/api/v1/public", self.origin(self.address))
+        base_url(self.scheme, self.address)
     }
 
     /// The address of the admin interface, such as `http://127.0.0.1:40123/_sandbox`.
     pub fn admin_url(&self) -> String {
-        format!("{}{}", self.origin(self.admin_address), admin::PREFIX)
+        format!("{}{}", origin(self.scheme, self.admin_address), admin::PREFIX)
     }
 
     /// The address of the page that shows to a person what happens here, such as `http://127.0.0.1:40123/_sandbox/ui`.
@@ -157,11 +157,6 @@ impl Sandbox {
             Some(store) => io::Error::other(store.failed().await),
             None => std::future::pending().await,
         }
-    }
-
-    fn origin(&self, address: SocketAddr) -> String {
-        let address = SocketAddr::new(reachable(address.ip()), address.port());
-        format!("{}://{address}", self.scheme)
     }
 
     /// Where it listens.
@@ -238,6 +233,15 @@ impl fmt::Debug for Sandbox {
             .field("gateway", &self.gateway)
             .finish_non_exhaustive()
     }
+}
+
+/// The base address of a service that listens there.
+pub(crate) fn base_url(scheme: &str, address: SocketAddr) -> String {
+    format!("{}/api/v1/public", origin(scheme, address))
+}
+
+fn origin(scheme: &str, address: SocketAddr) -> String {
+    format!("{scheme}://{}", SocketAddr::new(reachable(address.ip()), address.port()))
 }
 
 fn reachable(listening: IpAddr) -> IpAddr {

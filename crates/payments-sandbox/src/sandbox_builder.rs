@@ -12,7 +12,7 @@ use crate::admin::Admin;
 use crate::exchange::Exchange;
 use crate::fresh_gateway::{Choose, FreshGateway};
 use crate::page::Feed;
-use crate::sandbox::{Facts, Ports, Sites};
+use crate::sandbox::{Facts, Ports, Sites, base_url};
 use crate::site::{OnExchange, RequestIds, Site};
 use crate::tls::Certificate;
 use crate::wall_clock::WallClock;
@@ -231,13 +231,15 @@ impl SandboxBuilder {
         gateway.responder().flushed().await.map_err(io::Error::other)?;
 
         let feed = Feed::new();
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let admin = Arc::new(Admin {
             gateway: gateway.uncounted(),
             clock,
             fixtures,
             seed,
             is_on_loopback: admin_listen.unwrap_or(listen).ip().is_loopback(),
-            scheme: if tls.is_some() { "https" } else { "http" },
+            scheme,
+            base_url: base_url(scheme, ports.service_address),
             feed: feed.clone(),
         });
         let request_ids = Arc::new(RequestIds::new(any_number));

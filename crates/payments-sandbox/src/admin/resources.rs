@@ -45,6 +45,7 @@ impl Admin {
             "tenants": tenants.len(),
             "transactions": tenants.iter().map(Tenant::transaction_count).sum::<usize>(),
             "faults": self.gateway.faults().len(),
+            "base_url": self.base_url,
         });
         done(health.to_string())
     }
@@ -58,7 +59,7 @@ impl Admin {
         }
         const RULE: &str = r#"the body must be {"keep_fixtures": true}, {"keep_fixtures": false} or empty"#;
         let body = if ask.body.trim().is_empty() { "{}" } else { ask.body };
-        let Reset { keep_fixtures } = serde_json::from_str(body).map_err(|_| Refusal::bad_request(RULE))?;
+        let Reset { keep_fixtures } = members(body).ok_or_else(|| Refusal::bad_request(RULE))?;
         // First, so that nothing in the new ledger is dated by the old clock.
         if let Some(clock) = &self.clock {
             clock.reset();
@@ -174,9 +175,9 @@ impl Admin {
             )
         };
         let clock = self.clock()?;
-        let ClockChange { freeze, set, advance_ms } = match serde_json::from_str(ask.body) {
-            Ok(ClockChange { freeze: None, set: None, advance_ms: None }) | Err(_) => return Err(wrong()),
-            Ok(change) => change,
+        let ClockChange { freeze, set, advance_ms } = match members(ask.body) {
+            Some(ClockChange { freeze: None, set: None, advance_ms: None }) | None => return Err(wrong()),
+            Some(change) => change,
         };
         let set = set.map(|set| humantime::parse_rfc3339(&set).map_err(|_| wrong())).transpose()?;
         let advance = advance_ms.map_or(Duration::ZERO, Duration::from_millis);
@@ -206,6 +207,11 @@ fn operation_named(name: &str) -> Result<OperationName, Refusal> {
         let names: Vec<_> = OperationName::ALL.iter().map(|operation| operation.as_str()).collect();
         Refusal::bad_request(format!("operation must be one of {}", names.join(", ")))
     })
+}
+
+/// What a JSON object says; by itself serde takes an array for a struct, too.
+fn members<'de, T: Deserialize<'de>>(json: &'de str) -> Option<T> {
+    serde_json::from_str(json).ok().filter(|_| json.trim_start().starts_with('{'))
 }
 
 /// A member that is there must have a value: `null` is refused.

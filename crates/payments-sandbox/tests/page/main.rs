@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use std::{env, fs};
 
 use fantoccini::key::Key;
+use payments_fake::Fixtures;
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -80,6 +81,34 @@ async fn a_lost_response_is_seen_as_charged_and_saw_nothing() {
     browser.click("#armed button").await;
     browser.until("return document.querySelector('#armed').children.length === 0").await;
     assert!(sandbox.gateway().faults().is_empty());
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn amounts_are_shown_and_added_to_the_last_digit() {
+    let (sandbox, browser) = start().await;
+    for amount in ["1.005", "0.1", "0.2", "1234567890123456.75"] {
+        let transaction =
+            format!(r#"{{"transactions":[{{"TransactionId":"txn_{amount}","Amount":{amount}}}]}}"#);
+        sandbox.gateway().load(&Fixtures::from_json(&transaction).unwrap());
+    }
+    assert!(pay(&sandbox, json!({"Amount": 1.05, "ReferenceNo": r#"a "Amount": 7"#})).status.success());
+    browser.until_shown("#requests tbody", r#"a "Amount": 7 1.05"#).await;
+    browser.until_shown("#figures", "Charged 1,234,567,890,123,459.105 5 payments").await;
+    let ledger = browser.until_shown("#ledger tbody", "1,234,567,890,123,456.75").await;
+    for amount in [" 1.005", " 0.10", " 0.20", " 1.05"] {
+        assert!(ledger.contains(amount), "{amount}: {ledger}");
+    }
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_base_url_and_the_example_are_the_services_beside_an_admin_port() {
+    let any_port = "127.0.0.1:0".parse().unwrap();
+    let sandbox = Sandbox::builder().admin_listen(any_port).start().await.unwrap();
+    let browser = Browser::open(&sandbox.ui_url()).await;
+    browser.until_shown("#base", &sandbox.base_url()).await;
+    browser.until_shown("#example", &format!("curl -sS {}/token-transaction ", sandbox.base_url())).await;
     browser.close().await;
 }
 

@@ -131,7 +131,12 @@ fn a_web_page_cannot_steer_it() {
                 client.ask(method, &format!("/_sandbox{path}"), "origin: http://localhost:8000\r\n", "{}");
             assert_eq!(
                 (answer.status(), &answer.json()["msg"]),
-                (403, &json!("a web page cannot steer the sandbox"))
+                (
+                    403,
+                    &json!(
+                        "a web page cannot steer the sandbox; its own page can, opened under an address or localhost and no other name"
+                    )
+                )
             );
         }
     }
@@ -147,6 +152,7 @@ fn health_says_what_is_there() {
     let health = get(&mut client, "/health");
     let expected = json!({
         "status": "ok", "version": payments_sandbox::VERSION, "seed": 7, "tenants": 2, "transactions": 1, "faults": 1,
+        "base_url": sandbox.base_url(),
     });
     assert_eq!(health, expected);
     sandbox.gateway().disarm_all();
@@ -233,6 +239,7 @@ fn a_wrong_document_is_refused_with_its_problem() {
         ("/reset", "true"),
         ("/reset", "nonsense"),
         ("/reset", r#"{"keep_fixtures":1}"#),
+        ("/reset", "[true]"),
         ("/reset", r#"{"keep_fixture":true}"#),
         ("/reset", r#"{"keep_fixtures":true,"more":1}"#),
     ] {
@@ -420,6 +427,7 @@ fn with_a_port_of_its_own_it_is_on_no_other() {
     let (sandbox, mut service) = start(Sandbox::builder().admin_listen(any_port));
     let mut admin = RawClient::to(sandbox.admin_url(), &sandbox.api_key()).unwrap();
     assert_eq!(get(&mut admin, "/health")["transactions"], 0);
+    assert_eq!(get(&mut admin, "/health")["base_url"], sandbox.base_url());
     pay(&mut service);
     assert_eq!(get(&mut admin, "/health")["transactions"], 1);
 
