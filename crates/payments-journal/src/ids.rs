@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use payments_model::mask;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 /// The name that the caller gives one intent to move money, such as `invoice-2026-0017`.
@@ -50,10 +50,21 @@ impl IntentKey {
         Err(InvalidIntentKey(rule))
     }
 
+    /// One that a journal has kept. The rules for new keys do not apply to it: a version with a stricter rule must still read
+    /// the rows of an earlier one.
+    pub(crate) fn from_kept(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
+    }
+
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// For serde: a key in a row of a journal.
+pub(crate) fn kept_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<IntentKey, D::Error> {
+    Box::<str>::deserialize(deserializer).map(IntentKey::from_kept)
 }
 
 impl fmt::Display for IntentKey {

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 use payments_model::TransactionId;
 use serde::{Deserialize, Serialize};
 
+use crate::ids::kept_key;
 use crate::row::milliseconds;
 use crate::{AttemptId, IntentKey, IntentRequest, OwnerId};
 
@@ -16,6 +17,7 @@ use crate::{AttemptId, IntentKey, IntentRequest, OwnerId};
 #[non_exhaustive]
 pub struct Intent {
     /// The caller's name for it.
+    #[serde(deserialize_with = "kept_key")]
     pub key: IntentKey,
     /// What it asks for.
     pub request: IntentRequest,

@@ -76,7 +76,7 @@ impl Session {
                 let looking =
                     async { try_join!(biased; self.lock(id, TRANSACTIONS), self.other_holder(id, &row)) };
                 let (_, holder) = ask(looking).await?;
-                holder.and_then(|holder| IntentKey::new(holder.get::<_, String>(0)).ok())
+                holder.map(|holder| IntentKey::from_kept(holder.get::<_, String>(0)))
             }
             None => None,
         };
@@ -84,10 +84,11 @@ impl Session {
             ask(client.batch_execute("ROLLBACK")).await?;
             return Ok(Applied { found, written: None, same_transaction_as });
         }
+        // Before COMMIT is sent: a document that cannot be read is then written nowhere.
+        let written = intent(&row.key, &row.state, &row.document)?;
         let writing =
             async { try_join!(biased; self.write(&row, found.as_ref()), client.batch_execute("COMMIT")) };
         let writing = commit(writing).await;
-        let written = intent(&row.key, &row.state, &row.document)?;
         let applied = Applied { found, written: Some(written), same_transaction_as };
         match writing {
             Ok((1, ())) => Ok(applied),

@@ -433,9 +433,8 @@ impl<'a> Statements<'a> {
         };
         let row = IntentRow::from(&written);
         let other_holder = self.other_holder(&row, written.request.operation == OperationName::Void)?;
-        let is_taken = other_holder.is_some();
-        let same_transaction_as = other_holder.and_then(|key| IntentKey::new(key).ok());
-        if is_taken && change.is_refused_if_taken() {
+        let same_transaction_as = other_holder.map(IntentKey::from_kept);
+        if same_transaction_as.is_some() && change.is_refused_if_taken() {
             return Ok(Ok(Applied { found, written: None, same_transaction_as }));
         }
         let statement = if found.is_some() { &mut self.update } else { &mut self.insert };

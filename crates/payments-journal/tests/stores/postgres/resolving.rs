@@ -1,8 +1,8 @@
 use payments_core::model::TransactionId;
-use payments_journal::{Change, Ending, Failure, IntentStore as _, PostgresStore, Resolution};
+use payments_journal::{Change, Ending, Failure, IntentStore as _, PostgresStore, Resolution, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{administrator, until};
+use super::{administrator, sql, until};
 use crate::contract::{at, begin, key};
 
 fn resolve(text: &str) -> Change {
@@ -45,6 +45,29 @@ async fn a_resolution_waits_for_the_one_before_it() {
     first.commit().await.unwrap();
     let second = second.await.unwrap();
     assert_eq!((second.written, second.same_transaction_as), (None, Some(key("one"))));
+}
+
+/// Such a key is in the journal if an earlier version accepted it.
+#[tokio::test]
+async fn a_holder_whose_key_would_be_refused_today_still_holds_the_transaction() {
+    const KEPT: &str = "charge-4242424242424242";
+    let Some(server) = Server::start() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    for name in ["one", "two"] {
+        let (change, attempt) = begin(name, &store, 1);
+        store.apply(change).await.unwrap();
+        let unknown = Ending::Unknown(Failure::of_kind("timeout"));
+        store.apply(Change::end(key(name), attempt, unknown, at(2))).await.unwrap();
+    }
+    assert!(store.apply(resolve("one")).await.unwrap().written.is_some());
+    let rename = format!(
+        "UPDATE payments_journal.intents SET key = '{KEPT}', document = replace(document, '\"one\"', '\"{KEPT}\"')
+         WHERE key = 'one'"
+    );
+    sql(&server.url(), &rename).await;
+    let second = store.apply(resolve("two")).await.unwrap();
+    assert_eq!((second.written, second.same_transaction_as.unwrap().as_str()), (None, KEPT));
+    assert_eq!(store.list(StateName::ALL, None, 9).await.unwrap().intents.len(), 2);
 }
 
 #[tokio::test]
