@@ -82,6 +82,9 @@ use session::{Session, read};
 /// The store needs a tokio runtime with I/O and time. It can be used in another runtime than the one that opened it. When the
 /// runtime that opened it ends, the store counts as dead: others then show what it is sending as unknown until it has ended.
 ///
+/// Keep the runtime that opened the store running until [`Journal::close`] has returned. If it stands still, `close` returns
+/// after 2 seconds, and the store counts as alive until that runtime runs again or ends.
+///
 /// # Lists beside writers
 ///
 /// A row gets its place in a list when it is written, and is visible once it is committed. So a list of several pages may

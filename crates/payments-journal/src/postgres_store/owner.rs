@@ -26,10 +26,11 @@ impl OwnerLock {
         Ok(Self(this))
     }
 
-    /// Releases the lock and waits for it.
+    /// Releases the lock and waits for it. If the runtime that opened the store does not run, the lock is released when it
+    /// runs again or ends, and nobody waits for that.
     pub(super) async fn release(&self) {
         self.0.send_replace(());
-        self.0.closed().await;
+        let _ = timeout(2 * LONGEST_GOODBYE, self.0.closed()).await;
     }
 }
 
@@ -90,5 +91,5 @@ fn number(owner: &OwnerId) -> Option<i64> {
 
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How long closing a store may wait for the server.
+/// How long the task that holds the lock may wait for the server when a store is closed.
 const LONGEST_GOODBYE: Duration = Duration::from_secs(1);

@@ -3,9 +3,12 @@
 use std::env;
 use std::io::{BufRead as _, BufReader, Write as _, stdin, stdout};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use payments_journal::{Failure, IntentState, IntentStore as _, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
+use tokio::runtime::Builder;
+use tokio::time::timeout;
 
 use super::until;
 use crate::contract::{begin, key};
@@ -51,6 +54,25 @@ async fn what_a_killed_process_was_sending_is_unknown() {
     until("it counts as dead", async || journal.give_up_the_dead().await.unwrap() == 1).await;
     assert_eq!(state_of("of-the-dead").await, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
     assert_eq!(state_of("of-the-living").await, IntentState::Sending);
+}
+
+/// Nothing runs the task that holds the owner's lock.
+#[test]
+fn closing_does_not_wait_for_a_runtime_that_stands_still() {
+    let Some(server) = Server::start() else { return };
+    let runtime = || Builder::new_current_thread().enable_all().build().unwrap();
+    let (opening, closing) = (runtime(), runtime());
+    let store = opening.block_on(PostgresStore::connect(&server.url())).unwrap();
+    closing
+        .block_on(async { timeout(Duration::from_mins(1), store.close()).await })
+        .expect("it waits for ever");
+
+    // Once the runtime runs again, the task releases the lock.
+    let owner = store.owner().clone();
+    opening.block_on(async {
+        let other = PostgresStore::connect(&server.url()).await.unwrap();
+        until("it counts as dead", async || !other.is_live(&owner).await.unwrap()).await;
+    });
 }
 
 /// This program, called for the one test below. Dropping it kills it, as `kill -9`.
