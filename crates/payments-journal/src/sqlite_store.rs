@@ -154,11 +154,11 @@ impl SqliteStore {
     }
 }
 
-/// Nothing is waited for: the writer's thread ends when nobody can ask it any more, and closes the journal then. Who sends
-/// is dead at once, because whoever opens the journal next may ask.
+/// Nothing is waited for: the writer's thread ends when nobody can ask it any more, and closes the journal then. The owner
+/// counts as dead at once, because whoever opens the journal next may ask.
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.owner.release();
+        self.owner.stop_sending();
     }
 }
 

@@ -12,10 +12,10 @@
 //!   directory is synced too. Only then the mark is moved into the database file, and only then a row is written. Killed
 //!   before: the file says closed, and no row is in the log alone. Killed after: the log is there, if only as an empty file,
 //!   because nobody removes it but who has cleared the mark.
-//! - **It is cleared by the last to close**, when no other owner is live, after everything before it was moved into the
+//! - **It is cleared by the last to close**, when no other store has it open, after everything before it was moved into the
 //!   database file. Killed before the log is removed: the log is there, whatever the file says. Killed after: the file says
-//!   closed, which SQLite has synced before it removes the log. A store that was dropped counts as dead while it still
-//!   closes: what it may still write is a change whose caller is gone, and nobody sends on the word of that.
+//!   closed, which SQLite has synced before it removes the log. A store that was dropped counts until its writer has ended:
+//!   it may still commit what it was asked before, and those rows would be in the log alone.
 //! - **Who does not clear it leaves the log**: one of several, or one that has failed. The log then stays beside the mark.
 //!
 //! Opening and closing stores take turns (a [`Turn`]), so that the last of several that close at once finds itself alone, and nobody
@@ -71,7 +71,7 @@ pub(super) fn set(place: &Place, connection: &Connection, patience: Duration) ->
 pub(super) fn close(place: &Place, connection: Connection, owner: &Owner, patience: Duration) {
     let Ok(_turn) = Turn::take(place, patience) else { return };
     owner.release();
-    if !owners::is_any_live(place) && clear(&connection).is_ok() {
+    if !owners::is_any_open(place) && clear(&connection).is_ok() {
         // What stays if this fails is a log that is not needed.
         let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
     }

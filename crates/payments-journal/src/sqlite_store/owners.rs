@@ -33,7 +33,13 @@ impl Owner {
         })
     }
 
-    /// Its rows are those of a dead owner from now on.
+    /// Its rows are those of a dead owner from now on. Its file stays locked, because its writer may still commit.
+    pub(super) fn stop_sending(&self) {
+        // If this fails, it counts as live until the writer has ended.
+        let _ = self.file.set_len(1);
+    }
+
+    /// Nothing is written any more.
     pub(super) fn release(&self) {
         // If the file stays, the next to open the journal removes it.
         let _ = fs::remove_file(&self.path);
@@ -45,8 +51,8 @@ impl Owner {
     }
 
     fn lock_a_file_in(directory: &Path) -> io::Result<Self> {
-        for (path, is_live) in look_at_all(directory)? {
-            if !is_live {
+        for (path, state) in look_at_all(directory)? {
+            if state == OwnerState::Dead {
                 // Somebody else may remove it at the same time.
                 let _ = fs::remove_file(path);
             }
@@ -68,21 +74,31 @@ impl Drop for Owner {
     }
 }
 
-/// Whether somebody holds the owner's lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OwnerState {
+    /// Its file is locked and empty.
+    Live,
+    /// It was dropped, and its writer has not ended: its file is locked and not empty.
+    Closing,
+    Dead,
+}
+
+/// Whether the owner has the journal open and may send.
 pub(super) fn is_live(place: &Place, owner: &OwnerId) -> Result<bool, StoreError> {
     // What was made up here is the name of a file and nothing else.
     if !is_name(owner.as_str()) {
         return Ok(false);
     }
     let path = place.owners().join(owner.as_str());
-    is_locked(&path).map_err(|error| {
+    state_of(&path).map(|state| state == OwnerState::Live).map_err(|error| {
         problem::unavailable(place.path(), format_args!("{} cannot be read: {error}", path.display()))
     })
 }
 
-/// Whether any store has the journal open. Who cannot be asked counts as live.
-pub(super) fn is_any_live(place: &Place) -> bool {
-    look_at_all(&place.owners()).map_or(true, |owners| owners.iter().any(|(_, is_live)| *is_live))
+/// Whether any store has the journal open, or was dropped and may still write. One that cannot be looked at counts.
+pub(super) fn is_any_open(place: &Place) -> bool {
+    look_at_all(&place.owners())
+        .map_or(true, |owners| owners.iter().any(|(_, state)| *state != OwnerState::Dead))
 }
 
 /// While it is held, no other store opens or closes the journal. The system lets it go when the process dies.
@@ -154,27 +170,28 @@ fn prepare(directory: &Path) -> Result<(), StoreError> {
         .map_err(|problem| problem::refused(directory, problem))
 }
 
-/// Every owner's file, and whether it is locked.
-fn look_at_all(directory: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
+/// Every owner's file.
+fn look_at_all(directory: &Path) -> io::Result<Vec<(PathBuf, OwnerState)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         if entry.file_name().to_str().is_some_and(is_name) {
-            found.push((entry.path(), is_locked(&entry.path())?));
+            found.push((entry.path(), state_of(&entry.path())?));
         }
     }
     Ok(found)
 }
 
-/// Shared, so that of two who look at once neither takes the other for the owner.
-fn is_locked(path: &Path) -> io::Result<bool> {
+/// Locked in shared mode, so that of two who look at once neither takes the other for the owner.
+fn state_of(path: &Path) -> io::Result<OwnerState> {
     let file = match File::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(OwnerState::Dead),
         file => file?,
     };
     match file.try_lock_shared() {
-        Ok(()) => Ok(false),
-        Err(TryLockError::WouldBlock) => Ok(true),
+        Ok(()) => Ok(OwnerState::Dead),
+        Err(TryLockError::WouldBlock) if file.metadata()?.len() == 0 => Ok(OwnerState::Live),
+        Err(TryLockError::WouldBlock) => Ok(OwnerState::Closing),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }

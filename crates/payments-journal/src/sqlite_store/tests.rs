@@ -482,6 +482,50 @@ async fn dropping_a_store_waits_for_nobody() {
     assert_eq!(std::fs::read_dir(place.owners()).unwrap().count(), 0);
 }
 
+/// A store that was dropped may still commit what it was asked before. Until it has ended, the database needs its log.
+#[tokio::test]
+async fn a_dropped_store_that_still_writes_keeps_the_mark() {
+    let world = World::new();
+    let (begun, is_begun) = mpsc::channel();
+    let (go_on, told) = mpsc::channel::<()>();
+    let dropped = world.open_with(Box::new(move |connection| {
+        connection.execute_batch("COMMIT")?;
+        begun.send(()).unwrap();
+        told.recv().unwrap();
+        Ok(())
+    }));
+    let other = world.open();
+    for name in ["first", "second"] {
+        // Asked, and its caller goes away.
+        tokio::select! {
+            biased;
+            _ = dropped.apply(begin(name, &dropped).0) => unreachable!("the commit is held"),
+            () = async {} => {}
+        }
+        if name == "first" {
+            is_begun.recv().unwrap();
+        }
+    }
+    let (place, owner) = (dropped.place.clone(), dropped.owner().clone());
+    let mut running = dropped.writer.running.clone();
+    drop(dropped);
+    other.close().await;
+    assert!(!owners::is_live(&place, &owner).unwrap(), "it sends no more");
+    let look = connection::to_read(&place, Duration::ZERO).unwrap();
+    let is_marked = || look.query_row(schema::IS_OPEN, [], |row| row.get::<_, bool>(0)).unwrap();
+    assert!(is_marked(), "the second row is still to be written");
+
+    go_on.send(()).unwrap();
+    is_begun.recv().unwrap();
+    assert!(is_marked(), "the rows may be in the log alone");
+    drop(look);
+    go_on.send(()).unwrap();
+    // Nothing is ever sent there.
+    assert!(running.changed().await.is_err());
+    assert!(!world.log().exists(), "the last to close has closed in order");
+    assert_eq!(keys(&world.open()).await, ["first", "second"]);
+}
+
 #[tokio::test]
 async fn what_was_answered_is_there_for_who_opens_the_file_after_a_drop() {
     let (world, mut closing) = (World::new(), Vec::new());
