@@ -3,7 +3,7 @@
 use std::env;
 use std::time::Duration;
 
-use payments_journal::{Intent, IntentKey, Journal, JournaledClient, Resolution, ResolveError};
+use payments_journal::{Intent, IntentKey, JournaledClient, Resolution, ResolveError};
 use payments_model::TransactionId;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -47,15 +47,15 @@ pub(super) async fn run(
     let note = note.filter(|text| !text.trim().is_empty());
     match (processed, note) {
         (Some(id), note) => {
-            let finding = Finding { key: &key, by: &by, note: note.as_deref() };
-            finding.processed(options, place, output, id).await?.write(output)
+            resolve_processed(options, place, output, (&key, id), (&by, note.as_deref())).await?.write(output)
         }
         (None, Some(note)) => {
             // None are needed, and a key that is set all the same may be in the note.
             let settings = Settings::resolve(&options).ok();
             let [by, note] = [by, note].map(|text| without_key(settings.as_ref(), &text));
             let journal = place.open_what_is_there().await?;
-            let intent = not_processed(&journal, &key, Resolution::not_processed(by).note(note)).await?;
+            let resolved = journal.resolve(&key, Resolution::not_processed(by).note(note)).await;
+            let intent = resolved.map_err(|error| failure(&error))?;
             if is_too_early(&intent) {
                 output.warn(&[format!("it {TOO_EARLY} before the key is sent again")]);
             }
@@ -76,14 +76,6 @@ pub(super) fn without_key(settings: Option<&Settings>, text: &str) -> String {
 /// What was done, where stdout does not take the result.
 pub(super) const RESOLVED: &str = "resolved";
 
-async fn not_processed(
-    journal: &Journal,
-    key: &IntentKey,
-    resolution: Resolution,
-) -> Result<Intent, Failure> {
-    journal.resolve(key, resolution).await.map_err(|error| failure(&error))
-}
-
 /// Nobody publishes how long a request can be on its way; a day is what every report of the service covers.
 pub(super) fn is_too_early(intent: &Intent) -> bool {
     const SOON: Duration = Duration::from_hours(24);
@@ -95,43 +87,34 @@ pub(super) fn is_too_early(intent: &Intent) -> bool {
 pub(super) const TOO_EARLY: &str =
     "was sent less than 24 hours ago, and a request that is stuck on its way may still be processed: wait";
 
-/// What a person found out about an intent.
-struct Finding<'a> {
-    key: &'a IntentKey,
-    by: &'a str,
-    note: Option<&'a str>,
-}
-
-impl Finding<'_> {
-    async fn processed(
-        self,
-        options: ClientOptions,
-        place: &JournalPlace,
-        output: Output,
-        id: String,
-    ) -> Result<Matched, Failure> {
-        let read = move || Ok(TransactionId::new(id)?);
-        let prepared = Prepared::new(options, output, |client, _| client, read).await?;
-        let Prepared { settings, client, call: id, mut interrupt } = prepared;
-        let Self { key, by, note } = self;
-        let (by, note) = (settings.without_key(by), note.map(|note| settings.without_key(note)));
-        let resolving = async {
-            let client = JournaledClient::new(client, place.open_what_is_there().await?);
-            let resolved = client.resolve_processed(key, &id, &by, note.as_deref()).await;
-            let resolved = resolved.map(|(intent, record)| Matched {
-                intent,
-                record: Some(Processed::found_on_the_way(&record)),
-            });
-            resolved.map_err(|error| with_the_setting_to_blame(&error, &settings))
-        };
-        tokio::select! {
-            biased;
-            resolved = resolving => resolved,
-            signal = interrupt.arrived() => Err(Failure::not_processed(
-                "interrupted",
-                format!("interrupted by {signal}; it is safe to run it again"),
-            )),
+/// Looks the transaction up and writes down that the key was processed as it.
+async fn resolve_processed(
+    options: ClientOptions,
+    place: &JournalPlace,
+    output: Output,
+    (key, id): (&IntentKey, String),
+    (by, note): (&str, Option<&str>),
+) -> Result<Matched, Failure> {
+    let read = move || Ok(TransactionId::new(id)?);
+    let prepared = Prepared::new(options, output, |client, _| client, read).await?;
+    let Prepared { settings, client, call: id, mut interrupt } = prepared;
+    let (by, note) = (settings.without_key(by), note.map(|note| settings.without_key(note)));
+    let resolving = async {
+        let client = JournaledClient::new(client, place.open_what_is_there().await?);
+        match client.resolve_processed(key, &id, &by, note.as_deref()).await {
+            Ok((intent, record)) => {
+                Ok(Matched { intent, record: Some(Processed::found_on_the_way(&record)) })
+            }
+            Err(error) => Err(with_the_setting_to_blame(&error, &settings)),
         }
+    };
+    tokio::select! {
+        biased;
+        resolved = resolving => resolved,
+        signal = interrupt.arrived() => Err(Failure::not_processed(
+            "interrupted",
+            format!("interrupted by {signal}; it is safe to run it again"),
+        )),
     }
 }
 
