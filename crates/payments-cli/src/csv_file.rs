@@ -9,7 +9,7 @@ use csv_core::{ReadRecordResult, Reader};
 use crate::batch_report::Problem;
 use crate::escape::for_terminal;
 
-/// One record, ready to be appended. Control characters are written out, and formulas are [defused](defused).
+/// One record, ready to be appended. Control characters are written out, and formulas are [defused].
 pub(crate) fn record(cells: &[String]) -> io::Result<Vec<u8>> {
     let mut writer = csv::WriterBuilder::new().buffer_capacity(1024).from_writer(Vec::new());
     writer.write_record(cells.iter().map(|cell| defused(&for_terminal(cell))))?;
