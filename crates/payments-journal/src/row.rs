@@ -55,13 +55,6 @@ mod columns {
     pub(crate) const OLDER: &str = "with the version that wrote it, resolve what is unknown and export it (payments journal \
          export), then begin a new journal, for new keys only: it does not know the old ones and would charge them again";
 
-    impl IntentRow {
-        /// What [`Intent::processed_as`] is to a store, which keeps it in an index.
-        pub(crate) fn processed_as(&self) -> Option<&str> {
-            self.processed_as.as_deref()
-        }
-    }
-
     impl From<&Intent> for IntentRow {
         fn from(intent: &Intent) -> Self {
             // PostgreSQL keeps no NUL. The document has it escaped; here it is only searched for, in the same form.
@@ -79,14 +72,6 @@ mod columns {
                 revision: i64::try_from(intent.revision).unwrap_or(i64::MAX),
                 document: serde_json::to_string(intent).expect("every key of it is a text"),
             }
-        }
-    }
-
-    impl TryFrom<IntentRow> for Intent {
-        type Error = StoreError;
-
-        fn try_from(row: IntentRow) -> Result<Self, StoreError> {
-            intent(&row.key, &row.state, &row.document)
         }
     }
 
@@ -133,6 +118,10 @@ mod columns {
             (&resolve.decide(Some(&unknown)).unwrap()).into()
         }
 
+        fn read(row: &IntentRow) -> Result<Intent, StoreError> {
+            intent(&row.key, &row.state, &row.document)
+        }
+
         #[test]
         fn the_document_is_read_by_people_and_holds_every_character() {
             let row = row();
@@ -140,8 +129,11 @@ mod columns {
                 row.document,
                 r#"{"key":"k","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null},"state":{"resolved":{"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}},"attempt":"a","owner":"o","follows":null,"attempts":1,"created_at":0,"begun_at":0,"changed_at":0,"revision":3}"#
             );
-            assert_eq!((row.state.as_str(), row.processed_as()), ("resolved", Some("txn\u{fffd}_1")));
-            let intent = Intent::try_from(row.clone()).unwrap();
+            assert_eq!(
+                (row.state.as_str(), row.processed_as.as_deref()),
+                ("resolved", Some("txn\u{fffd}_1"))
+            );
+            let intent = read(&row).unwrap();
             assert_eq!(intent.processed_as().unwrap().as_str(), "txn\0_1");
             assert_eq!(IntentRow::from(&intent), row);
         }
@@ -153,7 +145,7 @@ mod columns {
             row.key = "charge-4242424242424242".to_owned();
             row.document = row.document.replace(r#"{"key":"k""#, r#"{"key":"charge-4242424242424242""#);
             assert!(IntentKey::new(row.key.as_str()).is_err());
-            assert_eq!(Intent::try_from(row.clone()).unwrap().key.as_str(), row.key);
+            assert_eq!(read(&row).unwrap().key.as_str(), row.key);
         }
 
         /// An older version of this crate must not write down half of what a newer one has kept.
@@ -168,7 +160,7 @@ mod columns {
                 let mut row = row();
                 assert!(row.document.contains(member));
                 row.document = row.document.replace(member, with_another);
-                let error = Intent::try_from(row).unwrap_err();
+                let error = read(&row).unwrap_err();
                 assert!(error.is_damaged(), "{error:?}");
                 let text = format!("{error:#} {error:?}");
                 assert!(text.contains("the intent k") && !text.contains("4242"), "{text}");

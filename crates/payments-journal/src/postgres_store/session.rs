@@ -70,7 +70,7 @@ impl Session {
             return Ok(Applied { found, written: None, same_transaction_as: None });
         };
         let row = IntentRow::from(&written);
-        let same_transaction_as = match row.processed_as() {
+        let same_transaction_as = match row.processed_as.as_deref() {
             Some(id) => {
                 // Two who write the same transaction look one after the other.
                 let looking =

@@ -454,7 +454,7 @@ impl<'a> Statements<'a> {
     }
 
     fn other_holder(&mut self, row: &IntentRow, is_void: bool) -> rusqlite::Result<Option<String>> {
-        let Some(id) = row.processed_as() else { return Ok(None) };
+        let Some(id) = row.processed_as.as_deref() else { return Ok(None) };
         self.other_holder.query_row((id, &row.key, is_void), |row| row.get(0)).optional()
     }
 
