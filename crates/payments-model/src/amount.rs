@@ -201,7 +201,11 @@ impl<'de> Deserialize<'de> for Amount {
 }
 
 /// Writes a plain JSON number, as the interface has it. For `serde_json` alone.
-pub(crate) fn as_number<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
+///
+/// # Errors
+///
+/// If the serializer fails.
+pub fn as_number<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
     RawValue::from_string(amount.to_string()).map_err(S::Error::custom)?.serialize(serializer)
 }
 

@@ -116,7 +116,8 @@ pub use violation::{ValidationError, Violation, printable_field_name};
 /// What the crates of this project need from each other. It may change with any version.
 #[doc(hidden)]
 pub mod unversioned {
-    pub use crate::request::{RequestMembers, SHOWN_FIELDS};
+    pub use crate::amount::as_number;
+    pub use crate::request::{FieldName, RequestMembers};
     pub use crate::response::{
         BAD_REQUEST_PREFIX, Body, Code, Data, Envelope, ErrorEnvelope, Status, SuccessEnvelope,
         salvage_transaction_id, salvaged_transaction_ids,

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::check::{Check, REPEATED};
 use super::payment::{Method, Payment, PaymentBuilder};
-use super::{PayerInput, UnknownFields};
+use super::{FieldName, PayerInput, UnknownFields};
 use crate::json::{Json, MOST_LEVELS};
 use crate::secret::SecretText;
 use crate::violation::Rule;
@@ -131,11 +131,13 @@ impl Method for AccountFields {
         let mut seen = HashSet::new();
         let mut fields = Vec::new();
         for (name, json) in check.take_account_fields() {
-            let modelled = check.asked().iter().chain(&CARD_FIELDS);
             let secrets = secrets_in(&json);
             let rule = if name.trim().is_empty() {
                 "must have a name that is not blank"
-            } else if modelled.into_iter().any(|modelled| modelled.eq_ignore_ascii_case(&name)) {
+            } else if FieldName::ALL
+                .iter()
+                .any(|field| field.is_of_payment() && field.as_str().eq_ignore_ascii_case(&name))
+            {
                 "is a field of the interface, not an account field"
             } else if !seen.insert(name.clone()) {
                 REPEATED
@@ -204,8 +206,6 @@ fn gather(json: Json<'_>, levels: u32, secrets: &mut Vec<Zeroizing<String>>) -> 
         Some(())
     }
 }
-
-const CARD_FIELDS: [&str; 3] = ["CardNumber", "Cvv", "ExpiryDate"];
 
 /// Whether a text is a plausible ABA routing number: nine digits with a correct check digit.
 ///

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use super::check::{Check, checked, not_blank};
 use super::encode::wire_text;
 use super::given::Text;
-use super::{DialPrefix, Email};
+use super::{DialPrefix, Email, FieldName};
 use crate::secret::Redacted;
 
 /// The checked billing details of a payment.
@@ -84,16 +84,18 @@ impl Billing {
 
     pub(crate) fn check(check: &mut Check<'_>) -> Option<Self> {
         let fields = checked!(Fields {
-            billing_address: check.text("BillingAddress"),
-            billing_city: check.text("BillingCity"),
-            billing_country: check.required("BillingCountry", not_blank),
-            billing_country_code: check
-                .required("BillingCountryCode", |text: Text<'_>| DialPrefix::check(text.into_string())),
-            billing_customer_name: check.required("BillingCustomerName", not_blank),
-            billing_email: check.required("BillingEmail", |text: Text<'_>| Email::check(text.into_string())),
-            billing_phone_number: check.required("BillingPhoneNumber", not_blank),
-            billing_postal_code: check.required("BillingPostalCode", not_blank),
-            billing_state: check.text("BillingState"),
+            billing_address: check.text(FieldName::BillingAddress),
+            billing_city: check.text(FieldName::BillingCity),
+            billing_country: check.required(FieldName::BillingCountry, not_blank),
+            billing_country_code: check.required(FieldName::BillingCountryCode, |text: Text<'_>| {
+                DialPrefix::check(text.into_string())
+            }),
+            billing_customer_name: check.required(FieldName::BillingCustomerName, not_blank),
+            billing_email: check
+                .required(FieldName::BillingEmail, |text: Text<'_>| Email::check(text.into_string())),
+            billing_phone_number: check.required(FieldName::BillingPhoneNumber, not_blank),
+            billing_postal_code: check.required(FieldName::BillingPostalCode, not_blank),
+            billing_state: check.text(FieldName::BillingState),
         });
         fields.map(Self)
     }

@@ -7,7 +7,7 @@ use super::check::Check;
 use super::encode::wire_text;
 use super::given::{FromGiven as _, Given, Text};
 use super::payment::{Method, Payment, PaymentBuilder};
-use super::{CardInput, PayerInput, UnknownFields};
+use super::{CardInput, FieldName, PayerInput, UnknownFields};
 use crate::card::Luhn;
 use crate::violation::Rule;
 use crate::{
@@ -123,13 +123,13 @@ impl Method for CardFields {
     }
 
     fn check(check: &mut Check<'_>) -> Option<Self> {
-        let card_number = check.required("CardNumber", card_number);
-        let cvv = check.required("Cvv", |text: Text<'_>| {
+        let card_number = check.required(FieldName::CardNumber, card_number);
+        let cvv = check.required(FieldName::Cvv, |text: Text<'_>| {
             let cvv = Cvv::check(&text)?;
             card_number.as_ref().map_or(Ok(()), |number: &CardNumber| cvv.check_for(number.brand()))?;
             Ok(cvv)
         });
-        let expiry_date = check.required("ExpiryDate", |text: Text<'_>| Expiry::check(&text));
+        let expiry_date = check.required(FieldName::ExpiryDate, |text: Text<'_>| Expiry::check(&text));
         Some(Self { card_number: card_number?, cvv: cvv?, expiry_date: expiry_date? })
     }
 

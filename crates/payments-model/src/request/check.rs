@@ -8,29 +8,31 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use super::UnknownFields;
 use super::document::RequestMembers;
 use super::encode::Encoded;
 use super::given::{FromGiven, Given, Text};
+use super::{FieldName, UnknownFields};
 use crate::card::Luhn;
+use crate::json::Member;
 use crate::secret::SecretText;
 use crate::violation::Rule;
 use crate::{Amount, CardNumber, ValidationError, Violation};
 
-/// The fields of a request before they are checked, under the interface's names.
-#[derive(Default)]
+/// The fields of a request before they are checked.
 #[expect(unnameable_types, reason = "only the sealed half of `Input` has it")]
 pub struct Fields<'a> {
-    given: Vec<(Cow<'a, str>, Given<'a>)>,
+    /// By the place of the name in [`FieldName::ALL`].
+    given: [Option<Given<'a>>; FieldName::ALL.len()],
     /// What a builder was given under names of the caller's own, as JSON.
     account: Vec<(String, SecretText)>,
+    /// What they are read out of, unless it is a builder.
+    document: Option<&'a RequestMembers<'a>>,
 }
 
 impl<'a> Fields<'a> {
     /// Replaces what was given before.
-    pub(crate) fn set(&mut self, name: &'static str, given: Given<'a>) {
-        self.given.retain(|(own, _)| own != name);
-        self.given.push((Cow::Borrowed(name), given));
+    pub(crate) fn set(&mut self, name: FieldName, given: Given<'a>) {
+        self.given[name as usize] = Some(given);
     }
 
     pub(crate) fn add_account_field(&mut self, name: String, json: SecretText) {
@@ -39,17 +41,21 @@ impl<'a> Fields<'a> {
 
     /// One that is not 12 to 19 digits stays as it is and is refused later.
     pub(crate) fn accept_card_number_without_luhn(&mut self) {
-        for (_, given) in self.given.iter_mut().filter(|(name, _)| name == "CardNumber") {
-            if let Given::Text(text) = given
-                && let Ok(number) = CardNumber::check(text, Luhn::Skipped)
-            {
-                *given = Given::CardNumber(number);
-            }
+        if let Some(Given::Text(text)) = &self.given[FieldName::CardNumber as usize]
+            && let Ok(number) = CardNumber::check(text, Luhn::Skipped)
+        {
+            self.set(FieldName::CardNumber, Given::CardNumber(number));
         }
     }
 
-    pub(crate) fn set_text(&mut self, name: &'static str, text: impl Into<Cow<'a, str>>) {
+    pub(crate) fn set_text(&mut self, name: FieldName, text: impl Into<Cow<'a, str>>) {
         self.set(name, Given::Text(text.into().into()));
+    }
+}
+
+impl Default for Fields<'_> {
+    fn default() -> Self {
+        Self { given: [const { None }; _], account: Vec::new(), document: None }
     }
 }
 
@@ -59,34 +65,39 @@ impl fmt::Debug for Fields<'_> {
     }
 }
 
-impl<'a> From<&RequestMembers<'a>> for Fields<'a> {
-    fn from(members: &RequestMembers<'a>) -> Self {
-        let given = members.as_slice().iter().map(|(name, json)| (name.clone(), Given::Json(*json)));
-        Self { given: given.collect(), account: Vec::new() }
+impl<'a> From<&'a RequestMembers<'a>> for Fields<'a> {
+    fn from(members: &'a RequestMembers<'a>) -> Self {
+        let mut fields = Self { document: Some(members), ..Self::default() };
+        for (name, json) in members.as_slice() {
+            if let Some(name) = FieldName::find(name) {
+                let is_repeated = fields.given[name as usize].is_some();
+                fields.set(name, if is_repeated { Given::Repeated } else { Given::Json(*json) });
+            }
+        }
+        fields
     }
 }
 
 /// Takes the fields one after the other, in the order of the interface's table, and gathers the violations.
 pub(crate) struct Check<'a> {
     fields: Fields<'a>,
-    asked: Vec<&'static str>,
     violations: Vec<Violation>,
 }
 
 impl<'a> Check<'a> {
-    pub(crate) fn new(fields: Fields<'a>) -> Self {
-        Self { fields, asked: Vec::new(), violations: Vec::new() }
+    pub(crate) const fn new(fields: Fields<'a>) -> Self {
+        Self { fields, violations: Vec::new() }
     }
 
     /// The checked value of a field that must be there; `None` after a violation.
     pub(crate) fn required<G: FromGiven<'a>, T>(
         &mut self,
-        name: &'static str,
+        name: FieldName,
         check: impl FnOnce(G) -> Result<T, Rule>,
     ) -> Option<T> {
         let value = self.optional(name, check)?;
         if value.is_none() {
-            self.refuse(Violation::new(name, "is required"));
+            self.refuse(Violation::new(name.as_str(), "is required"));
         }
         value
     }
@@ -94,23 +105,21 @@ impl<'a> Check<'a> {
     /// The checked value of a field that may be missing; the outer `None` after a violation.
     pub(crate) fn optional<G: FromGiven<'a>, T>(
         &mut self,
-        name: &'static str,
+        name: FieldName,
         check: impl FnOnce(G) -> Result<T, Rule>,
     ) -> Option<Option<T>> {
-        self.asked.push(name);
-        let mut found = self.fields.given.extract_if(.., |(own, _)| own == name).map(|(_, given)| given);
-        let given = found.next();
-        let is_repeated = found.next().is_some();
-        drop(found);
-        let Some(given) = given else {
+        let Some(given) = self.fields.given[name as usize].take() else {
             return Some(None);
         };
-        let checked = if is_repeated { Err(REPEATED) } else { G::from_given(given).and_then(check) };
-        checked.map(Some).map_err(|rule| self.refuse(Violation::new(name, rule))).ok()
+        let checked = match given {
+            Given::Repeated => Err(REPEATED),
+            given => G::from_given(given).and_then(check),
+        };
+        checked.map(Some).map_err(|rule| self.refuse(Violation::new(name.as_str(), rule))).ok()
     }
 
     /// An optional text without a rule of its own.
-    pub(crate) fn text(&mut self, name: &'static str) -> Option<Option<String>> {
+    pub(crate) fn text(&mut self, name: FieldName) -> Option<Option<String>> {
         self.optional(name, |text: Text<'_>| Ok(text.into_string()))
     }
 
@@ -118,29 +127,30 @@ impl<'a> Check<'a> {
         self.violations.push(violation);
     }
 
-    /// The names of the interface that were asked for so far.
-    pub(crate) fn asked(&self) -> &[&'static str] {
-        &self.asked
-    }
-
     /// Every field that the interface does not have, as JSON.
     pub(crate) fn take_account_fields(&mut self) -> Vec<(String, SecretText)> {
         let mut fields = std::mem::take(&mut self.fields.account);
-        for (name, given) in self.fields.given.drain(..) {
-            if let Given::Json(json) = given {
-                fields.push((name.into_owned(), SecretText::new(json.as_str())));
-            }
-        }
+        fields.extend(self.rest().map(|(name, json)| (name.to_string(), SecretText::new(json.as_str()))));
         fields
     }
 
     /// Deals with the members of a document that the interface does not have, where they are no account's.
     pub(crate) fn refuse_rest(&mut self, unknown: UnknownFields) {
         if unknown == UnknownFields::Refused {
-            let rest = self.fields.given.drain(..);
-            let refused = rest.map(|(name, _)| Violation::of_named(&name, "is not a field of this request"));
+            let refused =
+                |(name, _): &Member<'_>| Violation::of_named(name, "is not a field of this request");
+            let refused: Vec<_> = self.rest().map(refused).collect();
             self.violations.extend(refused);
         }
+    }
+
+    /// The members of a document that were not asked for.
+    fn rest(&self) -> impl Iterator<Item = &Member<'a>> {
+        let Fields { given, document, .. } = &self.fields;
+        let members = document.map(RequestMembers::as_slice).unwrap_or_default();
+        members
+            .iter()
+            .filter(|(name, _)| FieldName::find(name).is_none_or(|name| given[name as usize].is_some()))
     }
 
     /// The request, if nothing was found wrong with it and it is not too large.
@@ -148,7 +158,10 @@ impl<'a> Check<'a> {
         match request {
             Some(wire) if self.violations.is_empty() => {
                 let encoded = Encoded::new(wire);
-                if encoded.len() <= MAX_BODY_BYTES {
+                // Read out of a document, it is written no longer than that, but for an exponent and an abbreviated address.
+                let is_small =
+                    |document: &RequestMembers<'_>| document.text().len() <= MAX_BODY_BYTES - MOST_GROWTH;
+                if self.fields.document.is_some_and(is_small) || encoded.bytes().len() <= MAX_BODY_BYTES {
                     return Ok(encoded);
                 }
                 self.refuse(Violation::new("body", "must be at most 65536 bytes of JSON"));
@@ -172,6 +185,9 @@ pub(crate) const REPEATED: Rule = "appears more than once";
 
 /// A sanity cap chosen by this SDK; the interface shows no bounds.
 const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// Much more than a request can be longer than the document that it was read out of.
+const MOST_GROWTH: usize = 4 * 1024;
 
 /// The rule for texts that must not be blank.
 pub(crate) fn not_blank(text: Text<'_>) -> Result<String, Rule> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::error::Category;
 
-use super::{AchTransaction, CardTransaction, SuggestedMode};
+use super::{AchTransaction, CardTransaction, FieldName, SuggestedMode};
 use crate::json::{Member, Members, WHITESPACE};
 use crate::{SecretBytes, ValidationError};
 
@@ -62,7 +62,8 @@ impl TransactionRequest {
         members: &RequestMembers<'_>,
         unknown: UnknownFields,
     ) -> Result<Self, ValidationError> {
-        let mut modes = members.as_slice().iter().filter(|(name, _)| name == "SuggestedMode");
+        let mut modes =
+            members.as_slice().iter().filter(|(name, _)| name == FieldName::SuggestedMode.as_str());
         let is_ach = |mode: &str| mode.eq_ignore_ascii_case(SuggestedMode::ACH);
         if modes.any(|(_, mode)| mode.text().is_some_and(|mode| is_ach(&mode))) {
             AchTransaction::from_members(members, unknown).map(Self::Ach)
@@ -102,21 +103,13 @@ pub enum UnknownFields {
     Ignored,
 }
 
-/// The request fields that hold neither card nor account data, so that their values may be shown. A list of those that do would
-/// miss the fields that the interface does not have.
-#[rustfmt::skip]
-pub const SHOWN_FIELDS: [&str; 31] = [
-    "Amount", "BillingAddress", "BillingCity", "BillingCountry", "BillingCountryCode", "BillingCustomerName", "BillingEmail",
-    "BillingPhoneNumber", "BillingPostalCode", "BillingState", "ConvenienceFeeActive", "Description", "GatewayCustomerId",
-    "IpAddress", "PaymentTokenization", "Reason", "ReferenceNo", "ShippingAddress", "ShippingCity", "ShippingCountry",
-    "ShippingCustomerName", "ShippingEmail", "ShippingPhoneNumber", "ShippingPostalCode", "ShippingSameAsBilling",
-    "ShippingState", "SuggestedMode", "TokenId", "TransactionFor", "TransactionId", "TransactionType",
-];
-
 /// The members of a request's JSON document, for those who look at them more than once.
 ///
 /// It borrows from the document and is as secret as that is: `Debug` shows only how many members there are.
-pub struct RequestMembers<'a>(Vec<Member<'a>>);
+pub struct RequestMembers<'a> {
+    text: &'a str,
+    members: Vec<Member<'a>>,
+}
 
 impl<'a> RequestMembers<'a> {
     /// The members in their order, repeated ones included.
@@ -128,7 +121,7 @@ impl<'a> RequestMembers<'a> {
         let document = document.strip_prefix(BYTE_ORDER_MARK).unwrap_or(document);
         let text = str::from_utf8(document).map_err(|_| ValidationError::one("body", "must be UTF-8"))?;
         let error = match serde_json::from_str(text) {
-            Ok(Members(members)) => return Ok(Self(members)),
+            Ok(Members(members)) => return Ok(Self { text, members }),
             Err(error) => error,
         };
         let is_object = text.trim_start_matches(WHITESPACE).starts_with('{');
@@ -145,19 +138,24 @@ impl<'a> RequestMembers<'a> {
         })
     }
 
+    /// The document.
+    pub const fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// Names and values, the latter as JSON.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
-        self.0.iter().map(|(name, value)| (name.as_ref(), value.as_str()))
+        self.members.iter().map(|(name, value)| (name.as_ref(), value.as_str()))
     }
 
     pub(crate) fn as_slice(&self) -> &[Member<'a>] {
-        &self.0
+        &self.members
     }
 }
 
 impl fmt::Debug for RequestMembers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(members) = self;
+        let Self { text: _, members } = self;
         write!(f, "RequestMembers({} members)", members.len())
     }
 }

@@ -9,40 +9,27 @@ use zeroize::Zeroizing;
 use super::{DialPrefix, Email, SuggestedMode};
 use crate::{CardNumber, Cvv, Expiry, GatewayCustomerId, SecretBytes, TokenId};
 
-/// A request that was checked. Its size is part of the check; its bytes are written when they are first asked for, because who
-/// plays the service never asks.
+/// A request that was checked. Its bytes are written when they are first asked for, because who plays the service never asks.
 pub(crate) struct Encoded<W> {
     pub(crate) wire: W,
-    length: usize,
     bytes: OnceLock<SecretBytes>,
 }
 
 impl<W: Serialize> Encoded<W> {
-    pub(crate) fn new(wire: W) -> Self {
-        let mut counter = Counter(0);
-        write(&wire, &mut counter);
-        Self { wire, length: counter.0, bytes: OnceLock::new() }
+    pub(crate) const fn new(wire: W) -> Self {
+        Self { wire, bytes: OnceLock::new() }
     }
 
-    pub(crate) const fn len(&self) -> usize {
-        self.length
-    }
-
-    /// The bytes that are sent, in a buffer that never had to grow. Growing would leave a copy of the card number behind.
+    /// The bytes that are sent.
     pub(crate) fn bytes(&self) -> SecretBytes {
-        let encoded = || {
-            let mut buffer = Zeroizing::new(Vec::with_capacity(self.length));
-            write(&self.wire, &mut *buffer);
-            SecretBytes::new(buffer)
-        };
-        self.bytes.get_or_init(encoded).share()
+        self.bytes.get_or_init(|| encode(&self.wire)).share()
     }
 }
 
 impl<W: Clone> Clone for Encoded<W> {
     fn clone(&self) -> Self {
         let bytes = self.bytes.get().map_or_else(OnceLock::new, |bytes| bytes.share().into());
-        Self { wire: self.wire.clone(), length: self.length, bytes }
+        Self { wire: self.wire.clone(), bytes }
     }
 }
 
@@ -54,9 +41,13 @@ impl<W: PartialEq> PartialEq for Encoded<W> {
 
 impl<W: Eq> Eq for Encoded<W> {}
 
-/// What has no size to be checked.
+/// The JSON in a buffer that never had to grow. Growing would leave a copy of the card number behind.
 pub(crate) fn encode(request: &impl Serialize) -> SecretBytes {
-    Encoded::new(request).bytes()
+    let mut counter = Counter(0);
+    write(request, &mut counter);
+    let mut buffer = Zeroizing::new(Vec::with_capacity(counter.0));
+    write(request, &mut *buffer);
+    SecretBytes::new(buffer)
 }
 
 fn write(request: &impl Serialize, writer: impl io::Write) {

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::check::Fields;
 use super::encode::WireText as _;
-use super::{DialPrefix, Email, SuggestedMode};
+use super::{DialPrefix, Email, FieldName, SuggestedMode};
 use crate::json::Json;
 use crate::violation::Rule;
 use crate::{Amount, CardNumber, Cvv, Expiry, GatewayCustomerId, TokenId};
@@ -30,12 +30,13 @@ pub trait Input<'a, T>: sealed::Give<'a, T> {}
 impl<'a, T, I: sealed::Give<'a, T>> Input<'a, T> for I {}
 
 pub(crate) mod sealed {
+    use crate::request::FieldName;
     use crate::request::check::Fields;
 
     #[expect(unnameable_types, reason = "that it cannot be named is what seals `Input`")]
     pub trait Give<'a, T> {
         /// Sets the field of this name.
-        fn give(self, name: &'static str, fields: &mut Fields<'a>);
+        fn give(self, name: FieldName, fields: &mut Fields<'a>);
     }
 }
 
@@ -48,6 +49,8 @@ pub(crate) enum Given<'a> {
     CardNumber(CardNumber),
     /// Out of a document.
     Json(Json<'a>),
+    /// Out of a document that has it more than once.
+    Repeated,
 }
 
 /// A text that may be a secret: what is owned is set to zero on drop.
@@ -89,7 +92,7 @@ impl<'a> From<Cow<'a, str>> for Text<'a> {
 macro_rules! given_as_text {
     ($($text:ty => |$given:ident| $cow:expr,)*) => {$(
         impl<'a, T> sealed::Give<'a, T> for $text {
-            fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+            fn give(self, name: FieldName, fields: &mut Fields<'a>) {
                 let $given = self;
                 fields.set_text(name, $cow);
             }
@@ -114,13 +117,13 @@ given_as_text! {
 macro_rules! given_as_itself {
     ($($type:ty => |$given:ident| $text:expr,)*) => {$(
         impl<'a> sealed::Give<'a, Self> for $type {
-            fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+            fn give(self, name: FieldName, fields: &mut Fields<'a>) {
                 (&self).give(name, fields);
             }
         }
 
         impl<'a> sealed::Give<'a, $type> for &$type {
-            fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+            fn give(self, name: FieldName, fields: &mut Fields<'a>) {
                 let $given = self;
                 fields.set_text(name, $text);
             }
@@ -139,25 +142,25 @@ given_as_itself! {
 }
 
 impl<'a> sealed::Give<'a, IpAddr> for Ipv4Addr {
-    fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
         IpAddr::from(self).give(name, fields);
     }
 }
 
 impl<'a> sealed::Give<'a, IpAddr> for Ipv6Addr {
-    fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
         IpAddr::from(self).give(name, fields);
     }
 }
 
 impl<'a> sealed::Give<'a, Self> for CardNumber {
-    fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
         fields.set(name, Given::CardNumber(self));
     }
 }
 
 impl<'a> sealed::Give<'a, CardNumber> for &CardNumber {
-    fn give(self, name: &'static str, fields: &mut Fields<'a>) {
+    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
         self.clone().give(name, fields);
     }
 }
@@ -172,7 +175,7 @@ impl<'a> FromGiven<'a> for Text<'a> {
         match given {
             Given::Text(text) => Ok(text),
             Given::Json(json) => json.text().map(Into::into).ok_or("must be a string"),
-            Given::Flag(_) | Given::Amount(_) | Given::CardNumber(_) => Err("must be a string"),
+            _ => Err("must be a string"),
         }
     }
 }
@@ -182,7 +185,7 @@ impl<'a> FromGiven<'a> for bool {
         match given {
             Given::Flag(flag) => Ok(flag),
             Given::Json(json) => json.flag().ok_or("must be true or false"),
-            Given::Text(_) | Given::Amount(_) | Given::CardNumber(_) => Err("must be true or false"),
+            _ => Err("must be true or false"),
         }
     }
 }
@@ -193,7 +196,7 @@ impl<'a> FromGiven<'a> for Amount {
         match given {
             Given::Amount(amount) => Ok(amount),
             Given::Json(json) => json.number().ok_or(NO_NUMBER)?.parse().map_err(crate::AmountError::rule),
-            Given::Text(_) | Given::Flag(_) | Given::CardNumber(_) => Err(NO_NUMBER),
+            _ => Err(NO_NUMBER),
         }
     }
 }

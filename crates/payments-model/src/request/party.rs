@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::check::Fields;
-use super::{DialPrefix, Email, Input};
+use super::{DialPrefix, Email, FieldName, Input};
 use crate::secret::Redacted;
 use crate::{CardNumber, Cvv, Expiry};
 
@@ -42,9 +42,9 @@ impl<Number, Code, Date> CardInput<Number, Code, Date> {
         Date: Input<'a, Expiry>,
     {
         let Self { number, cvv, expiry } = self;
-        number.give("CardNumber", fields);
-        cvv.give("Cvv", fields);
-        expiry.give("ExpiryDate", fields);
+        number.give(FieldName::CardNumber, fields);
+        cvv.give(FieldName::Cvv, fields);
+        expiry.give(FieldName::ExpiryDate, fields);
     }
 }
 
@@ -127,13 +127,13 @@ impl<Name, Address, Prefix, Phone, Country, PostalCode, Ip>
     {
         let Self { customer_name, email, country_code, phone_number, country, postal_code, ip_address } =
             self;
-        customer_name.give("BillingCustomerName", fields);
-        email.give("BillingEmail", fields);
-        country_code.give("BillingCountryCode", fields);
-        phone_number.give("BillingPhoneNumber", fields);
-        country.give("BillingCountry", fields);
-        postal_code.give("BillingPostalCode", fields);
-        ip_address.give("IpAddress", fields);
+        customer_name.give(FieldName::BillingCustomerName, fields);
+        email.give(FieldName::BillingEmail, fields);
+        country_code.give(FieldName::BillingCountryCode, fields);
+        phone_number.give(FieldName::BillingPhoneNumber, fields);
+        country.give(FieldName::BillingCountry, fields);
+        postal_code.give(FieldName::BillingPostalCode, fields);
+        ip_address.give(FieldName::IpAddress, fields);
     }
 }
 

@@ -12,7 +12,7 @@ use super::choices::{wire_fee, wire_type};
 use super::document::from_document;
 use super::encode::{Encoded, wire_text};
 use super::given::{Given, Text};
-use super::{Billing, RequestMembers, Shipping, UnknownFields};
+use super::{Billing, FieldName, RequestMembers, Shipping, UnknownFields};
 use crate::secret::Redacted;
 use crate::violation::Rule;
 use crate::{
@@ -138,22 +138,22 @@ impl<M: Method> Payment<M> {
     fn check(fields: Fields<'_>, unknown: UnknownFields) -> Result<Self, ValidationError> {
         let mut check = Check::new(fields);
         let mut wire = checked!(Wire {
-            amount: check.required("Amount", payable),
+            amount: check.required(FieldName::Amount, payable),
             billing: Billing::check(&mut check),
-            shipping_same_as_billing: check.optional("ShippingSameAsBilling", Ok),
+            shipping_same_as_billing: check.optional(FieldName::ShippingSameAsBilling, Ok),
             shipping: Shipping::check(&mut check),
             method: M::check(&mut check),
-            suggested_mode: check.required("SuggestedMode", |text: Text<'_>| {
+            suggested_mode: check.required(FieldName::SuggestedMode, |text: Text<'_>| {
                 let mode = SuggestedMode::check(text.into_string())?;
                 M::check_mode(&mode).map(|()| mode)
             }),
             convenience_fee_active: check
-                .required("ConvenienceFeeActive", |active| Ok(ConvenienceFee::from_flag(active))),
+                .required(FieldName::ConvenienceFeeActive, |active| Ok(ConvenienceFee::from_flag(active))),
             transaction_type: check
-                .optional("TransactionType", |text: Text<'_>| TransactionType::check(&text))
+                .optional(FieldName::TransactionType, |text: Text<'_>| TransactionType::check(&text))
                 .map(|kind| kind.unwrap_or(TransactionType::GatewayDefault)),
-            payment_tokenization: check.optional("PaymentTokenization", Ok),
-            ip_address: check.required("IpAddress", ip_address),
+            payment_tokenization: check.optional(FieldName::PaymentTokenization, Ok),
+            ip_address: check.required(FieldName::IpAddress, ip_address),
         });
         M::check_rest(wire.as_mut().map(|wire| &mut wire.method), &mut check, unknown);
         check.finish(wire).map(Self)
@@ -206,43 +206,43 @@ impl<'a, M: Method> PaymentBuilder<'a, M> {
         suggested_mode: &'static str,
     ) -> Self {
         let mut fields = Fields::default();
-        fields.set("Amount", Given::Amount(amount));
-        fields.set_text("SuggestedMode", suggested_mode);
-        fields.set("ConvenienceFeeActive", Given::Flag(convenience_fee.is_active()));
+        fields.set(FieldName::Amount, Given::Amount(amount));
+        fields.set_text(FieldName::SuggestedMode, suggested_mode);
+        fields.set(FieldName::ConvenienceFeeActive, Given::Flag(convenience_fee.is_active()));
         if let Some(kind) = transaction_type.wire() {
-            fields.set_text("TransactionType", kind);
+            fields.set_text(FieldName::TransactionType, kind);
         }
         Self { fields, method: PhantomData }
     }
 
-    fn with(mut self, name: &'static str, given: Given<'a>) -> Self {
+    fn with(mut self, name: FieldName, given: Given<'a>) -> Self {
         self.fields.set(name, given);
         self
     }
 
-    fn with_text(mut self, name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
+    fn with_text(mut self, name: FieldName, text: impl Into<Cow<'a, str>>) -> Self {
         self.fields.set_text(name, text);
         self
     }
 
     /// Sets `BillingAddress`. Any text is taken.
     pub fn billing_address(self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.with_text("BillingAddress", text)
+        self.with_text(FieldName::BillingAddress, text)
     }
 
     /// Sets `BillingCity`. Any text is taken.
     pub fn billing_city(self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.with_text("BillingCity", text)
+        self.with_text(FieldName::BillingCity, text)
     }
 
     /// Sets `BillingState`. Any text is taken.
     pub fn billing_state(self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.with_text("BillingState", text)
+        self.with_text(FieldName::BillingState, text)
     }
 
     /// Sets `ShippingSameAsBilling`. It is sent as it is; no shipping field is filled in from it.
     pub fn shipping_same_as_billing(self, same: bool) -> Self {
-        self.with("ShippingSameAsBilling", Given::Flag(same))
+        self.with(FieldName::ShippingSameAsBilling, Given::Flag(same))
     }
 
     /// Sets all other `Shipping…` fields.
@@ -254,14 +254,14 @@ impl<'a, M: Method> PaymentBuilder<'a, M> {
     /// Sets `SuggestedMode`, which is `Card` for a card payment unless set, and `ACH` for an ACH payment. Both are inferred;
     /// the interface does not show the allowed values. [`build`](Self::build) refuses a mode of the other kind of payment.
     pub fn suggested_mode(mut self, mode: impl Input<'a, SuggestedMode>) -> Self {
-        mode.give("SuggestedMode", &mut self.fields);
+        mode.give(FieldName::SuggestedMode, &mut self.fields);
         self
     }
 
     /// Sets `PaymentTokenization`, which asks the service to store the payment method. The interface promises no token in the
     /// response. Left out unless set.
     pub fn payment_tokenization(self, tokenize: bool) -> Self {
-        self.with("PaymentTokenization", Given::Flag(tokenize))
+        self.with(FieldName::PaymentTokenization, Given::Flag(tokenize))
     }
 
     /// Checks everything.

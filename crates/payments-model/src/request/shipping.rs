@@ -2,12 +2,13 @@ use std::fmt;
 
 use serde::Serializer;
 
+use super::FieldName;
 use super::check::{Check, Fields};
 use crate::secret::Redacted;
 
 /// Declares the fields, each of them optional and of any text, with a setter of its own name.
 macro_rules! shipping {
-    ($($field:ident: $name:literal,)*) => {
+    ($($field:ident: $name:ident,)*) => {
         /// Where goods go. Every field is optional and any text is taken: the interface shows no rule for them.
         ///
         /// Fields left `None` are not sent. Each has a setter of its own name, so that a value reads as one expression.
@@ -24,14 +25,14 @@ macro_rules! shipping {
         #[must_use]
         pub struct Shipping {
             $(
-                #[doc = concat!("`", $name, "`.")]
+                #[doc = concat!("`", stringify!($name), "`.")]
                 pub $field: Option<String>,
             )*
         }
 
         impl Shipping {
             $(
-                #[doc = concat!("Sets `", $name, "`.")]
+                #[doc = concat!("Sets `", stringify!($name), "`.")]
                 pub fn $field(mut self, text: impl Into<String>) -> Self {
                     self.$field = Some(text.into());
                     self
@@ -41,18 +42,18 @@ macro_rules! shipping {
             pub(crate) fn give(self, fields: &mut Fields<'_>) {
                 $(
                     if let Some(text) = self.$field {
-                        fields.set_text($name, text);
+                        fields.set_text(FieldName::$name, text);
                     }
                 )*
             }
 
             pub(crate) fn check(check: &mut Check<'_>) -> Option<Self> {
-                $(let $field = check.text($name);)*
+                $(let $field = check.text(FieldName::$name);)*
                 Some(Self { $($field: $field?,)* })
             }
 
             pub(crate) fn wire<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let fields = [$(($name, &self.$field)),*].into_iter();
+                let fields = [$((stringify!($name), &self.$field)),*].into_iter();
                 serializer.collect_map(fields.filter_map(|(name, text)| Some((name, text.as_ref()?))))
             }
         }
@@ -60,14 +61,14 @@ macro_rules! shipping {
 }
 
 shipping! {
-    customer_name: "ShippingCustomerName",
-    email: "ShippingEmail",
-    phone_number: "ShippingPhoneNumber",
-    address: "ShippingAddress",
-    country: "ShippingCountry",
-    city: "ShippingCity",
-    state: "ShippingState",
-    postal_code: "ShippingPostalCode",
+    customer_name: ShippingCustomerName,
+    email: ShippingEmail,
+    phone_number: ShippingPhoneNumber,
+    address: ShippingAddress,
+    country: ShippingCountry,
+    city: ShippingCity,
+    state: ShippingState,
+    postal_code: ShippingPostalCode,
 }
 
 impl fmt::Debug for Shipping {

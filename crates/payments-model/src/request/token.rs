@@ -8,7 +8,7 @@ use super::choices::wire_fee;
 use super::document::from_document;
 use super::encode::Encoded;
 use super::given::{Given, Text};
-use super::{RequestMembers, UnknownFields};
+use super::{FieldName, RequestMembers, UnknownFields};
 use crate::secret::Redacted;
 use crate::{
     Amount, ConvenienceFee, GatewayCustomerId, Input, SecretBytes, TokenId, ValidationError, amount,
@@ -61,9 +61,9 @@ impl TokenTransaction {
         convenience_fee: ConvenienceFee,
     ) -> TokenTransactionBuilder<'a> {
         let mut fields = Fields::default();
-        token_id.give("TokenId", &mut fields);
-        fields.set("Amount", Given::Amount(amount));
-        fields.set("ConvenienceFeeActive", Given::Flag(convenience_fee.is_active()));
+        token_id.give(FieldName::TokenId, &mut fields);
+        fields.set(FieldName::Amount, Given::Amount(amount));
+        fields.set(FieldName::ConvenienceFeeActive, Given::Flag(convenience_fee.is_active()));
         TokenTransactionBuilder { fields }
     }
 
@@ -117,14 +117,15 @@ impl TokenTransaction {
     fn check(fields: Fields<'_>, unknown: UnknownFields) -> Result<Self, ValidationError> {
         let mut check = Check::new(fields);
         let wire = checked!(Wire {
-            token_id: check.required("TokenId", |text: Text<'_>| TokenId::check(text.into_string())),
-            gateway_customer_id: check
-                .optional("GatewayCustomerId", |text: Text<'_>| GatewayCustomerId::check(text.into_string())),
-            amount: check.required("Amount", payable),
+            token_id: check.required(FieldName::TokenId, |text: Text<'_>| TokenId::check(text.into_string())),
+            gateway_customer_id: check.optional(FieldName::GatewayCustomerId, |text: Text<'_>| {
+                GatewayCustomerId::check(text.into_string())
+            }),
+            amount: check.required(FieldName::Amount, payable),
             convenience_fee_active: check
-                .required("ConvenienceFeeActive", |active| Ok(ConvenienceFee::from_flag(active))),
-            description: check.text("Description"),
-            reference_no: check.text("ReferenceNo"),
+                .required(FieldName::ConvenienceFeeActive, |active| Ok(ConvenienceFee::from_flag(active))),
+            description: check.text(FieldName::Description),
+            reference_no: check.text(FieldName::ReferenceNo),
         });
         check.refuse_rest(unknown);
         check.finish(wire).map(Self)
@@ -161,19 +162,19 @@ pub struct TokenTransactionBuilder<'a> {
 impl<'a> TokenTransactionBuilder<'a> {
     /// Sets `GatewayCustomerId`, the owner of the token.
     pub fn gateway_customer_id(mut self, id: impl Input<'a, GatewayCustomerId>) -> Self {
-        id.give("GatewayCustomerId", &mut self.fields);
+        id.give(FieldName::GatewayCustomerId, &mut self.fields);
         self
     }
 
     /// Sets `Description`. Any text is taken.
     pub fn description(mut self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.fields.set_text("Description", text);
+        self.fields.set_text(FieldName::Description, text);
         self
     }
 
     /// Sets `ReferenceNo`, the caller's own reference. Any text is taken.
     pub fn reference_no(mut self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.fields.set_text("ReferenceNo", text);
+        self.fields.set_text(FieldName::ReferenceNo, text);
         self
     }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::check::Check;
 use super::document::from_document;
 use super::given::Text;
-use super::{RequestMembers, UnknownFields, encode};
+use super::{FieldName, RequestMembers, UnknownFields, encode};
 use crate::id::check_not_blank;
 use crate::secret::Redacted;
 use crate::{SecretBytes, TransactionId, ValidationError};
@@ -56,14 +56,14 @@ impl Void {
         unknown: UnknownFields,
     ) -> Result<Self, ValidationError> {
         let mut check = Check::new(members.into());
-        let transaction_id = check.required("TransactionId", |text: Text<'_>| {
+        let transaction_id = check.required(FieldName::TransactionId, |text: Text<'_>| {
             check_not_blank(&text)?;
             TransactionId::from_answer(text.into_string()).ok_or("must not be blank")
         });
-        let transaction_for = check.optional("TransactionFor", |text: Text<'_>| {
+        let transaction_for = check.optional(FieldName::TransactionFor, |text: Text<'_>| {
             if *text == *TRANSACTION_FOR { Ok(()) } else { Err("must be Void") }
         });
-        let reason = check.text("Reason");
+        let reason = check.text(FieldName::Reason);
         check.refuse_rest(unknown);
         let wire = transaction_for.and_then(|_| {
             Some(Wire { transaction_id: transaction_id?, transaction_for: TRANSACTION_FOR, reason: reason? })

@@ -219,7 +219,34 @@ fn dressed(number: &str, separator: &str) -> String {
         .join(separator)
 }
 
+/// The text of a JSON string, written in any way.
+fn written_text() -> impl Strategy<Value = String> {
+    let escaped = any::<u16>().prop_map(|unit| format!("\\u{unit:04x}"));
+    let escaped = escaped.prop_filter("no half of a pair", |text| !text.starts_with("\\ud"));
+    let short = prop::sample::select(vec![r"\n", r#"\""#, r"\\", r"\/", r"\b"]).prop_map(str::to_owned);
+    let verbatim = "[^\\\\\"\\x00-\\x1f]{1,9}";
+    vec(prop_oneof![escaped, short, verbatim], 0..40).prop_map(|parts| parts.concat())
+}
+
 proptest! {
+    /// A request that is read out of a document is not measured if this leaves it below the limit.
+    #[test]
+    fn d37_a_request_is_hardly_longer_than_the_document_it_was_read_out_of(
+        text in written_text(),
+        amount in "[1-9][0-9]{0,16}([.][0-9]{1,2}|e[0-9]{1,2}|e64)?",
+        ip_address in prop::sample::select(vec!["::", "::ffff:ffff:ffff", "1:2:3::5:6:7:8", "0.0.0.0"]),
+    ) {
+        let document = format!(
+            r#"{{"Amount":{amount},"BillingCountry":"1{text}","BillingCountryCode":"+1","BillingCustomerName":"1{text}",
+            "BillingEmail":"a@b","BillingPhoneNumber":"1{text}","BillingPostalCode":"1{text}","ShippingCity":"{text}",
+            "CardNumber":"4007000000027","Cvv":"123","ExpiryDate":"1230","SuggestedMode":"1{text}",
+            "ConvenienceFeeActive":false,"IpAddress":"{ip_address}"}}"#
+        );
+        if let Ok(request) = CardTransaction::from_json(document.as_bytes()) {
+            prop_assert!(request.encode().len() < document.len() + 100, "{document}");
+        }
+    }
+
     #[test]
     fn d30_any_valid_card_request_is_sent_as_the_table_says_and_reads_back_equal(
         payment in payment(),
