@@ -47,7 +47,7 @@ impl fmt::Display for ArmedFault {
 /// The armed faults of one gateway, in the order in which they were armed.
 #[derive(Debug, Default)]
 pub(crate) struct ArmedFaults {
-    list: Vec<ArmedFault>,
+    pub(crate) list: Vec<ArmedFault>,
     armed: u64,
 }
 
@@ -65,26 +65,21 @@ impl ArmedFaults {
         self.list.len() < before
     }
 
-    pub(crate) fn disarm_all(&mut self) {
-        self.list.clear();
-    }
-
     /// The fault that strikes this request, if any: the one armed first of those that are due. The others count the
     /// request as seen and stay due.
     pub(crate) fn strike(&mut self, operation: OperationName) -> Option<Fault> {
         let mut struck = None;
-        for armed in self.list.iter_mut().filter(|armed| armed.fault.strikes(operation)) {
-            if struck.is_none() && armed.fault.is_due(armed.seen, armed.fired) {
-                armed.fired += 1;
-                struck = Some(armed.fault.clone());
+        for ArmedFault { fault, seen, fired, .. } in &mut self.list {
+            if fault.operation.is_some_and(|own| own != operation) {
+                continue;
             }
-            armed.seen = armed.seen.saturating_add(1);
+            if struck.is_none() && *seen >= fault.skip && *fired < fault.times {
+                *fired += 1;
+                struck = Some(fault.clone());
+            }
+            *seen = seen.saturating_add(1);
         }
         struck
-    }
-
-    pub(crate) fn all(&self) -> &[ArmedFault] {
-        &self.list
     }
 
     /// A line for each fault that never struck, or nothing.
@@ -145,14 +140,13 @@ impl Fault {
         for part in parts {
             let (name, value) = part.split_once('=').ok_or_else(malformed)?;
             let (name, value) = (name.trim(), value.trim());
-            if document.contains_key(name) {
-                return Err(malformed());
-            }
             let value = match value.parse::<u64>() {
                 Ok(number) if name != "retry_after" => Value::from(number),
                 _ => Value::from(value),
             };
-            document.insert(name.to_owned(), value);
+            if document.insert(name.to_owned(), value).is_some() {
+                return Err(malformed());
+            }
         }
         document::read_from(Value::Object(document)).map(FaultDocument::into)
     }
@@ -165,29 +159,27 @@ impl ArmedFault {
         let Self { id, fault, seen, fired } = self;
         let mut document = json!({
             "id": id.to_string(),
-            "operation": fault.operation().map_or(ANY, OperationName::as_str),
+            "operation": fault.operation.map_or(ANY, OperationName::as_str),
             "phase": fault.phase().as_str(),
-            "kind": fault.kind().as_str(),
-            "skip": fault.skipped(),
-            "times": fault.strike_count(),
+            "kind": fault.kind.as_str(),
+            "skip": fault.skip,
+            "times": fault.times,
             "seen": seen,
             "fired": fired,
         });
-        let more = match fault.kind() {
+        match fault.kind {
             FaultKind::Status { status } | FaultKind::Html { status } => {
-                vec![("status", json!(status.as_u16()))]
+                document["status"] = status.as_u16().into();
             }
-            FaultKind::Truncate { bytes } => vec![("bytes", json!(bytes))],
+            FaultKind::Truncate { bytes } => document["bytes"] = bytes.into(),
             FaultKind::Drip { bytes, every } => {
-                vec![("bytes", json!(bytes)), ("delay_ms", json!(millis(every)))]
+                document["bytes"] = bytes.get().into();
+                document["delay_ms"] = millis(every);
             }
-            FaultKind::Delay { by } => vec![("delay_ms", json!(millis(by)))],
-            _ => Vec::new(),
-        };
-        for (name, value) in more {
-            document[name] = value;
+            FaultKind::Delay { by } => document["delay_ms"] = millis(by),
+            _ => {}
         }
-        if let Some(retry_after) = fault.retry_after_header() {
+        if let Some(retry_after) = &fault.retry_after {
             document["retry_after"] = String::from_utf8_lossy(retry_after.as_bytes()).into();
         }
         document.to_string()
@@ -209,7 +201,7 @@ pub(crate) struct FaultDocument {
     #[serde(default, deserialize_with = "retry_after")]
     retry_after: Option<HeaderValue>,
     #[serde(default, deserialize_with = "bytes")]
-    bytes: Option<u32>,
+    bytes: Option<usize>,
     #[serde(default, deserialize_with = "delay")]
     delay_ms: Option<Duration>,
     #[serde(default, deserialize_with = "skip")]
@@ -230,20 +222,8 @@ impl From<FaultDocument> for Fault {
         let FaultDocument {
             operation, phase, kind, status, retry_after, bytes, delay_ms, skip, times, ..
         } = document;
-        let bytes = bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        let kind = match kind {
-            FaultKind::Drip { bytes: default, every } => FaultKind::Drip {
-                bytes: bytes.map_or(default, |bytes| NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN)),
-                every: delay_ms.unwrap_or(every),
-            },
-            FaultKind::Truncate { bytes: default } => FaultKind::Truncate { bytes: bytes.unwrap_or(default) },
-            FaultKind::Html { status: default } => FaultKind::Html { status: status.unwrap_or(default) },
-            FaultKind::Status { status: default } => FaultKind::Status { status: status.unwrap_or(default) },
-            FaultKind::Delay { by } => FaultKind::Delay { by: delay_ms.unwrap_or(by) },
-            kind => kind,
-        };
-        let target = operation.map_or_else(Self::on_any, Self::on);
-        target.at(phase).show(kind).skip(skip).times(times).with_retry_after(retry_after)
+        let kind = kind_named(kind.as_str(), status, bytes, delay_ms).unwrap_or(kind);
+        Self { operation, phase, kind, retry_after, skip, times }
     }
 }
 
@@ -255,7 +235,7 @@ members! {
         |name: String| PHASES.into_iter().find(|phase| phase.as_str() == name);
     kind: String => FaultKind,
         "must be close, reset, stall, drip, truncate, garbage, html, status, delay, wrong_shape or refuse",
-        |name: String| KINDS.into_iter().find(|kind| kind.as_str() == name);
+        |name: String| kind_named(&name, None, None, None);
     status: Option<u16> => Option<StatusCode>, "must be an HTTP status from 200 to 599", |status| match status {
         None => Some(None),
         Some(status @ 200..600) => StatusCode::from_u16(status).ok().map(Some),
@@ -269,7 +249,7 @@ members! {
             Some(Value::Number(seconds)) => HeaderValue::try_from(seconds.to_string()).ok().map(Some),
             Some(_) => None,
         };
-    bytes: Option<u32> => Option<u32>, "must be a whole number", Some;
+    bytes: Option<usize> => Option<usize>, "must be a whole number", Some;
     delay: Option<u32> => Option<Duration>, "must be a whole number of milliseconds",
         |millis: Option<u32>| Some(millis.map(|millis| Duration::from_millis(millis.into())));
     skip: Option<u32> => u32, "must be a whole number", |count: Option<u32>| Some(count.unwrap_or(0));
@@ -281,27 +261,38 @@ const fn once() -> u32 {
     1
 }
 
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+/// The kind with these values, or with its defaults.
+fn kind_named(
+    name: &str,
+    status: Option<StatusCode>,
+    bytes: Option<usize>,
+    delay: Option<Duration>,
+) -> Option<FaultKind> {
+    let status = status.unwrap_or(StatusCode::BAD_GATEWAY);
+    let bytes = bytes.unwrap_or(10);
+    let by = delay.unwrap_or(Duration::from_millis(500));
+    let kinds = [
+        FaultKind::Refuse,
+        FaultKind::Close,
+        FaultKind::Reset,
+        FaultKind::Stall,
+        FaultKind::Drip { bytes: NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN), every: by },
+        FaultKind::Truncate { bytes },
+        FaultKind::Garbage,
+        FaultKind::Html { status },
+        FaultKind::Status { status },
+        FaultKind::Delay { by },
+        FaultKind::WrongShape,
+    ];
+    kinds.into_iter().find(|kind| kind.as_str() == name)
+}
+
+fn millis(duration: Duration) -> Value {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).into()
 }
 
 const ANY: &str = "any";
 const PHASES: [Phase; 3] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late];
-/// Each with what it has unless something else is said.
-const KINDS: [FaultKind; 11] = [
-    FaultKind::Refuse,
-    FaultKind::Close,
-    FaultKind::Reset,
-    FaultKind::Stall,
-    FaultKind::Drip { bytes: NonZeroUsize::new(10).unwrap(), every: HALF_A_SECOND },
-    FaultKind::Truncate { bytes: 10 },
-    FaultKind::Garbage,
-    FaultKind::Html { status: StatusCode::BAD_GATEWAY },
-    FaultKind::Status { status: StatusCode::BAD_GATEWAY },
-    FaultKind::Delay { by: HALF_A_SECOND },
-    FaultKind::WrongShape,
-];
-const HALF_A_SECOND: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {
@@ -321,7 +312,7 @@ mod tests {
         let close = Some(FaultKind::Close);
         let struck = kinds(&mut faults, &[Transaction, Void, Transaction, Transaction, Transaction]);
         assert_eq!(struck, [None, None, close, close, None]);
-        assert_eq!((faults.all()[0].seen, faults.all()[0].fired), (4, 2));
+        assert_eq!((faults.list[0].seen, faults.list[0].fired), (4, 2));
     }
 
     #[test]
@@ -348,7 +339,7 @@ mod tests {
             )
         );
         assert!(!message.contains(&fired.to_string()));
-        faults.disarm_all();
+        faults.list.clear();
         assert_eq!(faults.unfired(), None);
     }
 }

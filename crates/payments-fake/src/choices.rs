@@ -125,36 +125,28 @@ impl Default for StatusCodes {
     }
 }
 
-/// How the fake says that a card or a token was declined.
-///
-/// The interface does not show it, so a program must survive every one of these. None is what the service promises.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DeclineShape {
-    /// HTTP 200 with `status` `failed`, `status_code` 200, a `message`, and the record with its `TransactionId`.
-    #[default]
-    OkFailed,
-    /// The same with `status` `error`.
-    OkError,
-    /// HTTP 400 with the error body, `msg` `bad request error: …`.
-    BadRequest,
-    /// HTTP 402 with the error body.
-    PaymentRequired,
+named! {
+    /// How the fake says that a card or a token was declined.
+    ///
+    /// The interface does not show it, so a program must survive every one of these. None is what the service promises.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum DeclineShape {
+        /// HTTP 200 with `status` `failed`, `status_code` 200, a `message`, and the record with its `TransactionId`.
+        #[default]
+        OkFailed = "ok-failed",
+        /// The same with `status` `error`.
+        OkError = "ok-error",
+        /// HTTP 400 with the error body, `msg` `bad request error: …`.
+        BadRequest = "bad-request",
+        /// HTTP 402 with the error body.
+        PaymentRequired = "payment-required",
+    }
 }
 
 impl DeclineShape {
     /// Every shape.
     pub const ALL: [Self; 4] = [Self::OkFailed, Self::OkError, Self::BadRequest, Self::PaymentRequired];
-
-    /// The shape's name: `ok-failed`, `ok-error`, `bad-request` or `payment-required`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::OkFailed => "ok-failed",
-            Self::OkError => "ok-error",
-            Self::BadRequest => "bad-request",
-            Self::PaymentRequired => "payment-required",
-        }
-    }
 }
 
 impl fmt::Display for DeclineShape {

@@ -75,12 +75,11 @@ impl ManualClock {
     pub fn advance(&self, by: Duration) {
         let mut state = self.state();
         state.elapsed += by;
-        let now = state.elapsed;
-        let due: Vec<_> =
-            state.sleeps.iter().take_while(|(key, _)| key.end <= now).map(|(key, _)| *key).collect();
-        let wakers: Vec<_> = due.iter().filter_map(|key| state.sleeps.remove(key).flatten()).collect();
+        let last = SleepKey { end: state.elapsed, age: u64::MAX };
+        let later = state.sleeps.split_off(&last);
+        let due = std::mem::replace(&mut state.sleeps, later);
         drop(state);
-        wakers.into_iter().for_each(Waker::wake);
+        due.into_values().flatten().for_each(Waker::wake);
     }
 
     /// When the earliest pending sleep ends, on the scale of [`elapsed`](Self::elapsed), or `None` if nobody sleeps.
@@ -140,35 +139,6 @@ impl ManualClock {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn poll_sleep(&self, key: SleepKey, context: &Context<'_>) -> Poll<()> {
-        let mut state = self.state();
-        if state.elapsed >= key.end {
-            state.sleeps.remove(&key);
-            return Poll::Ready(());
-        }
-        if !self.0.auto || state.standstills > 0 {
-            state.sleeps.insert(key, Some(context.waker().clone()));
-            let watchers = std::mem::take(&mut state.watchers);
-            drop(state);
-            watchers.into_iter().for_each(Waker::wake);
-            return Poll::Pending;
-        }
-        // One sleep ends per poll, the earliest of all, so that whoever waits for it acts before time moves on.
-        state.sleeps.entry(key).or_default();
-        let (earliest, waker) = state.sleeps.pop_first().expect("this sleep was just entered");
-        state.elapsed = state.elapsed.max(earliest.end);
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-        if earliest == key {
-            return Poll::Ready(());
-        }
-        // Even if this one ends at the same time: the older one was first, and its owner has yet to look.
-        context.waker().wake_by_ref();
-        Poll::Pending
-    }
 }
 
 impl Default for ManualClock {
@@ -211,13 +181,10 @@ impl blocking::Timer for ManualClock {
     }
 }
 
+/// Only what is the same in every run.
 impl fmt::Debug for ManualClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { start: _, auto, state: _ } = &*self.0;
-        f.debug_struct("ManualClock")
-            .field("auto", auto)
-            .field("elapsed", &self.elapsed())
-            .finish_non_exhaustive()
+        f.debug_struct("ManualClock").field("elapsed", &self.elapsed()).finish_non_exhaustive()
     }
 }
 
@@ -230,7 +197,33 @@ impl Future for ManualSleep {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.clock.poll_sleep(self.key, context)
+        let Self { clock, key } = &*self;
+        let mut state = clock.state();
+        if state.elapsed >= key.end {
+            state.sleeps.remove(key);
+            return Poll::Ready(());
+        }
+        if !clock.0.auto || state.standstills > 0 {
+            state.sleeps.insert(*key, Some(context.waker().clone()));
+            let watchers = std::mem::take(&mut state.watchers);
+            drop(state);
+            watchers.into_iter().for_each(Waker::wake);
+            return Poll::Pending;
+        }
+        // One sleep ends per poll, the earliest of all, so that whoever waits for it acts before time moves on.
+        state.sleeps.entry(*key).or_default();
+        let (earliest, waker) = state.sleeps.pop_first().expect("this sleep was just entered");
+        state.elapsed = state.elapsed.max(earliest.end);
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        if earliest == *key {
+            return Poll::Ready(());
+        }
+        // Even if this one ends at the same time: the older one was first, and its owner has yet to look.
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 

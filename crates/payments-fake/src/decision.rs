@@ -1,47 +1,32 @@
 //! What the service would do with each request: an answer and an effect, neither of which has happened yet.
 
 use std::borrow::Cow;
+use std::hash::Hash;
+use std::str::FromStr;
 use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
+use indexmap::IndexMap;
 use payments_core::OperationName;
 use payments_model::unversioned::{ErrorEnvelope, SuccessEnvelope};
 use payments_model::{
-    Amount, Billing, CardTransaction, ConvenienceFee, CustomerId, CustomerRecord, MaskedCard, TokenId,
-    TokenTransaction, TransactionId, TransactionRequest, TransactionType, TransactionTypeCode, Void,
+    Amount, CardTransaction, ConvenienceFee, CustomerId, MaskedCard, TokenTransaction, TransactionId,
+    TransactionRequest, TransactionType, TransactionTypeCode, Void,
 };
 
-use crate::choices::{Choices, UnlistedCards, VoidAnswer};
 use crate::fixtures::{COUNTRY_ID, seeded, seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
-use crate::recorded_request::Decided;
 use crate::redaction::{Redaction, quoted};
 use crate::request::{Asked, UnderstoodRequest};
 use crate::store::{Effect, Store};
 use crate::tenant::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::transaction::{Transaction, TransactionDocument};
-use crate::{EntryKind, RequestEffect, StoredToken, reply};
+use crate::{Choices, EntryKind, RequestEffect, StoredToken, UnlistedCards, VoidAnswer, reply};
 
 /// What the service would answer, and what it would change.
-#[derive(Debug)]
-pub(crate) struct Decision {
-    pub(crate) answer: Response<Bytes>,
-    /// The change and the tenant it belongs to.
-    pub(crate) effect: Option<(usize, Effect)>,
-}
-
-impl Decision {
-    /// What the service does if the effect is committed.
-    pub(crate) fn decided(&self) -> Decided {
-        match &self.effect {
-            Some((_, effect)) => effect.decided(),
-            None if self.answer.status().is_success() => (RequestEffect::LookedUp, None),
-            None => (RequestEffect::Refused, None),
-        }
-    }
-}
+pub(crate) type Decision = (Response<Bytes>, Option<Effect>);
 
 /// What would be done with the request, under whosever key it comes.
 pub(crate) fn decide(
@@ -52,30 +37,30 @@ pub(crate) fn decide(
     randomness: &mut Randomness,
 ) -> Decision {
     if let Asked::NotFound(answer) = &request.asked {
-        return Decision { answer: answer.clone(), effect: None };
+        return (answer.clone(), None);
     }
     let Some(tenant) = request.api_key.as_ref().and_then(|key| tenants.with_key(key.as_bytes())) else {
-        let answer = reply::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY);
-        return Decision { answer, effect: None };
+        return (reply::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY), None);
     };
-    let redaction = Redaction::of(tenants.api_keys(), None);
-    let mut service = Tenancy { now, choices, redaction, store: &tenants[tenant], randomness };
-    let (answer, effect) = match &request.asked {
+    let store = &tenants.books[tenant];
+    let mut service = Tenancy { now, choices, request, tenants, tenant, store, randomness };
+    match &request.asked {
         Asked::Transaction(payment) => service.transaction(payment),
         Asked::TokenTransaction(payment) => service.token(payment),
         Asked::Void(void) => service.void(void),
         Asked::GetTransaction(id) => (service.get_transaction(id), None),
         Asked::GetCustomer(id) => (service.get_customer(id), None),
         Asked::Refused(answer) | Asked::NotFound(answer) => (answer.clone(), None),
-    };
-    Decision { answer, effect: effect.map(|effect| (tenant, effect)) }
+    }
 }
 
 /// The service as one tenant has it, at one moment.
 struct Tenancy<'a> {
     now: SystemTime,
     choices: &'a Choices,
-    redaction: Redaction<'a>,
+    request: &'a UnderstoodRequest,
+    tenants: &'a Tenants,
+    tenant: usize,
     store: &'a Store,
     randomness: &'a mut Randomness,
 }
@@ -83,25 +68,19 @@ struct Tenancy<'a> {
 /// Approved, or declined for a reason.
 type Approval = Result<(), &'static str>;
 
-type Answered = (Response<Bytes>, Option<Effect>);
-
-fn refused(reason: &str) -> Answered {
+fn refused(reason: &str) -> Decision {
     (reply::bad_request(reason), None)
 }
 
 impl Tenancy<'_> {
-    fn transaction(&mut self, payment: &TransactionRequest) -> Answered {
-        let (amount, billing, fee, transaction_type) = match payment {
-            TransactionRequest::Card(payment) => {
-                (payment.amount(), payment.billing(), payment.convenience_fee(), payment.transaction_type())
+    fn transaction(&mut self, payment: &TransactionRequest) -> Decision {
+        let (amount, billing, fee, said, card) = match payment {
+            TransactionRequest::Card(card) => {
+                (card.amount(), card.billing(), card.convenience_fee(), card.transaction_type(), Some(card))
             }
-            TransactionRequest::Ach(payment) => {
-                (payment.amount(), payment.billing(), payment.convenience_fee(), payment.transaction_type())
+            TransactionRequest::Ach(ach) => {
+                (ach.amount(), ach.billing(), ach.convenience_fee(), ach.transaction_type(), None)
             }
-        };
-        let card = match payment {
-            TransactionRequest::Card(payment) => Some(payment),
-            TransactionRequest::Ach(_) => None,
         };
         let number = card.map(|card| card.card_number().expose_secret());
         let row = number.and_then(|number| TestValue::find(TestField::CardNumber, number));
@@ -114,66 +93,86 @@ impl Tenancy<'_> {
         if approval.is_ok() && billing.postal_code() == test_values::INVALID_POSTAL_CODE {
             return refused("invalid postal code");
         }
-        let id = self.new_transaction_id();
+        let id = self.new_id("txn_", &self.store.transactions);
         let declines = row.is_some_and(|row| row.effect == TestEffect::DeclinesAsToken);
         let makes_token =
             |card: &&CardTransaction| card.payment_tokenization() == Some(true) && approval.is_ok();
         let new_token = card.filter(makes_token).map(|card| StoredToken {
-            token_id: self.new_token_id(),
+            token_id: self.new_id("tok_", &self.store.tokens),
             gateway_customer_id: seeded_owner(),
             card: card.card_number().masked(),
             transaction_id: Some(id.clone()),
             declines,
         });
         let transaction = Transaction {
+            transaction_id: id,
+            base_amount: Some(amount),
+            amount,
             card_number: card.map(|card| card.card_number().masked()),
-            transaction_type: type_code(match transaction_type {
+            billing_email: self.shown(billing.email().as_str()),
+            billing_customer_name: self.shown(billing.customer_name()),
+            billing_address: self.shown(billing.address().unwrap_or_default()),
+            billing_city: self.shown(billing.city().unwrap_or_default()),
+            billing_state: billing.state().map(|text| self.shown(text)),
+            billing_postal_code: self.shown(billing.postal_code()),
+            billing_country: Some(country_number(billing.country())),
+            billing_country_code: Cow::Borrowed(billing.country_code().as_str()),
+            billing_phone_number: self.shown(billing.phone_number()),
+            transaction_type: type_code(match said {
                 TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
-                TransactionType::Sale | TransactionType::Auth => transaction_type,
+                TransactionType::Sale | TransactionType::Auth => said,
             }),
+            status: None,
             operation: Some(OperationName::Transaction),
-            ..self.billed(Transaction::new(id, amount), billing)
+            reference_no: None,
+            description: None,
+            token_id: None,
+            voided: false,
+            declined: approval.is_err(),
+            void_reason: None,
+            processed_at: self.now,
         };
         self.payment(transaction, fee, approval, new_token)
     }
 
-    fn billed<'b>(&self, transaction: Transaction<'b>, billing: &'b Billing) -> Transaction<'b> {
-        let text = |text: &'b str| self.redaction.text(text);
-        Transaction {
-            billing_email: text(billing.email().as_str()),
-            billing_customer_name: text(billing.customer_name()),
-            billing_address: text(billing.address().unwrap_or_default()),
-            billing_city: text(billing.city().unwrap_or_default()),
-            billing_state: billing.state().map(text),
-            billing_postal_code: text(billing.postal_code()),
-            billing_country: Some(country_number(billing.country())),
-            billing_country_code: Cow::Borrowed(billing.country_code().as_str()),
-            billing_phone_number: text(billing.phone_number()),
-            ..transaction
+    /// The text without keys and card numbers, for which the whole request was searched when it was recorded.
+    fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.request.is_clean {
+            Cow::Borrowed(text)
+        } else {
+            Redaction::of(&self.tenants.api_keys, None).text(text)
         }
     }
 
     /// The payer is the token's owner.
-    fn token(&mut self, payment: &TokenTransaction) -> Answered {
+    fn token(&mut self, payment: &TokenTransaction) -> Decision {
         let Some((card, approval)) = self.chargeable_token(payment) else {
             return refused("invalid token");
         };
         let transaction = Transaction {
+            transaction_id: self.new_id("txn_", &self.store.transactions),
+            base_amount: Some(payment.amount()),
+            amount: payment.amount(),
             card_number: Some(card),
             billing_email: seeded::EMAIL.into(),
             billing_customer_name: seeded::NAME.into(),
             billing_address: seeded::ADDRESS.into(),
             billing_city: seeded::CITY.into(),
+            billing_state: None,
             billing_postal_code: seeded::POSTAL_CODE.into(),
             billing_country: Some(COUNTRY_ID),
             billing_country_code: seeded::COUNTRY_CODE.into(),
             billing_phone_number: seeded::PHONE_NUMBER.into(),
             transaction_type: type_code(self.choices.token_transaction_type),
+            status: None,
             operation: Some(OperationName::TokenTransaction),
+            reference_no: payment.reference_no().map(|text| self.shown(text)),
+            description: payment.description().map(|text| self.shown(text)),
             token_id: Some(payment.token_id().clone()),
-            reference_no: payment.reference_no().map(|text| self.redaction.text(text)),
-            description: payment.description().map(|text| self.redaction.text(text)),
-            ..Transaction::new(self.new_transaction_id(), payment.amount())
+            voided: false,
+            declined: approval.is_err(),
+            void_reason: None,
+            processed_at: self.now,
         };
         self.payment(transaction, payment.convenience_fee(), approval, None)
     }
@@ -182,15 +181,16 @@ impl Tenancy<'_> {
     /// names, and whether the charge is approved.
     fn chargeable_token(&self, payment: &TokenTransaction) -> Option<(MaskedCard, Approval)> {
         let id = payment.token_id();
-        let (owner, card, approval) = if let Some(stored) = self.store.token(id) {
+        let (owner, card, approval) = if let Some(stored) = self.store.tokens.get(id) {
             let approval = if stored.declines { Err(DECLINED) } else { Ok(()) };
             (stored.gateway_customer_id.as_str(), stored.card.clone(), approval)
         } else {
             let row = TestValue::find(TestField::TokenId, id.as_str())?;
+            let mut charges = self.store.transactions.values().filter(|kept| kept.is_charge_of(id.as_str()));
             let approval = match row.effect {
                 TestEffect::Removed => return None,
                 TestEffect::Declines => Err(row.result),
-                TestEffect::ApprovesTwice if self.store.uses(id) >= 2 => Err(DECLINED),
+                TestEffect::ApprovesTwice if charges.nth(1).is_some() => Err(DECLINED),
                 _ => Ok(()),
             };
             (test_values::GATEWAY_CUSTOMER, MaskedCard::new(row.mirrored_card()), approval)
@@ -205,7 +205,7 @@ impl Tenancy<'_> {
         fee: ConvenienceFee,
         approval: Approval,
         new_token: Option<StoredToken>,
-    ) -> Answered {
+    ) -> Decision {
         let fee = self.choices.convenience_fee.filter(|_| fee == ConvenienceFee::Active);
         let base_amount = transaction.amount;
         let Some(amount) = fee.map_or(Some(base_amount), |fee: Amount| base_amount.checked_add(fee)) else {
@@ -218,9 +218,7 @@ impl Tenancy<'_> {
             (Ok(()), _) => &codes.sale,
         };
         transaction.amount = amount;
-        transaction.declined = approval.is_err();
         transaction.status = Some(Cow::Borrowed(code));
-        transaction.processed_at = self.now;
         let document = TransactionDocument::of(&transaction);
         // A card or ACH payment answers with its record, a token payment with its `TransactionId`.
         let data = if transaction.token_id.is_some() {
@@ -234,75 +232,81 @@ impl Tenancy<'_> {
             Ok(()) => reply::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
             Err(reason) => reply::declined(self.choices.decline_shape, reason, &data),
         };
-        let state = transaction.state();
-        (answer, Some(Effect::Payment { id: transaction.transaction_id, state, document, new_token }))
+        let effect = Effect {
+            tenant: self.tenant,
+            kind: if approval.is_ok() { RequestEffect::Charged } else { RequestEffect::Declined },
+            id: transaction.transaction_id,
+            before: None,
+            after: document,
+            entry: None,
+            new_token,
+        };
+        (answer, Some(effect))
     }
 
-    fn void(&mut self, void: &Void) -> Answered {
+    fn void(&mut self, void: &Void) -> Decision {
+        let id = void.transaction_id();
+        let kept = self.store.transactions.get(id);
         let voidable = |kept: &Transaction<'_>| kept.kind() == EntryKind::Authorisation && kept.is_charged();
-        let voided = self.store.document(void.transaction_id()).map(TransactionDocument::read);
-        let Some(voided) = voided.filter(voidable) else {
+        let Some(authorised) = kept.map(TransactionDocument::read).filter(voidable) else {
             return refused("invalid transaction id");
         };
-        let status = self.choices.status_codes.voided.clone();
-        let reason = void.reason_text().map(|text| self.redaction.text(text).into_owned());
+        let voided = Transaction {
+            status: Some(self.choices.status_codes.voided.clone()),
+            voided: true,
+            void_reason: void.reason_text().map(|text| self.shown(text)),
+            ..authorised
+        };
         let entry = (self.choices.void_answer == VoidAnswer::NewTransactionId).then(|| {
-            let transaction = Transaction {
-                transaction_id: self.new_transaction_id(),
-                status: Some(status.clone()),
+            let entry = Transaction {
+                transaction_id: self.new_id("txn_", &self.store.transactions),
                 operation: Some(OperationName::Void),
-                void_reason: reason.clone().map(Cow::Owned),
+                voided: false,
                 processed_at: self.now,
-                ..voided
+                ..voided.clone()
             };
-            let document = TransactionDocument::of(&transaction);
-            (transaction.transaction_id, document)
+            let document = TransactionDocument::of(&entry);
+            (entry.transaction_id, document)
         });
-        let answered_id = entry.as_ref().map_or_else(|| void.transaction_id(), |(id, _)| id);
+        let answered_id = entry.as_ref().map_or(id, |(id, _)| id);
         let answer = reply::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt(answered_id));
-        let transaction_id = void.transaction_id().clone();
-        (answer, Some(Effect::Void { transaction_id, status: status.into_owned(), reason, entry }))
+        let effect = Effect {
+            tenant: self.tenant,
+            kind: RequestEffect::Voided,
+            id: id.clone(),
+            before: kept.cloned(),
+            after: TransactionDocument::of(&voided),
+            entry,
+            new_token: None,
+        };
+        (answer, Some(effect))
     }
 
     fn get_transaction(&self, id: &str) -> Response<Bytes> {
-        let document = TransactionId::new(id).ok().and_then(|id| self.store.document(&id));
-        match document {
-            Some(document) => reply::get(SuccessEnvelope::TRANSACTION_FOUND, &document.record()),
-            None => reply::error(StatusCode::NOT_FOUND, ErrorEnvelope::TRANSACTION_NOT_FOUND),
-        }
+        let kept = TransactionId::new(id).ok().and_then(|id| self.store.transactions.get(&id));
+        let record = kept.map(TransactionDocument::record);
+        let not_found = ErrorEnvelope::TRANSACTION_NOT_FOUND;
+        reply::get(SuccessEnvelope::TRANSACTION_FOUND, record.as_deref(), not_found)
     }
 
     fn get_customer(&self, id: &str) -> Response<Bytes> {
-        let kept = CustomerId::new(id).ok().and_then(|id| self.store.customer(&id));
-        let seeded = || (id == test_values::CUSTOMER).then(|| seeded_customer().to_json());
-        match kept.map(CustomerRecord::to_json).or_else(seeded) {
-            Some(customer) => reply::get(SuccessEnvelope::CUSTOMER_FOUND, &customer),
-            None => reply::error(StatusCode::NOT_FOUND, ErrorEnvelope::CUSTOMER_NOT_FOUND),
-        }
+        let kept = CustomerId::new(id).ok().and_then(|id| self.store.customers.get(&id));
+        let seeded = || (id == test_values::CUSTOMER).then(|| seeded_customer().into());
+        let record = kept.cloned().or_else(seeded);
+        reply::get(SuccessEnvelope::CUSTOMER_FOUND, record.as_deref(), ErrorEnvelope::CUSTOMER_NOT_FOUND)
     }
 
-    /// An id that no transaction has: a restored one may have been made from the same seed.
-    fn new_transaction_id(&mut self) -> TransactionId {
+    /// An id that is not taken: a restored record may have one that was made from the same seed.
+    fn new_id<T: FromStr + Hash + Eq, R>(&mut self, prefix: &str, taken: &IndexMap<T, R>) -> T {
         loop {
-            let id = TransactionId::new(self.randomness.identifier("txn_")).expect(VALID_ID);
-            if self.store.document(&id).is_none() {
-                return id;
-            }
-        }
-    }
-
-    /// The same for tokens.
-    fn new_token_id(&mut self) -> TokenId {
-        loop {
-            let id = TokenId::new(self.randomness.identifier("tok_")).expect(VALID_ID);
-            if self.store.token(&id).is_none() {
+            if let Ok(id) = self.randomness.identifier(prefix).parse()
+                && !taken.contains_key(&id)
+            {
                 return id;
             }
         }
     }
 }
-
-const VALID_ID: &str = "letters, digits and a low line are a valid id";
 
 /// The reason where the test values give no other.
 const DECLINED: &str = "declined";

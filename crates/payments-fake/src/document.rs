@@ -150,6 +150,8 @@ members! {
         |code| optional(code, |code| text_or_number(code).map(masked)).map(Option::unwrap_or_default);
     /// A number that could be a card number is none.
     small_number: Option<Value> => Option<i64>, "must be a whole number from 0 to 4294967295", |number| optional(number, whole);
+    number_or_zero: Option<Value> => i64, "must be a whole number from 0 to 4294967295",
+        |number| optional(number, whole).map(Option::unwrap_or_default);
     transaction_type: Option<Value> => TransactionTypeCode, "must be 1 for a sale or 2 for an authorisation",
         |code| match optional(code, whole)? {
             None | Some(1) => Some(TransactionTypeCode::SALE),

@@ -44,12 +44,14 @@ use payments_core::OperationName;
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "a fault does nothing until it is armed"]
 pub struct Fault {
-    operation: Option<OperationName>,
-    phase: Phase,
-    kind: FaultKind,
-    retry_after: Option<HeaderValue>,
-    skip: u32,
-    times: u32,
+    pub(crate) operation: Option<OperationName>,
+    pub(crate) phase: Phase,
+    pub(crate) kind: FaultKind,
+    pub(crate) retry_after: Option<HeaderValue>,
+    /// How many requests pass before the first strike.
+    pub(crate) skip: u32,
+    /// How many requests it strikes.
+    pub(crate) times: u32,
 }
 
 /// The fault that one request asks for itself, as an extension of the `http::Request` that is
@@ -60,102 +62,75 @@ pub struct Fault {
 #[allow(clippy::exhaustive_structs, reason = "a wrapper around one value")]
 pub struct RequestedFault(pub Fault);
 
-/// When a faulty request takes effect.
-///
-/// Complete: before, after, or later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_enums, reason = "an effect comes before the symptom, after it, or never")]
-pub enum Phase {
-    /// Never: the request is lost, or refused before anything happened.
-    BeforeCommit,
-    /// Before the symptom: the payment is made, and the client learns nothing of it.
-    AfterCommit,
-    /// After the client already got its error: the payment is made when the test calls
-    /// [`FakeGateway::deliver_late`](crate::FakeGateway::deliver_late).
+named! {
+    /// When a faulty request takes effect.
     ///
-    /// It is the request that was stuck in a queue behind a proxy that had given up. A client that looks the
-    /// transaction up before that finds nothing, and would be wrong to conclude that nothing will come.
-    Late,
-}
-
-impl Phase {
-    /// The phase's name: `before_commit`, `after_commit` or `late`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::BeforeCommit => "before_commit",
-            Self::AfterCommit => "after_commit",
-            Self::Late => "late",
-        }
+    /// Complete: before, after, or later.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[allow(clippy::exhaustive_enums, reason = "an effect comes before the symptom, after it, or never")]
+    pub enum Phase {
+        /// Never: the request is lost, or refused before anything happened.
+        BeforeCommit = "before_commit",
+        /// Before the symptom: the payment is made, and the client learns nothing of it.
+        AfterCommit = "after_commit",
+        /// After the client already got its error: the payment is made when the test calls
+        /// [`FakeGateway::deliver_late`](crate::FakeGateway::deliver_late).
+        ///
+        /// It is the request that was stuck in a queue behind a proxy that had given up. A client that looks the
+        /// transaction up before that finds nothing, and would be wrong to conclude that nothing will come.
+        Late = "late",
     }
 }
 
-/// What the client is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FaultKind {
-    /// No connection is accepted. Provably nothing was sent, so the phase is before the commit whatever was said.
-    Refuse,
-    /// The connection is closed after the request was read, without an answer.
-    Close,
-    /// The connection is reset after the request was read, without an answer.
-    Reset,
-    /// Nothing comes, and the connection stays open until the client gives up.
-    Stall,
-    /// The answer's body comes in pieces of `bytes`, one `every` so often.
-    ///
-    /// A whole answer says that the payment was made; so in any phase but after the commit its last byte never comes.
-    Drip {
-        /// How large a piece is.
-        bytes: NonZeroUsize,
-        /// The pause before each piece.
-        every: Duration,
-    },
-    /// The answer says how long its body is, and the connection is closed after `bytes` of it, or before its last byte.
-    Truncate {
-        /// How much of the body comes.
-        bytes: usize,
-    },
-    /// Bytes that are not HTTP.
-    Garbage,
-    /// A proxy's HTML page.
-    Html {
-        /// Its HTTP status.
-        status: StatusCode,
-    },
-    /// An answer of this HTTP status with the service's error body.
-    ///
-    /// After the commit, a 4xx is a service that lies: no client can know that it was charged.
-    Status {
-        /// The HTTP status.
-        status: StatusCode,
-    },
-    /// The true answer, but late: before the commit the request waits and is processed then, unless the client has
-    /// gone; after the commit it was processed at once. In the phase `Late` it never comes.
-    Delay {
-        /// How long.
-        by: Duration,
-    },
-    /// HTTP 200 with JSON that is not the interface's.
-    WrongShape,
-}
-
-impl FaultKind {
-    /// The kind's name: `refuse`, `close`, `reset`, `stall`, `drip`, `truncate`, `garbage`, `html`, `status`, `delay` or
-    /// `wrong_shape`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Refuse => "refuse",
-            Self::Close => "close",
-            Self::Reset => "reset",
-            Self::Stall => "stall",
-            Self::Drip { .. } => "drip",
-            Self::Truncate { .. } => "truncate",
-            Self::Garbage => "garbage",
-            Self::Html { .. } => "html",
-            Self::Status { .. } => "status",
-            Self::Delay { .. } => "delay",
-            Self::WrongShape => "wrong_shape",
-        }
+named! {
+    /// What the client is shown.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum FaultKind {
+        /// No connection is accepted. Provably nothing was sent, so the phase is before the commit whatever was said.
+        Refuse = "refuse",
+        /// The connection is closed after the request was read, without an answer.
+        Close = "close",
+        /// The connection is reset after the request was read, without an answer.
+        Reset = "reset",
+        /// Nothing comes, and the connection stays open until the client gives up.
+        Stall = "stall",
+        /// The answer's body comes in pieces of `bytes`, one `every` so often.
+        ///
+        /// A whole answer says that the payment was made; so in any phase but after the commit its last byte never comes.
+        Drip {
+            /// How large a piece is.
+            bytes: NonZeroUsize,
+            /// The pause before each piece.
+            every: Duration,
+        } = "drip",
+        /// The answer says how long its body is, and the connection is closed after `bytes` of it, or before its last byte.
+        Truncate {
+            /// How much of the body comes.
+            bytes: usize,
+        } = "truncate",
+        /// Bytes that are not HTTP.
+        Garbage = "garbage",
+        /// A proxy's HTML page.
+        Html {
+            /// Its HTTP status.
+            status: StatusCode,
+        } = "html",
+        /// An answer of this HTTP status with the service's error body.
+        ///
+        /// After the commit, a 4xx is a service that lies: no client can know that it was charged.
+        Status {
+            /// The HTTP status.
+            status: StatusCode,
+        } = "status",
+        /// The true answer, but late: before the commit the request waits and is processed then, unless the client has
+        /// gone; after the commit it was processed at once. In the phase `Late` it never comes.
+        Delay {
+            /// How long.
+            by: Duration,
+        } = "delay",
+        /// HTTP 200 with JSON that is not the interface's.
+        WrongShape = "wrong_shape",
     }
 }
 
@@ -213,10 +188,6 @@ impl Fault {
         self
     }
 
-    pub(crate) fn with_retry_after(self, retry_after: Option<HeaderValue>) -> Self {
-        Self { retry_after, ..self }
-    }
-
     /// The operation it strikes, or `None` for any.
     pub fn operation(&self) -> Option<OperationName> {
         self.operation
@@ -233,29 +204,6 @@ impl Fault {
     /// What the client is shown.
     pub fn kind(&self) -> FaultKind {
         self.kind
-    }
-
-    pub(crate) fn retry_after_header(&self) -> Option<&HeaderValue> {
-        self.retry_after.as_ref()
-    }
-
-    /// How many requests pass before the first strike.
-    pub(crate) fn skipped(&self) -> u32 {
-        self.skip
-    }
-
-    /// How many requests it strikes.
-    pub(crate) fn strike_count(&self) -> u32 {
-        self.times
-    }
-
-    pub(crate) fn strikes(&self, operation: OperationName) -> bool {
-        self.operation.is_none_or(|own| own == operation)
-    }
-
-    /// Whether the request after `seen` others is one to strike, if `fired` of them were.
-    pub(crate) fn is_due(&self, seen: u32, fired: u32) -> bool {
-        seen >= self.skip && fired < self.times
     }
 }
 

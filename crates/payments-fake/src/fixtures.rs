@@ -1,9 +1,11 @@
 //! What a gateway holds before the first request: customers, tokens and transactions as documents.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
 
+use indexmap::IndexMap;
 use payments_model::{
     CustomerId, CustomerRecord, Field, GatewayCustomerId, MaskedCard, TokenId, TransactionId, mask,
 };
@@ -11,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::armed_fault::FaultDocument;
 use crate::document::{self, Object};
-use crate::test_values::{self, TestEffect, TestField, TestValue};
+use crate::test_values::{self, CUSTOMER, TestEffect, TestField, TestValue};
 use crate::transaction::{Transaction, TransactionDocument};
 use crate::{DocumentError, Fault};
 
@@ -37,9 +39,10 @@ use crate::{DocumentError, Fault};
 /// ```
 #[derive(Clone, Default)]
 pub struct Fixtures {
-    pub(crate) customers: Vec<(CustomerId, CustomerRecord)>,
-    pub(crate) tokens: Vec<StoredToken>,
-    pub(crate) transactions: Vec<(TransactionId, TransactionDocument)>,
+    /// As JSON.
+    pub(crate) customers: IndexMap<CustomerId, Arc<str>>,
+    pub(crate) tokens: IndexMap<TokenId, StoredToken>,
+    pub(crate) transactions: IndexMap<TransactionId, TransactionDocument>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -67,34 +70,36 @@ impl Fixtures {
         }
 
         let Document { customers, tokens, transactions, faults } = document::read(json)?;
-        let customers: Vec<_> = customers.into_iter().map(|Object(customer)| customer.into()).collect();
-        let tokens: Vec<StoredToken> = tokens.into_iter().map(|Object(token)| token.into()).collect();
-        let completed = |(index, Object(transaction)): (usize, Object<Transaction<'_>>)| {
-            let transaction = transaction.complete();
-            let transaction = transaction
-                .map_err(|problem| DocumentError::new(format!("transactions[{index}]: {problem}")))?;
-            Ok((transaction.transaction_id.clone(), TransactionDocument::of(&transaction)))
-        };
-        let transactions: Vec<_> =
-            transactions.into_iter().enumerate().map(completed).collect::<Result<_, _>>()?;
-        check_unique("customers", customers.iter().map(|(id, _): &(CustomerId, _)| id.as_str()))?;
-        check_unique("tokens", tokens.iter().map(|token| token.token_id.as_str()))?;
-        check_unique("transactions", transactions.iter().map(|(id, _)| id.as_str()))?;
-        let faults = faults.into_iter().map(|Object(fault)| fault.into()).collect();
-        Ok(Self { customers, tokens, transactions, faults })
+        Ok(Self {
+            customers: by_id("customers", customers, |customer| Ok(customer.kept()))?,
+            tokens: by_id("tokens", tokens, |token| {
+                let token = StoredToken::from(token);
+                Ok((token.token_id.clone(), token))
+            })?,
+            transactions: by_id("transactions", transactions, |transaction| {
+                let transaction = transaction.complete()?;
+                Ok((transaction.transaction_id.clone(), TransactionDocument::of(&transaction)))
+            })?,
+            faults: faults.into_iter().map(|Object(fault)| fault.into()).collect(),
+        })
     }
 }
 
-/// An id that stands twice is named by its places, because it may be anything.
-fn check_unique<'a>(list: &str, ids: impl Iterator<Item = &'a str>) -> Result<(), DocumentError> {
-    let mut places = HashMap::new();
-    for (index, id) in ids.enumerate() {
-        if let Some(first) = places.insert(id, index) {
-            let problem = format!("{list}[{index}]: its id stands in {list}[{first}] too");
-            return Err(DocumentError::new(problem));
+/// The records of one list. An id that stands twice is named by its places, because it may be anything.
+fn by_id<W, Id: Hash + Eq, R>(
+    list: &str,
+    written: Vec<Object<W>>,
+    record: impl Fn(W) -> Result<(Id, R), &'static str>,
+) -> Result<IndexMap<Id, R>, DocumentError> {
+    let mut records = IndexMap::new();
+    for (index, Object(written)) in written.into_iter().enumerate() {
+        let error = |problem: &str| DocumentError::new(format!("{list}[{index}]: {problem}"));
+        let (id, record) = record(written).map_err(error)?;
+        if let (first, Some(_)) = records.insert_full(id, record) {
+            return Err(error(&format!("its id stands in {list}[{first}] too")));
         }
     }
-    Ok(())
+    Ok(records)
 }
 
 /// Records hold personal data: only their numbers are shown.
@@ -111,7 +116,7 @@ impl fmt::Debug for Fixtures {
 }
 
 /// A customer that a person wrote. A look-up shows every field of the interface, so that what is left out is empty.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 struct WrittenCustomer {
     #[serde(deserialize_with = "document::id")]
@@ -122,8 +127,8 @@ struct WrittenCustomer {
     email: Cow<'static, str>,
     #[serde(default, deserialize_with = "document::text_or_empty")]
     phone_number: Cow<'static, str>,
-    #[serde(default, deserialize_with = "document::small_number")]
-    country_id: Option<i64>,
+    #[serde(default, deserialize_with = "document::number_or_zero")]
+    country_id: i64,
     #[serde(default, deserialize_with = "document::code_or_empty")]
     country_code: Cow<'static, str>,
     #[serde(default, deserialize_with = "document::text_or_empty")]
@@ -132,31 +137,21 @@ struct WrittenCustomer {
     city: Cow<'static, str>,
     #[serde(default, deserialize_with = "document::code_or_empty")]
     postal_code: Cow<'static, str>,
-    #[serde(default, deserialize_with = "document::small_number")]
-    state_id: Option<i64>,
+    #[serde(default, deserialize_with = "document::number_or_zero")]
+    state_id: i64,
 }
 
-impl From<WrittenCustomer> for (CustomerId, CustomerRecord) {
-    fn from(written: WrittenCustomer) -> Self {
-        let text = |text: Cow<'_, str>| Field::Value(text.into_owned());
-        let mut customer = CustomerRecord::new();
-        customer.customer_id = Field::Value(written.customer_id.clone());
-        customer.customer_name = text(written.customer_name);
-        customer.email = text(written.email);
-        customer.phone_number = text(written.phone_number);
-        customer.country_id = Field::Value(written.country_id.unwrap_or(0));
-        customer.country_code = text(written.country_code);
-        customer.address = text(written.address);
-        customer.city = text(written.city);
-        customer.postal_code = text(written.postal_code);
-        customer.state_id = Field::Value(written.state_id.unwrap_or(0));
-        (written.customer_id, customer)
+impl WrittenCustomer {
+    /// The record as JSON.
+    fn kept(self) -> (CustomerId, Arc<str>) {
+        let document = serde_json::to_string(&self).expect("texts and numbers are JSON");
+        (self.customer_id, document.into())
     }
 }
 
-/// The customer that a document holds.
-pub(crate) fn customer(json: &str) -> Result<(CustomerId, CustomerRecord), DocumentError> {
-    document::read::<WrittenCustomer>(json).map(Into::into)
+/// The customer that a document holds, and its record.
+pub(crate) fn customer(json: &str) -> Result<(CustomerId, Arc<str>), DocumentError> {
+    document::read(json).map(WrittenCustomer::kept)
 }
 
 /// Masks card numbers that a test wrote into a text.
@@ -235,21 +230,12 @@ impl From<WrittenToken> for StoredToken {
     }
 }
 
-/// The customer that is always there.
-pub(crate) fn seeded_customer() -> CustomerRecord {
-    let text = |text: &str| Field::Value(text.to_owned());
-    let mut customer = CustomerRecord::new();
-    customer.customer_id = Field::Value(seeded_customer_id());
-    customer.customer_name = text(seeded::NAME);
-    customer.email = text(seeded::EMAIL);
-    customer.phone_number = text(seeded::PHONE_NUMBER);
-    customer.country_id = Field::Value(COUNTRY_ID);
-    customer.country_code = text(seeded::COUNTRY_CODE);
-    customer.address = text(seeded::ADDRESS);
-    customer.city = text(seeded::CITY);
-    customer.postal_code = text(seeded::POSTAL_CODE);
-    customer.state_id = Field::Value(5);
-    customer
+/// The customer that is always there, as JSON.
+pub(crate) fn seeded_customer() -> String {
+    use seeded::{ADDRESS, CITY, COUNTRY_CODE, EMAIL, NAME, PHONE_NUMBER, POSTAL_CODE};
+    format!(
+        r#"{{"CustomerId":"{CUSTOMER}","CustomerName":"{NAME}","Email":"{EMAIL}","PhoneNumber":"{PHONE_NUMBER}","CountryId":{COUNTRY_ID},"CountryCode":"{COUNTRY_CODE}","Address":"{ADDRESS}","City":"{CITY}","PostalCode":"{POSTAL_CODE}","StateId":5}}"#
+    )
 }
 
 /// The texts of the seeded customer, who is the payer of every token payment, too.
@@ -261,10 +247,6 @@ pub(crate) mod seeded {
     pub(crate) const ADDRESS: &str = "1 Example Street";
     pub(crate) const CITY: &str = "Exampleton";
     pub(crate) const POSTAL_CODE: &str = "94105";
-}
-
-pub(crate) fn seeded_customer_id() -> CustomerId {
-    test_values::CUSTOMER.parse().expect("a test value is a valid id")
 }
 
 /// The owner of the named tokens and of every token made from a card.

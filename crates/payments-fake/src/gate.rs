@@ -1,12 +1,10 @@
-use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use payments_core::OperationName;
 
-use crate::ManualClock;
-use crate::fault::Phase;
+use crate::{ManualClock, Phase};
 
 /// Holds requests in flight until the test has done what it wants to do meanwhile.
 ///
@@ -36,6 +34,7 @@ use crate::fault::Phase;
 /// assert!(checkout.join().unwrap());
 /// ```
 #[must_use = "a gate is open again once it is dropped"]
+#[derive(Debug)]
 pub struct Gate {
     latch: Arc<Latch>,
 }
@@ -68,25 +67,15 @@ impl Drop for Gate {
     }
 }
 
-impl fmt::Debug for Gate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Latch { operation, phase, state: _ } = &*self.latch;
-        f.debug_struct("Gate")
-            .field("operation", operation)
-            .field("phase", phase)
-            .field("held", &self.held())
-            .finish()
-    }
-}
-
 /// What a gate and the requests held by it share.
+#[derive(Debug)]
 pub(crate) struct Latch {
     operation: OperationName,
     phase: Phase,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     open: bool,
     held: usize,

@@ -1,4 +1,3 @@
-use std::fmt;
 use std::sync::{Arc, MutexGuard};
 use std::time::SystemTime;
 
@@ -7,15 +6,11 @@ use http::Request;
 use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
 use payments_model::CustomerRecord;
 
-use crate::builder::UnfiredFaults;
-use crate::fault::Phase;
-use crate::randomness::{Randomness, SeededJitter};
-use crate::recorded_request::RequestLog;
+use crate::randomness::SeededJitter;
 use crate::service::Service;
-use crate::tenant::Tenants;
 use crate::{
     ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, HeldRequest, Ledger,
-    ManualClock, RecordedRequest, Reply, Responder, StoredToken, Tenant,
+    ManualClock, Phase, RecordedRequest, Reply, Responder, StoredToken, Tenant,
 };
 
 /// The payment service as a state machine, for the tests of programs that take payments.
@@ -34,10 +29,11 @@ use crate::{
 ///
 /// A drop cannot see what the test returns. A test that fails with an `Err` ends with [`conclude`](Self::conclude), or this
 /// panic hides its error.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct FakeGateway {
     responder: Responder,
-    /// Only its drop matters, when the last handle goes. A server's handle has none.
+    /// Only its drop matters, when the last handle goes. There is none in a server's handle, and where unfired faults are
+    /// ignored.
     _sentinel: Option<Arc<Sentinel>>,
 }
 
@@ -60,25 +56,10 @@ impl FakeGateway {
     }
 
     pub(crate) fn from_builder(builder: FakeGatewayBuilder) -> Self {
-        let api_keys: Arc<[String]> = builder.api_keys.into();
-        let service = Service {
-            tenants: Tenants::new(Arc::clone(&api_keys), builder.change_log.clone()),
-            randomness: Randomness::new(builder.seed),
-            faults: crate::armed_fault::ArmedFaults::default(),
-            requests: RequestLog::new(builder.recorded_requests),
-            late: Vec::new(),
-            epoch: 0,
-        };
-        let responder = Responder::new(
-            service,
-            builder.choices,
-            api_keys,
-            builder.clock,
-            builder.wall_clock,
-            builder.change_log,
-        );
-        let sentinel = Sentinel { responder: responder.clone(), unfired_faults: builder.unfired_faults };
-        Self { responder, _sentinel: Some(Arc::new(sentinel)) }
+        let checks_faults = !builder.ignores_unfired_faults;
+        let responder = Responder::new(builder);
+        let sentinel = checks_faults.then(|| Arc::new(Sentinel(responder.clone())));
+        Self { responder, _sentinel: sentinel }
     }
 
     /// A client of this gateway, ready to be called: its [endpoint](Self::endpoint), its
@@ -89,7 +70,8 @@ impl FakeGateway {
 
     /// The same before it is built, for other deadlines or an observer.
     pub fn client_builder(&self) -> ClientBuilder {
-        Client::builder(self.endpoint(), self.transport(), self.clock().clone()).jitter(SeededJitter::new(0))
+        Client::builder(self.endpoint(), self.transport(), self.clock().clone())
+            .jitter(SeededJitter::default())
     }
 
     /// The same for programs without an async runtime.
@@ -101,7 +83,7 @@ impl FakeGateway {
     pub fn blocking_client_builder(&self) -> blocking::ClientBuilder {
         blocking::Client::builder(self.endpoint(), self.transport())
             .timer(self.clock().clone())
-            .jitter(SeededJitter::new(0))
+            .jitter(SeededJitter::default())
     }
 
     /// A transport that carries requests to this gateway.
@@ -118,24 +100,24 @@ impl FakeGateway {
 
     /// The key that this gateway accepts, or the first of several.
     pub fn api_key(&self) -> String {
-        self.service().tenants.api_keys()[0].clone()
+        self.service().tenants.api_keys[0].clone()
     }
 
     /// What belongs to a key, or nothing if the gateway does not accept it.
     pub fn tenant(&self, api_key: &str) -> Option<Tenant> {
         let index = self.service().tenants.with_key(api_key.as_bytes())?;
-        Some(Tenant::new(self.responder(), index))
+        Some(Tenant { responder: self.responder(), index })
     }
 
     /// Every tenant, in the order of the builder's keys.
     pub fn tenants(&self) -> impl Iterator<Item = Tenant> {
-        let count = self.service().tenants.len();
-        (0..count).map(|index| Tenant::new(self.responder(), index))
+        let count = self.service().tenants.books.len();
+        (0..count).map(|index| Tenant { responder: self.responder(), index })
     }
 
     /// The first key's tenant, whom the questions of this gateway are about.
     pub fn first_tenant(&self) -> Tenant {
-        Tenant::new(self.responder(), 0)
+        Tenant { responder: self.responder(), index: 0 }
     }
 
     /// Gives every tenant the records of the fixtures whose ids it does not have yet, and arms their faults.
@@ -173,12 +155,12 @@ impl FakeGateway {
 
     /// Takes every fault back.
     pub fn disarm_all(&self) {
-        self.service().faults.disarm_all();
+        self.service().faults.list.clear();
     }
 
     /// Every armed fault with how often it fired, in the order in which they were armed; spent ones included.
     pub fn faults(&self) -> Vec<ArmedFault> {
-        self.service().faults.all().to_vec()
+        self.service().faults.list.clone()
     }
 
     /// Every armed fault struck at least once.
@@ -227,16 +209,14 @@ impl FakeGateway {
     ///
     /// If the result is `Ok` and an armed fault never fired.
     #[track_caller]
+    #[allow(clippy::print_stderr, reason = "the output of a test, beside its own error")]
     pub fn conclude<T, E>(&self, result: Result<T, E>) -> Result<T, E> {
         if result.is_ok() {
             self.assert_all_faults_fired();
         }
         let unfired = self.service().faults.unfired();
         if let Some(message) = unfired {
-            #[allow(clippy::print_stderr, reason = "the output of a test, beside its own error")]
-            {
-                eprintln!("{message}");
-            }
+            eprintln!("{message}");
         }
         self.disarm_all();
         result
@@ -327,26 +307,17 @@ impl Default for FakeGateway {
     }
 }
 
-impl fmt::Debug for FakeGateway {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { responder, _sentinel: _ } = self;
-        f.debug_struct("FakeGateway").field("clock", responder.clock()).finish_non_exhaustive()
-    }
-}
-
 /// Fails the test at its end if an armed fault never fired.
-struct Sentinel {
-    responder: Responder,
-    unfired_faults: UnfiredFaults,
-}
+#[derive(Debug)]
+struct Sentinel(Responder);
 
 impl Drop for Sentinel {
     fn drop(&mut self) {
         // A second panic would abort the process and hide the first.
-        if self.unfired_faults == UnfiredFaults::Ignore || std::thread::panicking() {
+        if std::thread::panicking() {
             return;
         }
-        let unfired = self.responder.service().faults.unfired();
+        let unfired = self.0.service().faults.unfired();
         if let Some(message) = unfired {
             panic!(
                 "{message}\nif the test was returning an error, it is not shown: see FakeGateway::conclude"

@@ -19,7 +19,7 @@ use payments_model::{Amount, MaskedCard, TokenId, TransactionId, TransactionReco
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
-    entries: Vec<LedgerEntry>,
+    pub(crate) entries: Vec<LedgerEntry>,
 }
 
 /// One line of the ledger.
@@ -48,49 +48,31 @@ pub struct LedgerEntry {
     pub record: TransactionRecord,
 }
 
-/// What an entry is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EntryKind {
-    /// Money taken.
-    Sale,
-    /// Money held.
-    Authorisation,
-    /// The void of an authorisation, if [voids have ids of their own](crate::VoidAnswer::NewTransactionId).
-    Void,
-}
-
-impl EntryKind {
-    /// `sale`, `authorisation` or `void`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sale => "sale",
-            Self::Authorisation => "authorisation",
-            Self::Void => "void",
-        }
+named! {
+    /// What an entry is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum EntryKind {
+        /// Money taken.
+        Sale = "sale",
+        /// Money held.
+        Authorisation = "authorisation",
+        /// The void of an authorisation, if [voids have ids of their own](crate::VoidAnswer::NewTransactionId).
+        Void = "void",
     }
 }
 
-/// What became of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EntryState {
-    /// Done.
-    Approved,
-    /// Refused: nothing was taken.
-    Declined,
-    /// Done, and undone by a void.
-    Voided,
-}
-
-impl EntryState {
-    /// `approved`, `declined` or `voided`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Approved => "approved",
-            Self::Declined => "declined",
-            Self::Voided => "voided",
-        }
+named! {
+    /// What became of an entry.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum EntryState {
+        /// Done.
+        Approved = "approved",
+        /// Refused: nothing was taken.
+        Declined = "declined",
+        /// Done, and undone by a void.
+        Voided = "voided",
     }
 }
 
@@ -142,10 +124,6 @@ impl fmt::Display for LedgerEntry {
 }
 
 impl Ledger {
-    pub(crate) fn new(entries: Vec<LedgerEntry>) -> Self {
-        Self { entries }
-    }
-
     /// Every transaction in the order in which it was committed, declined and voided ones included.
     pub fn entries(&self) -> &[LedgerEntry] {
         &self.entries

@@ -76,6 +76,9 @@
 //!   capture.
 //! - It does no I/O. For other languages and other HTTP stacks, `payments-sandbox` serves it.
 
+#[macro_use]
+mod named;
+
 mod armed_fault;
 mod builder;
 mod choices;

@@ -24,11 +24,13 @@ impl Randomness {
     /// would be refused where it is read again.
     pub(crate) fn identifier(&mut self, prefix: &str) -> String {
         loop {
-            let mut identifier = String::with_capacity(prefix.len() + 16);
-            identifier.push_str(prefix);
             // By hand, because `format!` takes several times as long and every answer has such an identifier.
-            let digits = self.next().to_be_bytes().into_iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
-            identifier.extend(digits.map(|digit| char::from(HEXADECIMAL[usize::from(digit)])));
+            let digits = self.next().to_be_bytes().map(|byte| [byte >> 4, byte & 0xf]);
+            let digits = digits.as_flattened().iter().map(|digit| HEXADECIMAL[usize::from(*digit)]);
+            let mut identifier = Vec::with_capacity(prefix.len() + digits.len());
+            identifier.extend_from_slice(prefix.as_bytes());
+            identifier.extend(digits);
+            let identifier = String::from_utf8(identifier).expect("a prefix and digits are ASCII");
             if matches!(mask(&identifier, &[]), Cow::Borrowed(_)) {
                 return identifier;
             }
@@ -36,15 +38,9 @@ impl Randomness {
     }
 }
 
-/// The spread of a client's pauses, from a seed.
-#[derive(Debug)]
+/// The spread of a client's pauses, from the seed 0.
+#[derive(Debug, Default)]
 pub(crate) struct SeededJitter(AtomicU64);
-
-impl SeededJitter {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self(AtomicU64::new(seed))
-    }
-}
 
 impl Jitter for SeededJitter {
     fn next(&self) -> u64 {

@@ -7,8 +7,9 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
 use payments_core::OperationName;
-use payments_model::unversioned::RequestMembers;
+use payments_model::unversioned::{FieldName, RequestMembers};
 use payments_model::{Amount, TransactionId};
+use serde_json::value::RawValue;
 
 use crate::redaction::{Redaction, lossy, quoted};
 use crate::request::Route;
@@ -26,51 +27,37 @@ pub struct RecordedRequest {
     method: Method,
     path: String,
     headers: HeaderMap,
-    fields: RecordedFields,
+    pub(crate) fields: RecordedFields,
     body_length: usize,
     received_at: SystemTime,
     number: u64,
-    effect: RequestEffect,
-    transaction_id: Option<TransactionId>,
-    fault: Option<Fault>,
+    pub(crate) decided: Decided,
+    pub(crate) fault: Option<Fault>,
     status: Option<StatusCode>,
     symptom: Option<&'static str>,
 }
 
-/// What the service did with a request, whatever the client saw of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RequestEffect {
-    /// Nothing: a fault stopped the request before the commit, or it still waits.
-    #[default]
-    Nothing,
-    /// The service made the payment: a sale or an authorization.
-    Charged,
-    /// The service declined the payment and keeps a record of it.
-    Declined,
-    /// The service voided a transaction.
-    Voided,
-    /// The service looked something up.
-    LookedUp,
-    /// The service refused the request, and nothing changed.
-    Refused,
-    /// Nothing so far: what was decided takes effect with
-    /// [`FakeGateway::deliver_late`](crate::FakeGateway::deliver_late).
-    Late,
-}
-
-impl RequestEffect {
-    /// `nothing`, `charged`, `declined`, `voided`, `looked_up`, `refused` or `late`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Nothing => "nothing",
-            Self::Charged => "charged",
-            Self::Declined => "declined",
-            Self::Voided => "voided",
-            Self::LookedUp => "looked_up",
-            Self::Refused => "refused",
-            Self::Late => "late",
-        }
+named! {
+    /// What the service did with a request, whatever the client saw of it.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum RequestEffect {
+        /// Nothing: a fault stopped the request before the commit, or it still waits.
+        #[default]
+        Nothing = "nothing",
+        /// The service made the payment: a sale or an authorization.
+        Charged = "charged",
+        /// The service declined the payment and keeps a record of it.
+        Declined = "declined",
+        /// The service voided a transaction.
+        Voided = "voided",
+        /// The service looked something up.
+        LookedUp = "looked_up",
+        /// The service refused the request, and nothing changed.
+        Refused = "refused",
+        /// Nothing so far: what was decided takes effect with
+        /// [`FakeGateway::deliver_late`](crate::FakeGateway::deliver_late).
+        Late = "late",
     }
 }
 
@@ -98,12 +85,16 @@ impl RecordedRequest {
             body_length,
             received_at: now,
             number: 0,
-            effect: RequestEffect::Nothing,
-            transaction_id: None,
+            decided: Decided::default(),
             fault: None,
             status: None,
             symptom: None,
         }
+    }
+
+    /// Notes what the client is sent.
+    pub(crate) fn saw(&mut self, reply: &Reply) {
+        (self.status, self.symptom) = (reply.status(), reply.symptom());
     }
 
     /// Its number among all requests of the gateway, counted from 1; 0 in a
@@ -133,12 +124,12 @@ impl RecordedRequest {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn effect(&self) -> RequestEffect {
-        self.effect
+        self.decided.0
     }
 
     /// The transaction that the request made or voided, or will with a late delivery.
     pub fn transaction_id(&self) -> Option<&TransactionId> {
-        self.transaction_id.as_ref()
+        self.decided.1.as_ref()
     }
 
     /// The fault that struck the request.
@@ -195,7 +186,7 @@ impl RecordedRequest {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn field(&self, name: &str) -> Option<Cow<'_, str>> {
-        let json = self.fields.get(name)?;
+        let json = self.fields.sorted().remove(name)?;
         Some(serde_json::from_str(json).map_or(Cow::Borrowed(json), Cow::Owned))
     }
 
@@ -229,8 +220,8 @@ impl RecordedRequest {
             fields.collect::<Vec<_>>().join(","),
             quoted(&document::timestamp(*received_at).to_string()),
             or_null(self.amount().map(|amount| amount.to_string())),
-            quoted(self.effect.as_str()),
-            or_null(self.transaction_id.as_ref().map(|id| quoted(id.as_str()))),
+            quoted(self.effect().as_str()),
+            or_null(self.transaction_id().map(|id| quoted(id.as_str()))),
             or_null(self.fault.as_ref().map(|fault| quoted(&fault.to_string()))),
             or_null(self.status.map(|status| status.as_u16().to_string())),
             or_null(self.symptom.map(quoted)),
@@ -277,24 +268,10 @@ impl RequestLog {
         (self.newest, oldest)
     }
 
-    /// Notes which fault struck a request.
-    pub(crate) fn note_fault(&mut self, number: u64, fault: &Fault) {
+    /// Notes something about a request, if it is still kept.
+    pub(crate) fn note(&mut self, number: u64, note: impl FnOnce(&mut RecordedRequest)) {
         if let Some(request) = self.with_number(number) {
-            request.fault = Some(fault.clone());
-        }
-    }
-
-    /// Notes what the service did with a request.
-    pub(crate) fn note_effect(&mut self, number: u64, (effect, id): Decided) {
-        if let Some(request) = self.with_number(number) {
-            (request.effect, request.transaction_id) = (effect, id);
-        }
-    }
-
-    /// Notes what the client is sent.
-    pub(crate) fn note_reply(&mut self, number: u64, reply: &Reply) {
-        if let Some(request) = self.with_number(number) {
-            (request.status, request.symptom) = (reply.status(), reply.symptom());
+            note(request);
         }
     }
 
@@ -314,46 +291,37 @@ impl RequestLog {
     }
 }
 
-/// The fields of a body without their secrets, in the order in which they came.
+/// The fields of a body without their secrets, in the order in which they came: a JSON object, or nothing.
 #[derive(Clone, Default)]
 pub(crate) struct RecordedFields {
-    /// The values as JSON, one behind the other: a buffer for each would cost more than everything else about them.
-    values: String,
-    /// Each field's name and where its value ends.
-    ends: Vec<(Cow<'static, str>, usize)>,
+    json: String,
+    /// Whether nothing was taken out of a value that is shown.
+    pub(crate) is_clean: bool,
 }
 
 impl RecordedFields {
     pub(crate) fn redacted(members: &RequestMembers<'_>, redaction: &Redaction<'_>) -> Self {
-        let length = members.iter().map(|(_, json)| json.len()).sum();
-        let count = members.iter().count();
-        let mut fields = Self { values: String::with_capacity(length), ends: Vec::with_capacity(count) };
-        for (name, json) in members.iter() {
-            let (name, json) = redaction.field(name, json);
-            fields.values.push_str(&json);
-            fields.ends.push((name, fields.values.len()));
+        let redaction = redaction.within(members.text());
+        // One buffer, because one for each value would cost more than everything else about them.
+        let room_for_redacted = 64;
+        let mut json = String::with_capacity(members.text().len() + room_for_redacted);
+        let mut is_clean = true;
+        for (name, value) in members.iter() {
+            let (name, value) = redaction.field(name, value);
+            is_clean &= matches!(value, Cow::Borrowed(_)) || name == FieldName::CardNumber.as_str();
+            json.push_str(if json.is_empty() { "{\"" } else { ",\"" });
+            // No name needs an escape.
+            json.extend([&*name, "\":", &*value]);
         }
-        fields
+        json.push_str(if json.is_empty() { "{}" } else { "}" });
+        Self { json, is_clean }
     }
 
-    /// The value of a field as JSON; of a repeated one the last.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.last_first().find(|(own, _)| *own == name).map(|(_, value)| value)
-    }
-
-    /// By name, each name once. Sorted when somebody looks, which is once in many requests if ever.
+    /// By name, each name once: of a repeated one the last. Read when somebody looks, which is once in many requests if
+    /// ever.
     pub(crate) fn sorted(&self) -> BTreeMap<&str, &str> {
-        let mut sorted = BTreeMap::new();
-        for (name, value) in self.last_first() {
-            sorted.entry(name).or_insert(value);
-        }
-        sorted
-    }
-
-    fn last_first(&self) -> impl Iterator<Item = (&str, &str)> {
-        let start = |index: usize| index.checked_sub(1).map_or(0, |before| self.ends[before].1);
-        let fields = self.ends.iter().enumerate().rev();
-        fields.map(move |(index, (name, end))| (name.as_ref(), &self.values[start(index)..*end]))
+        let fields: BTreeMap<&str, &RawValue> = serde_json::from_str(&self.json).unwrap_or_default();
+        fields.into_iter().map(|(name, value)| (name, value.get())).collect()
     }
 }
 
@@ -403,10 +371,6 @@ mod tests {
     #[test]
     fn of_a_repeated_field_the_last_is_told() {
         let fields = fields(r#"{"Reason":"a","Amount":1,"Reason":"b","x y":1,"y z":2,"Cvv":"917"}"#);
-        assert_eq!(
-            (fields.get("Reason"), fields.get("Amount"), fields.get("Status")),
-            (Some("\"b\""), Some("1"), None)
-        );
         let sorted: Vec<_> = fields.sorted().into_iter().collect();
         let redacted = "\"[redacted]\"";
         assert_eq!(

@@ -4,7 +4,7 @@ use http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use payments_model::unversioned::SHOWN_FIELDS;
+use payments_model::unversioned::FieldName;
 use payments_model::{MaskedCard, mask, printable_field_name};
 
 /// What is taken out of one request before anything of it is kept.
@@ -25,13 +25,16 @@ impl<'a> Redaction<'a> {
         Self { keys }
     }
 
+    /// The same for what stands in this JSON, where a key may stand behind escapes.
+    pub(crate) fn within(&self, json: &str) -> Self {
+        let has_escapes = json.contains('\\');
+        Self { keys: self.keys.iter().copied().filter(|key| has_escapes || json.contains(key)).collect() }
+    }
+
     /// A method, which is any word: the rest of a body whose length was said too short is read as one.
     pub(crate) fn method(&self, method: &Method) -> Method {
-        match self.text(method.as_str()) {
-            Cow::Borrowed(_) => method.clone(),
-            Cow::Owned(shown) => Method::from_bytes(shown.as_bytes())
-                .unwrap_or_else(|_| Method::from_bytes(b"REDACTED").expect("a word is a method")),
-        }
+        Method::from_bytes(self.text(method.as_str()).as_bytes())
+            .unwrap_or_else(|_| Method::from_bytes(b"REDACTED").expect("a word is a method"))
     }
 
     /// The text without keys and card numbers, otherwise as it is.
@@ -43,28 +46,27 @@ impl<'a> Redaction<'a> {
     /// read, and to keep a part is to keep them all, the key and the body among them.
     pub(crate) fn headers(&self, mut headers: HeaderMap) -> HeaderMap {
         for (name, value) in &mut headers {
-            *value = self.header(name, value);
+            if value.is_sensitive() || has_secret_name(name) {
+                *value = REDACTED;
+                continue;
+            }
+            let shown = match self.text(&lossy(value)) {
+                Cow::Borrowed(_) => HeaderValue::from_bytes(value.as_bytes()),
+                Cow::Owned(shown) => HeaderValue::try_from(shown),
+            };
+            *value = shown.unwrap_or(REDACTED);
         }
         headers
     }
 
-    fn header(&self, name: &HeaderName, value: &HeaderValue) -> HeaderValue {
-        let redacted = HeaderValue::from_static(REDACTED);
-        if value.is_sensitive() || has_secret_name(name) {
-            return redacted;
-        }
-        let text = lossy(value);
-        let shown = self.text(&text);
-        let shown = if shown == text { value.as_bytes() } else { shown.as_bytes() };
-        HeaderValue::from_bytes(shown).unwrap_or(redacted)
-    }
-
     /// The name and the value, as JSON, that may be shown of a field of the body.
     pub(crate) fn field<'t>(&self, name: &str, json: &'t str) -> (Cow<'static, str>, Cow<'t, str>) {
-        match shown_field(name) {
-            Some(known) => (Cow::Borrowed(known), self.shown_value(json)),
-            None => (self.secret_name(name), self.secret_value(name, json)),
-        }
+        let Some(known) = FieldName::find(name) else {
+            let name = self.text(printable_field_name(name)).into_owned();
+            return (Cow::Owned(name), Cow::Borrowed(REDACTED_JSON));
+        };
+        let value = if known.is_of_card() { self.card_value(known, json) } else { self.shown_value(json) };
+        (Cow::Borrowed(known.as_str()), value)
     }
 
     /// The value of a field that may be shown, without keys and card numbers. No field of the interface is an object or an
@@ -78,29 +80,19 @@ impl<'a> Redaction<'a> {
             _ => Some(Cow::Borrowed(json)),
         };
         let Some(text) = text else { return Cow::Borrowed(REDACTED_JSON) };
-        let shown = self.text(&text);
-        if shown == text { Cow::Borrowed(json) } else { Cow::Owned(quoted(&shown)) }
-    }
-
-    fn secret_name(&self, name: &str) -> Cow<'static, str> {
-        match CARD_FIELDS.iter().find(|own| **own == name) {
-            Some(own) => Cow::Borrowed(own),
-            None => Cow::Owned(self.text(printable_field_name(name)).into_owned()),
+        match self.text(&text) {
+            Cow::Borrowed(_) => Cow::Borrowed(json),
+            Cow::Owned(shown) => Cow::Owned(quoted(&shown)),
         }
     }
 
-    fn secret_value(&self, name: &str, json: &str) -> Cow<'static, str> {
-        let number = (name == CARD_NUMBER).then(|| serde_json::from_str::<Cow<'_, str>>(json).ok());
+    fn card_value(&self, field: FieldName, json: &str) -> Cow<'static, str> {
+        let number = (field == FieldName::CardNumber).then(|| serde_json::from_str::<String>(json).ok());
         match number.flatten() {
             Some(number) => Cow::Owned(quoted(&self.text(MaskedCard::new(&number).as_str()))),
             None => Cow::Borrowed(REDACTED_JSON),
         }
     }
-}
-
-/// The name itself, if the interface has a field of this name which holds neither card nor account data.
-fn shown_field(name: &str) -> Option<&'static str> {
-    SHOWN_FIELDS.binary_search(&name).ok().map(|index| SHOWN_FIELDS[index])
 }
 
 /// Whether the header may hold a key, to judge by its name.
@@ -122,14 +114,9 @@ pub(crate) fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text is JSON")
 }
 
-const REDACTED: &str = "[redacted]";
+const REDACTED: HeaderValue = HeaderValue::from_static("[redacted]");
 
 const REDACTED_JSON: &str = r#""[redacted]""#;
-
-const CARD_NUMBER: &str = "CardNumber";
-
-/// The interface's fields whose names may be shown but not their values.
-const CARD_FIELDS: [&str; 3] = [CARD_NUMBER, "Cvv", "ExpiryDate"];
 
 /// Names in which none of [`SECRET_HEADER_WORDS`] stands.
 const HARMLESS_HEADERS: [HeaderName; 7] =
@@ -152,11 +139,6 @@ mod tests {
     static KEY: HeaderValue = HeaderValue::from_static("key_of_a_test");
 
     #[test]
-    fn the_fields_that_are_shown_are_sorted() {
-        assert!(SHOWN_FIELDS.is_sorted());
-    }
-
-    #[test]
     fn a_header_is_harmless_only_without_a_word_of_secrets_in_its_name() {
         for name in HARMLESS_HEADERS {
             assert!(!SECRET_HEADER_WORDS.iter().any(|word| name.as_str().contains(word)), "{name}");
@@ -176,7 +158,8 @@ mod tests {
             r#""a\nb""#,
             "123456789012",
         ] {
-            assert!(matches!(redaction.field("Reason", json), (_, Cow::Borrowed(shown)) if shown == json));
+            let shown = redaction.field("Reason", json);
+            assert!(matches!(shown, (_, Cow::Borrowed(shown)) if shown == json));
         }
         for (json, shown) in [
             (r#""key\u005fof_a_test""#, r#""[redacted]""#),
@@ -189,7 +172,8 @@ mod tests {
             (r#""4242\n4242\n4242\n4242\n""#, r#""****\n****\n****\n4242\n""#),
             ("4242424242424242", r#""************4242""#),
         ] {
-            assert_eq!(redaction.field("Reason", json), (Cow::Borrowed("Reason"), Cow::Borrowed(shown)));
+            let (name, value) = redaction.field("Reason", json);
+            assert_eq!((&*name, &*value), ("Reason", shown));
         }
     }
 

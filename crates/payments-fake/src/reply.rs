@@ -69,7 +69,7 @@ pub enum Reply {
 impl Reply {
     /// What the client is shown instead of `answer`. The only place where a fault becomes a symptom.
     pub(crate) fn of_fault(fault: &Fault, answer: Response<Bytes>, randomness: &mut Randomness) -> Self {
-        let retry_after = fault.retry_after_header();
+        let retry_after = fault.retry_after.as_ref();
         let committed = fault.phase() == Phase::AfterCommit;
         match fault.kind() {
             FaultKind::Refuse => Self::Refused,
@@ -84,16 +84,17 @@ impl Reply {
             }
             FaultKind::Garbage => Self::Garbage(garbage(randomness)),
             FaultKind::Html { status } => Self::Answer(html(status, retry_after)),
-            FaultKind::Status { status } => Self::Answer(any_status(status, retry_after)),
+            FaultKind::Status { status } => {
+                let answer = error(status, status.canonical_reason().unwrap_or("Error"));
+                Self::Answer(finished(answer, retry_after))
+            }
             FaultKind::Delay { by } if committed => Self::Delayed { by, answer },
             // A request that waits before it is processed is held back before it comes here; a late one never answers.
             FaultKind::Stall | FaultKind::Delay { .. } => Self::Stalled,
-            FaultKind::WrongShape => Self::Answer(wrong_shape()),
+            FaultKind::WrongShape => Self::Answer(ok(r#"{"result":"ok"}"#.to_owned())),
         }
     }
-}
 
-impl Reply {
     /// The HTTP status that the client sees, now or later.
     pub fn status(&self) -> Option<StatusCode> {
         match self {
@@ -127,12 +128,7 @@ impl Reply {
             | Self::Delayed { answer, .. }
             | Self::Drip { answer, .. }
             | Self::Truncated { answer, .. } => Some(answer),
-            Self::Held { .. }
-            | Self::Garbage(_)
-            | Self::Refused
-            | Self::Closed
-            | Self::Reset
-            | Self::Stalled => None,
+            _ => None,
         }
     }
 }
@@ -171,12 +167,15 @@ impl fmt::Debug for Reply {
 /// HTTP 200 in the envelope of the POST operations, around data that is JSON already, so that it is not read again. No
 /// message of the interface needs an escape.
 pub(crate) fn post(message: &str, data: &str) -> Response<Bytes> {
-    ok(&[r#"{"status":"success","status_code":100,"message":""#, message, r#"","data":"#, data, "}"])
+    ok([r#"{"status":"success","status_code":100,"message":""#, message, r#"","data":"#, data, "}"].concat())
 }
 
-/// The same in the envelope of the GET operations.
-pub(crate) fn get(message: &str, data: &str) -> Response<Bytes> {
-    ok(&[r#"{"status_code":200,"message":""#, message, r#"","data":"#, data, "}"])
+/// The same in the envelope of the GET operations, or HTTP 404 without data.
+pub(crate) fn get(message: &str, data: Option<&str>, not_found: &str) -> Response<Bytes> {
+    match data {
+        Some(data) => ok([r#"{"status_code":200,"message":""#, message, r#"","data":"#, data, "}"].concat()),
+        None => error(StatusCode::NOT_FOUND, not_found),
+    }
 }
 
 /// The error body, whose `status_code` is the HTTP status.
@@ -199,15 +198,8 @@ pub(crate) fn method_not_allowed(allow: &'static str) -> Response<Bytes> {
 /// A decline; `data` is what the operation answers when it succeeds, as JSON.
 pub(crate) fn declined(shape: DeclineShape, reason: &str, data: &str) -> Response<Bytes> {
     let failed = |status: &str| {
-        ok(&[
-            r#"{"status":""#,
-            status,
-            r#"","status_code":200,"message":"#,
-            &quoted(reason),
-            r#","data":"#,
-            data,
-            "}",
-        ])
+        let message = quoted(reason);
+        ok(format!(r#"{{"status":"{status}","status_code":200,"message":{message},"data":{data}}}"#))
     };
     match shape {
         DeclineShape::OkFailed => failed("failed"),
@@ -225,19 +217,8 @@ fn html(status: StatusCode, retry_after: Option<&HeaderValue>) -> Response<Bytes
     finished(with_body(status, "text/html; charset=utf-8", page.into_bytes()), retry_after)
 }
 
-/// The error body under any final status.
-fn any_status(status: StatusCode, retry_after: Option<&HeaderValue>) -> Response<Bytes> {
-    let answer = error(status, status.canonical_reason().unwrap_or("Error"));
-    finished(answer, retry_after)
-}
-
-/// Good JSON of another interface.
-fn wrong_shape() -> Response<Bytes> {
-    json(StatusCode::OK, br#"{"result":"ok"}"#.to_vec())
-}
-
-fn ok(parts: &[&str]) -> Response<Bytes> {
-    json(StatusCode::OK, parts.concat().into_bytes())
+fn ok(body: String) -> Response<Bytes> {
+    json(StatusCode::OK, body.into_bytes())
 }
 
 fn json(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {

@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use payments_core::OperationName;
 use payments_model::unversioned::RequestMembers;
 use payments_model::{TokenTransaction, TransactionRequest, UnknownFields, ValidationError, Void};
+use percent_encoding::percent_decode_str;
 
 use crate::fault::{Fault, RequestedFault};
 use crate::reply;
@@ -20,6 +21,8 @@ pub(crate) struct UnderstoodRequest {
     /// The fault that it asks for itself.
     pub(crate) fault: Option<Fault>,
     pub(crate) api_key: Option<HeaderValue>,
+    /// Whether no text in it holds an accepted key or a card number.
+    pub(crate) is_clean: bool,
     pub(crate) asked: Asked,
 }
 
@@ -45,18 +48,16 @@ impl UnderstoodRequest {
         unknown_fields: UnknownFields,
     ) -> Self {
         let route = Route::of(&head.method, head.uri.path());
+        let mut keys = head.headers.get_all(AUTHORIZATION).iter();
         Self {
             operation: route.operation(),
             fault: head.extensions.get().map(|RequestedFault(fault)| fault.clone()),
-            api_key: only(head.headers.get_all(AUTHORIZATION).iter()).cloned(),
+            // Two keys are none: which of them a proxy on the way looked at, nobody knows.
+            api_key: keys.next().filter(|_| keys.next().is_none()).cloned(),
+            is_clean: false,
             asked: Asked::by(route, head, body, members, unknown_fields),
         }
     }
-}
-
-/// Two keys are none: which of them a proxy on the way looked at, nobody knows.
-fn only<T>(mut values: impl Iterator<Item = T>) -> Option<T> {
-    values.next().filter(|_| values.next().is_none())
 }
 
 impl Asked {
@@ -67,15 +68,15 @@ impl Asked {
         members: &Result<RequestMembers<'_>, ValidationError>,
         unknown_fields: UnknownFields,
     ) -> Self {
-        match route {
+        let operation = match route {
             Route::UnknownPath => {
                 return Self::NotFound(reply::error(StatusCode::NOT_FOUND, "Path not found"));
             }
             Route::WrongMethod(allowed) => return Self::NotFound(reply::method_not_allowed(allowed)),
-            Route::GetTransaction(id) => return Self::GetTransaction(id.into_owned()),
-            Route::GetCustomer(id) => return Self::GetCustomer(id.into_owned()),
-            Route::Transaction | Route::TokenTransaction | Route::Void => {}
-        }
+            Route::To(OperationName::GetTransaction, id) => return Self::GetTransaction(id.into_owned()),
+            Route::To(OperationName::GetCustomer, id) => return Self::GetCustomer(id.into_owned()),
+            Route::To(operation, _) => operation,
+        };
         if !is_json(&head.headers) {
             let msg = "Content-Type must be application/json";
             return Self::Refused(reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, msg));
@@ -84,22 +85,14 @@ impl Asked {
             let msg = format!("Request body is larger than {MAX_BODY_BYTES} bytes");
             return Self::Refused(reply::error(StatusCode::PAYLOAD_TOO_LARGE, msg));
         }
-        let asked = members.as_ref().map_err(Clone::clone).and_then(|members| match route {
-            Route::TokenTransaction => TokenTransaction::from_members(members, unknown_fields)
+        let asked = members.as_ref().map_err(Clone::clone).and_then(|members| match operation {
+            OperationName::TokenTransaction => TokenTransaction::from_members(members, unknown_fields)
                 .map(|payment| Self::TokenTransaction(Box::new(payment))),
-            Route::Void => Void::from_members(members, unknown_fields).map(Self::Void),
+            OperationName::Void => Void::from_members(members, unknown_fields).map(Self::Void),
             _ => TransactionRequest::from_members(members, unknown_fields)
                 .map(|payment| Self::Transaction(Box::new(payment))),
         });
         asked.unwrap_or_else(|error| Self::Refused(reply::bad_request(&error.to_string())))
-    }
-}
-
-/// It holds card data: only the operation is shown.
-impl fmt::Debug for UnderstoodRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { operation, fault: _, api_key: _, asked: _ } = self;
-        f.debug_struct("UnderstoodRequest").field("operation", operation).finish_non_exhaustive()
     }
 }
 
@@ -133,11 +126,8 @@ const PATH_PREFIX: &str = "/api/v1/public";
 /// What a request line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
-    Transaction,
-    TokenTransaction,
-    Void,
-    GetTransaction(Cow<'a, str>),
-    GetCustomer(Cow<'a, str>),
+    /// An operation, and the id that stands in the path.
+    To(OperationName, Cow<'a, str>),
     /// The path exists, for the named method alone.
     WrongMethod(&'static str),
     UnknownPath,
@@ -147,53 +137,32 @@ impl<'a> Route<'a> {
     /// Routes by method and path; a query is no part of the path.
     pub(crate) fn of(method: &Method, path: &'a str) -> Self {
         let Some(path) = path.strip_prefix(PATH_PREFIX) else { return Self::UnknownPath };
-        let (route, allowed) = match path {
-            "/transaction" => (Self::Transaction, Method::POST),
-            "/token-transaction" => (Self::TokenTransaction, Method::POST),
-            "/void" => (Self::Void, Method::POST),
+        let (operation, id) = match path {
+            "/transaction" => (OperationName::Transaction, ""),
+            "/token-transaction" => (OperationName::TokenTransaction, ""),
+            "/void" => (OperationName::Void, ""),
             _ => match path.strip_prefix('/').and_then(|path| path.split_once('/')) {
                 Some((_, id)) if id.is_empty() || id.contains('/') => return Self::UnknownPath,
-                Some(("transaction", id)) => (Self::GetTransaction(percent_decode(id)), Method::GET),
-                Some(("customer", id)) => (Self::GetCustomer(percent_decode(id)), Method::GET),
+                Some(("transaction", id)) => (OperationName::GetTransaction, id),
+                Some(("customer", id)) => (OperationName::GetCustomer, id),
                 _ => return Self::UnknownPath,
             },
         };
-        match allowed {
-            _ if *method == allowed => route,
-            Method::POST => Self::WrongMethod("POST"),
-            _ => Self::WrongMethod("GET"),
+        let allowed = if operation.moves_money() { "POST" } else { "GET" };
+        if method != allowed {
+            return Self::WrongMethod(allowed);
         }
+        // An escape that is none stands for itself, and finds no record.
+        Self::To(operation, percent_decode_str(id).decode_utf8_lossy())
     }
 
     /// The operation, if the request is for one.
     pub(crate) fn operation(&self) -> Option<OperationName> {
         match self {
-            Self::Transaction => Some(OperationName::Transaction),
-            Self::TokenTransaction => Some(OperationName::TokenTransaction),
-            Self::Void => Some(OperationName::Void),
-            Self::GetTransaction(_) => Some(OperationName::GetTransaction),
-            Self::GetCustomer(_) => Some(OperationName::GetCustomer),
+            Self::To(operation, _) => Some(*operation),
             Self::WrongMethod(_) | Self::UnknownPath => None,
         }
     }
-}
-
-/// The segment with `%40` and its like decoded; an escape that is none stands for itself, and finds no record.
-fn percent_decode(segment: &str) -> Cow<'_, str> {
-    if !segment.contains('%') {
-        return Cow::Borrowed(segment);
-    }
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let escaped = after.get(..2).filter(|_| *first == b'%').and_then(|digits| {
-            let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
-            u8::from_str_radix(digits, 16).ok()
-        });
-        bytes.push(escaped.unwrap_or(*first));
-        rest = if escaped.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
 #[cfg(test)]
@@ -219,11 +188,12 @@ mod tests {
 
     #[test]
     fn the_five_operations_are_found() {
-        assert_eq!(post("/api/v1/public/transaction"), Route::Transaction);
-        assert_eq!(post("/api/v1/public/token-transaction"), Route::TokenTransaction);
-        assert_eq!(post("/api/v1/public/void"), Route::Void);
-        assert_eq!(get("/api/v1/public/transaction/txn_1"), Route::GetTransaction("txn_1".into()));
-        assert_eq!(get("/api/v1/public/customer/a%40b%3A%"), Route::GetCustomer("a@b:%".into()));
+        let to = |operation, id: &'static str| Route::To(operation, id.into());
+        assert_eq!(post("/api/v1/public/transaction"), to(OperationName::Transaction, ""));
+        assert_eq!(post("/api/v1/public/token-transaction"), to(OperationName::TokenTransaction, ""));
+        assert_eq!(post("/api/v1/public/void"), to(OperationName::Void, ""));
+        assert_eq!(get("/api/v1/public/transaction/txn_1"), to(OperationName::GetTransaction, "txn_1"));
+        assert_eq!(get("/api/v1/public/customer/a%40b%3A%"), to(OperationName::GetCustomer, "a@b:%"));
     }
 
     #[test]

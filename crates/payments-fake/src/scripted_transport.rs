@@ -41,11 +41,8 @@ struct Script {
     requests: Vec<RecordedRequest>,
 }
 
-enum Step {
-    Respond(Response<Bytes>),
-    Fail(TransportError),
-    Hang,
-}
+/// With nothing in it the request is never answered.
+type Step = Option<Result<TransportResponse, TransportError>>;
 
 impl ScriptedTransport {
     /// An empty script.
@@ -68,17 +65,17 @@ impl ScriptedTransport {
 
     /// Answers the next request with this response.
     pub fn respond(self, response: Response<Bytes>) -> Self {
-        self.then(Step::Respond(response))
+        self.then(Some(Ok(response.into())))
     }
 
     /// Fails the next request with this error, as the evidence of a transport.
     pub fn fail(self, error: TransportError) -> Self {
-        self.then(Step::Fail(error))
+        self.then(Some(Err(error)))
     }
 
     /// Never answers the next request, and keeps no deadline: a transport that is broken itself.
     pub fn hang(self) -> Self {
-        self.then(Step::Hang)
+        self.then(None)
     }
 
     /// The requests so far, without their secrets, oldest first.
@@ -99,19 +96,6 @@ impl ScriptedTransport {
     fn script(&self) -> MutexGuard<'_, Script> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn next(&self, request: TransportRequest) -> Step {
-        let operation = request.operation();
-        let (head, body) = request.into_http().into_parts();
-        let members = RequestMembers::read(&body).ok();
-        let captured =
-            RecordedRequest::capture(SystemTime::UNIX_EPOCH, head, body.len(), members.as_ref(), &[]);
-        let mut script = self.script();
-        script.requests.push(captured);
-        let step = script.steps.pop_front();
-        drop(script);
-        step.unwrap_or_else(|| panic!("the script has no answer left for a request: {operation}"))
-    }
 }
 
 impl Transport for ScriptedTransport {
@@ -119,21 +103,25 @@ impl Transport for ScriptedTransport {
     ///
     /// If the script is at its end: a request too many must not look like any kind of answer.
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        match self.next(request) {
-            Step::Respond(response) => Ok(response.into()),
-            Step::Fail(error) => Err(error),
-            Step::Hang => pending().await,
+        let operation = request.operation();
+        let (head, body) = request.into_http().into_parts();
+        let members = RequestMembers::read(&body).ok();
+        let captured =
+            RecordedRequest::capture(SystemTime::UNIX_EPOCH, head, body.len(), members.as_ref(), &[]);
+        let step = {
+            let mut script = self.script();
+            script.requests.push(captured);
+            script.steps.pop_front()
+        };
+        match step.unwrap_or_else(|| panic!("the script has no answer left for a request: {operation}")) {
+            Some(result) => result,
+            None => pending().await,
         }
     }
 }
 
 impl fmt::Debug for ScriptedTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let script = self.script();
-        let Script { steps, requests } = &*script;
-        f.debug_struct("ScriptedTransport")
-            .field("remaining", &steps.len())
-            .field("requests", requests)
-            .finish()
+        f.debug_struct("ScriptedTransport").field("requests", &self.requests()).finish_non_exhaustive()
     }
 }

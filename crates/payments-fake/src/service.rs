@@ -1,30 +1,33 @@
 //! The service as a state machine, and the side of it that transports and servers hold.
 
 use std::fmt;
-use std::future::{Future, pending, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::{Future, pending};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
 use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, DATE};
-use http::{HeaderName, HeaderValue, Method, Request, Response};
+use http::{HeaderName, HeaderValue, Method, Request};
 use payments_core::{OperationName, Timer};
 use payments_model::unversioned::RequestMembers;
 
 use crate::armed_fault::ArmedFaults;
 use crate::choices::Choices;
-use crate::decision::{self, Decision};
+use crate::decision;
 use crate::fault::{FaultKind, Phase};
 use crate::gate::Gates;
 use crate::randomness::Randomness;
 use crate::recorded_request::{Decided, RecordedRequest, RequestLog};
 use crate::redaction::Redaction;
 use crate::request::{Route, UnderstoodRequest};
-use crate::store::Effect;
+use crate::store::{Effect, Store};
 use crate::tenant::Tenants;
-use crate::{ChangeLog, Fault, Fixtures, HeldRequest, ManualClock, NotDurable, Reply, RequestEffect};
+use crate::transport::before;
+use crate::{
+    ChangeLog, FakeGatewayBuilder, Fault, Fixtures, HeldRequest, ManualClock, NotDurable, Reply,
+    RequestEffect,
+};
 
 /// The side of a [`FakeGateway`](crate::FakeGateway) that transports and servers hold.
 ///
@@ -48,15 +51,18 @@ struct Shared {
 pub(crate) type WallClock = Box<dyn Fn() -> SystemTime + Send + Sync>;
 
 impl Responder {
-    pub(crate) fn new(
-        service: Service,
-        choices: Choices,
-        api_keys: Arc<[String]>,
-        clock: ManualClock,
-        wall_clock: Option<WallClock>,
-        change_log: Option<Arc<dyn ChangeLog>>,
-    ) -> Self {
-        let (service, gates) = (Mutex::new(service), Mutex::default());
+    pub(crate) fn new(builder: FakeGatewayBuilder) -> Self {
+        let FakeGatewayBuilder { api_keys, choices, clock, wall_clock, change_log, .. } = builder;
+        let api_keys: Arc<[String]> = api_keys.into();
+        let service = Mutex::new(Service {
+            tenants: Tenants::new(Arc::clone(&api_keys), change_log.clone()),
+            randomness: Randomness::new(builder.seed),
+            faults: ArmedFaults::default(),
+            requests: RequestLog::new(builder.recorded_requests),
+            late: Vec::new(),
+            epoch: 0,
+        });
+        let gates = Mutex::default();
         Self(Arc::new(Shared { service, choices, api_keys, gates, clock, wall_clock, change_log }))
     }
 
@@ -69,9 +75,10 @@ impl Responder {
     fn handle_numbered(&self, now: SystemTime, request: Request<Bytes>) -> (Reply, u64) {
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
-        let request = UnderstoodRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
-        let recorded =
+        let mut request = UnderstoodRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
+        let mut recorded =
             RecordedRequest::capture(now, head, body.len(), members.as_ref().ok(), &self.0.api_keys);
+        request.is_clean = recorded.fields.is_clean;
         let _outgrown;
         // What stands above is dropped after the lock is released, so that nobody waits for that either.
         let mut service = self.service();
@@ -80,18 +87,15 @@ impl Responder {
             // It never arrived, so there is nothing to record.
             return (Reply::Refused, 0);
         }
+        recorded.fault.clone_from(&fault);
         let number;
         (number, _outgrown) = service.requests.push(recorded);
-        let Some(fault) = fault else {
-            return (service.process(now, &request, number, &self.0.choices), number);
-        };
-        service.requests.note_fault(number, &fault);
-        let reply = match (fault.kind(), fault.phase()) {
-            (FaultKind::Delay { by }, Phase::BeforeCommit) => {
+        let reply = match &fault {
+            Some(Fault { kind: FaultKind::Delay { by }, phase: Phase::BeforeCommit, .. }) => {
                 let (request, epoch) = (Box::new(request), service.epoch);
-                Reply::Held { by, request: HeldRequest { request, number, epoch } }
+                Reply::Held { by: *by, request: HeldRequest { request, number, epoch } }
             }
-            _ => service.fail(now, &request, number, &self.0.choices, &fault),
+            fault => service.process(now, &request, number, &self.0.choices, fault.as_ref()),
         };
         (reply, number)
     }
@@ -105,7 +109,7 @@ impl Responder {
         if service.epoch != epoch {
             return Reply::Closed;
         }
-        service.process(now, &request, number, &self.0.choices)
+        service.process(now, &request, number, &self.0.choices, None)
     }
 
     /// [`handle`](Self::handle) as a server does it: at the gateway's time of day, waiting at its
@@ -116,24 +120,14 @@ impl Responder {
     ///
     /// Dropping the future is a client that went away: what was not committed by then never is.
     pub async fn respond(&self, request: Request<Bytes>, timer: &dyn Timer) -> Reply {
-        self.respond_unless(request, timer, pending()).await
+        self.respond_numbered(request, timer, pending()).await.0
     }
 
     /// [`respond`](Self::respond) to a client that may give up while its request waits to be processed, at a gate or held
-    /// by a fault: once `given_up` is ready, the request is [closed](Reply::Closed) without an effect.
+    /// by a fault: once `given_up` is ready, the request is [closed](Reply::Closed) without an effect. Gives the
+    /// [number](RecordedRequest::number) of the request, too; 0 if it is not recorded.
     ///
     /// `given_up` is polled only then: who goes later has been charged, and might still take the answer.
-    pub async fn respond_unless(
-        &self,
-        request: Request<Bytes>,
-        timer: &dyn Timer,
-        given_up: impl Future<Output = ()>,
-    ) -> Reply {
-        self.respond_numbered(request, timer, given_up).await.0
-    }
-
-    /// [`respond_unless`](Self::respond_unless), and the [number](RecordedRequest::number) of the request; 0 if it is not
-    /// recorded.
     pub async fn respond_numbered(
         &self,
         request: Request<Bytes>,
@@ -142,14 +136,14 @@ impl Responder {
     ) -> (Reply, u64) {
         let mut given_up = pin!(given_up);
         let operation = Route::of(request.method(), request.uri().path()).operation();
-        let gate = pin!(self.pass_gate(operation, Phase::BeforeCommit));
-        if first(gate, given_up.as_mut()).await == First::Other {
+        let gate = self.pass_gate(operation, Phase::BeforeCommit);
+        if before(given_up.as_mut(), gate).await.is_none() {
             return (Reply::Closed, 0);
         }
         let (reply, number) = self.handle_numbered(self.wall(), request);
         let reply = match reply {
             Reply::Held { by, request } => {
-                if first(timer.sleep(by).as_mut(), given_up).await == First::Other {
+                if before(given_up, timer.sleep(by)).await.is_none() {
                     return (Reply::Closed, number);
                 }
                 self.resume(self.wall(), request)
@@ -159,7 +153,7 @@ impl Responder {
         let reply = if self.flushed().await.is_ok() {
             reply
         } else {
-            self.service().requests.note_reply(number, &Reply::Closed);
+            self.service().requests.note(number, |request| request.saw(&Reply::Closed));
             Reply::Closed
         };
         self.pass_gate(operation, Phase::AfterCommit).await;
@@ -226,32 +220,8 @@ impl Responder {
 
 impl fmt::Debug for Responder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { service: _, choices: _, api_keys: _, gates: _, clock, wall_clock: _, change_log: _ } =
-            &*self.0;
-        f.debug_struct("Responder").field("clock", clock).finish_non_exhaustive()
+        f.debug_struct("Responder").field("clock", self.clock()).finish_non_exhaustive()
     }
-}
-
-/// Which of two was ready first.
-#[derive(PartialEq, Eq)]
-enum First {
-    One,
-    Other,
-}
-
-/// Waits for either. The other is not polled if the one is ready at once.
-async fn first<A, B>(mut one: Pin<&mut A>, mut other: Pin<&mut B>) -> First
-where
-    A: Future<Output = ()> + ?Sized,
-    B: Future<Output = ()>,
-{
-    poll_fn(|context| {
-        if one.as_mut().poll(context).is_ready() {
-            return Poll::Ready(First::One);
-        }
-        other.as_mut().poll(context).map(|()| First::Other)
-    })
-    .await
 }
 
 /// The service as a state machine: no I/O, no clock and no randomness of its own.
@@ -260,18 +230,10 @@ pub(crate) struct Service {
     pub(crate) randomness: Randomness,
     pub(crate) faults: ArmedFaults,
     pub(crate) requests: RequestLog,
-    /// What was decided and is to be committed when the test says so.
-    pub(crate) late: Vec<Late>,
+    /// What was decided and is to be committed when the test says so, with the numbers of the requests.
+    pub(crate) late: Vec<(u64, Effect)>,
     /// How often everything was forgotten.
     pub(crate) epoch: u64,
-}
-
-/// An effect that is decided and not yet committed.
-pub(crate) struct Late {
-    /// The request's.
-    number: u64,
-    tenant: usize,
-    effect: Effect,
 }
 
 impl Service {
@@ -283,107 +245,77 @@ impl Service {
 
     /// Adds what the tenants lack of the fixtures, and arms their faults.
     pub(crate) fn load(&mut self, fixtures: &Fixtures) {
-        self.tenants.change_all(|store| store.add_missing(fixtures));
-        self.arm_all(fixtures);
+        self.tenants.books.iter_mut().for_each(|store| store.add_missing(fixtures));
+        self.tenants.tell_log();
+        for fault in &fixtures.faults {
+            self.faults.arm(fault.clone());
+        }
     }
 
     /// Forgets everything but the keys, and begins with the fixtures.
     pub(crate) fn reset_to(&mut self, fixtures: &Fixtures) {
         self.epoch += 1;
         self.late.clear();
-        self.faults.disarm_all();
+        self.faults.list.clear();
         self.requests.clear();
-        self.tenants.change_all(|store| {
-            store.clear();
-            store.add_missing(fixtures);
-        });
-        self.arm_all(fixtures);
-    }
-
-    fn arm_all(&mut self, fixtures: &Fixtures) {
-        for fault in &fixtures.faults {
-            self.faults.arm(fault.clone());
-        }
+        // The log is told by the load, of both in one group.
+        self.tenants.books.iter_mut().for_each(Store::clear);
+        self.load(fixtures);
     }
 
     /// Commits what was late, in the order in which it came.
     pub(crate) fn deliver_late(&mut self) -> usize {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
-        for Late { number, tenant, effect } in late {
+        for (number, effect) in late {
             let decided = effect.decided();
-            let mut is_committed = false;
-            self.tenants.change(tenant, |store| is_committed = store.commit(effect));
-            let without_effect = (RequestEffect::Refused, None);
-            self.requests.note_effect(number, if is_committed { decided } else { without_effect });
+            let is_committed = self.tenants.change(effect.tenant, |store| store.commit(effect));
+            let decided = if is_committed { decided } else { (RequestEffect::Refused, None) };
+            self.requests.note(number, |request| request.decided = decided);
         }
         count
     }
 
-    /// Commits what is decided and answers.
+    /// The effect and the symptom, one after the other and neither because of the other.
     pub(crate) fn process(
         &mut self,
         now: SystemTime,
         request: &UnderstoodRequest,
         number: u64,
         choices: &Choices,
+        fault: Option<&Fault>,
     ) -> Reply {
-        let decision = self.decide(now, request, choices);
-        self.requests.note_effect(number, decision.decided());
-        let Decision { answer, effect } = decision;
-        if let Some((tenant, effect)) = effect {
-            self.tenants.change(tenant, |store| _ = store.commit(effect));
-        }
-        let reply = Reply::Answer(answer);
-        self.requests.note_reply(number, &reply);
-        reply
-    }
-
-    /// The effect and the symptom, one after the other and neither because of the other.
-    pub(crate) fn fail(
-        &mut self,
-        now: SystemTime,
-        request: &UnderstoodRequest,
-        number: u64,
-        choices: &Choices,
-        fault: &Fault,
-    ) -> Reply {
-        let decision = self.decide(now, request, choices);
-        let decided = decision.decided();
-        let Decision { answer, effect } = decision;
-        let phase = fault.phase();
-        let decided = match phase {
-            Phase::BeforeCommit => Decided::default(),
-            Phase::Late if effect.is_some() => (RequestEffect::Late, decided.1),
-            Phase::AfterCommit | Phase::Late => decided,
+        let Self { tenants, randomness, .. } = self;
+        let (mut answer, effect) = decision::decide(now, request, tenants, choices, randomness);
+        let header =
+            |text: String| HeaderValue::try_from(text).expect("an identifier or a date is visible ASCII");
+        answer.headers_mut().insert(REQUEST_ID, header(randomness.identifier("req_")));
+        answer.headers_mut().insert(DATE, header(httpdate::fmt_http_date(now)));
+        let phase = fault.map_or(Phase::AfterCommit, Fault::phase);
+        let decided = match (&effect, phase) {
+            (_, Phase::BeforeCommit) => Decided::default(),
+            (Some(effect), Phase::AfterCommit) => effect.decided(),
+            (Some(effect), Phase::Late) => (RequestEffect::Late, effect.decided().1),
+            (None, _) if answer.status().is_success() => (RequestEffect::LookedUp, None),
+            (None, _) => (RequestEffect::Refused, None),
         };
-        self.requests.note_effect(number, decided);
         match (effect, phase) {
-            (Some((tenant, effect)), Phase::AfterCommit) => {
-                self.tenants.change(tenant, |store| _ = store.commit(effect));
+            (Some(effect), Phase::AfterCommit) => {
+                tenants.change(effect.tenant, |store| store.commit(effect));
             }
-            (Some((tenant, effect)), Phase::Late) => self.late.push(Late { number, tenant, effect }),
+            (Some(effect), Phase::Late) => self.late.push((number, effect)),
             _ => {}
         }
-        let reply = Reply::of_fault(fault, answer, &mut self.randomness);
-        self.requests.note_reply(number, &reply);
+        let reply = match fault {
+            Some(fault) => Reply::of_fault(fault, answer, randomness),
+            None => Reply::Answer(answer),
+        };
+        self.requests.note(number, |request| {
+            request.decided = decided;
+            request.saw(&reply);
+        });
         reply
     }
-
-    fn decide(&mut self, now: SystemTime, request: &UnderstoodRequest, choices: &Choices) -> Decision {
-        let Self { tenants, randomness, .. } = self;
-        let mut decision = decision::decide(now, request, tenants, choices, randomness);
-        stamp(&mut decision.answer, now, randomness);
-        decision
-    }
-}
-
-/// What the service itself answers has a request id and a date.
-fn stamp(answer: &mut Response<Bytes>, now: SystemTime, randomness: &mut Randomness) {
-    let header =
-        |text: String| HeaderValue::try_from(text).expect("an identifier or a date is visible ASCII");
-    answer.headers_mut().insert(REQUEST_ID, header(randomness.identifier("req_")));
-    answer.headers_mut().insert(DATE, header(httpdate::fmt_http_date(now)));
 }
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

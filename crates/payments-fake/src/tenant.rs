@@ -1,41 +1,38 @@
-use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 
-use payments_model::CustomerRecord;
+use payments_model::{CustomerId, CustomerRecord};
 
 use crate::store::Store;
 use crate::transaction::TransactionDocument;
-use crate::{Change, ChangeLog, DocumentError, Ledger, Responder, StoredToken, fixtures};
+use crate::{Change, ChangeLog, DocumentError, Ledger, Responder, StoredToken, fixtures, test_values};
 
 /// What belongs to one API key: a ledger, tokens and customers of its own. See
 /// [`FakeGateway::tenant`](crate::FakeGateway::tenant).
 ///
 /// Another key sees none of it. Faults, gates and the record of requests are the server's and are shared.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Tenant {
-    responder: Responder,
-    index: usize,
+    pub(crate) responder: Responder,
+    /// Its place among the builder's keys.
+    pub(crate) index: usize,
 }
 
 impl Tenant {
-    pub(crate) fn new(responder: Responder, index: usize) -> Self {
-        Self { responder, index }
-    }
-
     /// What the service did so far for this key.
     pub fn ledger(&self) -> Ledger {
-        self.with(|store| Ledger::new(store.documents().map(TransactionDocument::entry).collect()))
+        let entries =
+            self.with(|store| store.transactions.values().map(TransactionDocument::entry).collect());
+        Ledger { entries }
     }
 
     /// How many transactions there are, declined and voided ones included.
     pub fn transaction_count(&self) -> usize {
-        self.with(|store| store.documents().len())
+        self.with(|store| store.transactions.len())
     }
 
     /// The tokens that payments or tests made, oldest first; the named ones of the test values are not among them.
     pub fn tokens(&self) -> Vec<StoredToken> {
-        self.with(|store| store.tokens().cloned().collect())
+        self.with(|store| store.tokens.values().cloned().collect())
     }
 
     /// Adds a customer that can be looked up, or replaces the one of the same id. A card number in one of its texts is
@@ -49,7 +46,7 @@ impl Tenant {
         let id =
             customer.customer_id.value().cloned().expect("a customer needs a CustomerId to be looked up by");
         fixtures::mask_texts(&mut customer);
-        self.change(|store| store.put_customer(id, customer));
+        self.change(|store| store.put_customer(id, customer.to_json().into()));
     }
 
     /// The same from JSON, as in [`Fixtures::from_json`](crate::Fixtures::from_json). Gives the record back as it is kept.
@@ -58,10 +55,9 @@ impl Tenant {
     ///
     /// The first thing that is wrong with it.
     pub fn add_customer_json(&self, json: &str) -> Result<String, DocumentError> {
-        let (id, customer) = fixtures::customer(json)?;
-        let kept = customer.to_json();
-        self.change(|store| store.put_customer(id, customer));
-        Ok(kept)
+        let (id, kept) = fixtures::customer(json)?;
+        self.change(|store| store.put_customer(id, Arc::clone(&kept)));
+        Ok(kept.to_string())
     }
 
     /// Adds a token that can be charged, or replaces the one of the same id; JSON as in
@@ -84,15 +80,17 @@ impl Tenant {
     /// `VoidReason` and `ProcessedAt`. [`Fixtures::from_json`](crate::Fixtures::from_json) reads it.
     pub fn state_json(&self) -> String {
         self.with(|store| {
-            let seeded = fixtures::seeded_customer();
-            let is_missing = store.customer(&fixtures::seeded_customer_id()).is_none();
-            let seeded = is_missing.then_some(&seeded);
-            let customers = seeded.into_iter().chain(store.customers()).map(CustomerRecord::to_json);
+            let transactions: Vec<&str> = store.transactions.values().map(|kept| &**kept.text()).collect();
+            let tokens: Vec<_> = store.tokens.values().map(StoredToken::to_json).collect();
+            let is_seeded = |id: &CustomerId| id.as_str() == test_values::CUSTOMER;
+            let seeded = (!store.customers.keys().any(is_seeded)).then(fixtures::seeded_customer);
+            let customers: Vec<&str> =
+                seeded.as_deref().into_iter().chain(store.customers.values().map(|kept| &**kept)).collect();
             format!(
                 r#"{{"transactions":[{}],"tokens":[{}],"customers":[{}]}}"#,
-                join(store.documents().map(|document| document.text().as_ref())),
-                join(store.tokens().map(StoredToken::to_json)),
-                join(customers),
+                transactions.join(","),
+                tokens.join(","),
+                customers.join(","),
             )
         })
     }
@@ -103,7 +101,7 @@ impl Tenant {
     ///
     /// If its document is not one that this version wrote.
     pub fn replay(&self, change: Change) -> Result<(), DocumentError> {
-        self.responder.service().tenants.replay(self.index, change)
+        self.responder.service().tenants.books[self.index].replay(change)
     }
 
     /// Forgets everything of this key but the seeded customer.
@@ -112,7 +110,7 @@ impl Tenant {
     }
 
     fn with<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
-        look(&self.responder.service().tenants[self.index])
+        look(&self.responder.service().tenants.books[self.index])
     }
 
     fn change(&self, deed: impl FnOnce(&mut Store)) {
@@ -120,73 +118,35 @@ impl Tenant {
     }
 }
 
-fn join<T: AsRef<str>>(documents: impl Iterator<Item = T>) -> String {
-    let mut joined = String::new();
-    for document in documents {
-        if !joined.is_empty() {
-            joined.push(',');
-        }
-        joined.push_str(document.as_ref());
-    }
-    joined
-}
-
-impl fmt::Debug for Tenant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { responder: _, index } = self;
-        f.debug_tuple("Tenant").field(index).finish()
-    }
-}
-
 /// Every tenant, in the order of the builder's keys; never none.
 ///
-/// Books are changed through [`change`](Self::change) and [`change_all`](Self::change_all) alone, so that the log is told of
-/// each deed, and of all of it at once.
+/// Whoever changes books [tells the log](Self::tell_log) afterwards, once for all that one deed changes.
 pub(crate) struct Tenants {
-    api_keys: Arc<[String]>,
+    pub(crate) api_keys: Arc<[String]>,
     /// Each key's, in the same order.
-    books: Vec<Store>,
+    pub(crate) books: Vec<Store>,
     log: Option<Arc<dyn ChangeLog>>,
 }
 
 impl Tenants {
     pub(crate) fn new(api_keys: Arc<[String]>, log: Option<Arc<dyn ChangeLog>>) -> Self {
-        let books = api_keys.iter().map(|_| {
-            let mut store = Store::default();
-            if log.is_some() {
-                store.note_changes();
-            }
-            store
-        });
-        Self { books: books.collect(), api_keys, log }
-    }
-
-    /// Every key that is accepted.
-    pub(crate) fn api_keys(&self) -> &[String] {
-        &self.api_keys
+        let store = |_| Store { notes_changes: log.is_some(), ..Store::default() };
+        Self { books: api_keys.iter().map(store).collect(), api_keys, log }
     }
 
     /// Does one thing to one tenant's books.
-    pub(crate) fn change(&mut self, tenant: usize, deed: impl FnOnce(&mut Store)) {
-        let store = &mut self.books[tenant];
-        deed(store);
-        if let Some(log) = &self.log {
-            let mut changes = store.take_changes().map(|change| (tenant, change));
-            if changes.len() > 0 {
-                log.append(&mut changes);
-            }
-        }
+    pub(crate) fn change<T>(&mut self, tenant: usize, deed: impl FnOnce(&mut Store) -> T) -> T {
+        let done = deed(&mut self.books[tenant]);
+        self.tell_log();
+        done
     }
 
-    /// Does one thing to everybody's books.
-    pub(crate) fn change_all(&mut self, mut deed: impl FnMut(&mut Store)) {
-        for store in &mut self.books {
-            deed(store);
-        }
+    /// Tells the log what changed since the last time, as one group.
+    pub(crate) fn tell_log(&mut self) {
         if let Some(log) = &self.log {
             let of_each = self.books.iter_mut().enumerate();
-            let changes =
-                of_each.flat_map(|(tenant, store)| store.take_changes().map(move |change| (tenant, change)));
+            let changes = of_each
+                .flat_map(|(tenant, store)| store.changes.drain(..).map(move |change| (tenant, change)));
             let mut changes = changes.peekable();
             if changes.peek().is_some() {
                 log.append(&mut changes);
@@ -194,37 +154,16 @@ impl Tenants {
         }
     }
 
-    /// Restores what the log has kept. It is not told again.
-    pub(crate) fn replay(&mut self, tenant: usize, change: Change) -> Result<(), DocumentError> {
-        self.books[tenant].replay(change)
-    }
-
-    /// Whose key this is. Every key is looked at to its end, so that the time says nothing of how much of one is right.
+    /// Whose key this is. A key of the right length is looked at to its end, so that the time says nothing of how much of it
+    /// is right.
     pub(crate) fn with_key(&self, given: &[u8]) -> Option<usize> {
-        let mut found = None;
-        for (index, api_key) in self.api_keys.iter().enumerate() {
-            if is_same_key(given, api_key.as_bytes()) {
-                found = Some(index);
-            }
-        }
-        found
+        let is_same = |own: &String| {
+            let difference =
+                own.bytes().zip(given).fold(0, |difference, (own, given)| difference | (own ^ given));
+            own.len() == given.len() && difference == 0
+        };
+        self.api_keys.iter().position(is_same)
     }
-}
-
-impl Deref for Tenants {
-    type Target = [Store];
-
-    fn deref(&self) -> &Self::Target {
-        &self.books
-    }
-}
-
-/// Whether the keys are the same, in a time that depends on the given key's length alone.
-fn is_same_key(given: &[u8], expected: &[u8]) -> bool {
-    let cycled = expected.iter().cycle().take(given.len());
-    let difference =
-        given.iter().zip(cycled).fold(0, |difference, (given, expected)| difference | (given ^ expected));
-    given.len() == expected.len() && difference == 0
 }
 
 #[cfg(test)]
@@ -233,9 +172,10 @@ mod tests {
 
     #[test]
     fn a_key_is_the_same_only_to_the_last_letter() {
-        assert!(is_same_key(b"key", b"key"));
+        let tenants = Tenants::new(["key".to_owned()].into(), None);
+        assert_eq!(tenants.with_key(b"key"), Some(0));
         for other in ["", "k", "kez", "keyk", "keykey", "KEY"] {
-            assert!(!is_same_key(other.as_bytes(), b"key"), "{other}");
+            assert_eq!(tenants.with_key(other.as_bytes()), None, "{other}");
         }
     }
 

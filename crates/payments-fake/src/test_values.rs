@@ -18,68 +18,44 @@ pub struct TestValue {
     pub result: &'static str,
 }
 
-/// Where a test value belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TestField {
-    /// `CardNumber` of a card payment.
-    CardNumber,
-    /// `TokenId` of a token payment.
-    TokenId,
-    /// `BillingPostalCode` of a card or ACH payment.
-    BillingPostalCode,
-    /// The id of a customer look-up.
-    CustomerId,
-    /// `GatewayCustomerId` of a token payment.
-    GatewayCustomerId,
-}
-
-impl TestField {
-    /// The field's name in the interface.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::CardNumber => "CardNumber",
-            Self::TokenId => "TokenId",
-            Self::BillingPostalCode => "BillingPostalCode",
-            Self::CustomerId => "CustomerId",
-            Self::GatewayCustomerId => "GatewayCustomerId",
-        }
+named! {
+    /// Where a test value belongs.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum TestField {
+        /// `CardNumber` of a card payment.
+        CardNumber = "CardNumber",
+        /// `TokenId` of a token payment.
+        TokenId = "TokenId",
+        /// `BillingPostalCode` of a card or ACH payment.
+        BillingPostalCode = "BillingPostalCode",
+        /// The id of a customer look-up.
+        CustomerId = "CustomerId",
+        /// `GatewayCustomerId` of a token payment.
+        GatewayCustomerId = "GatewayCustomerId",
     }
 }
 
-impl TestEffect {
-    /// The effect's name in the sandbox's interface, such as `approves` or `declines_as_token`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Approves => "approves",
-            Self::Declines => "declines",
-            Self::DeclinesAsToken => "declines_as_token",
-            Self::ApprovesTwice => "approves_twice",
-            Self::Removed => "removed",
-            Self::Invalid => "invalid",
-            Self::Exists => "exists",
-        }
+named! {
+    /// What a test value makes the fake do.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum TestEffect {
+        /// Approves.
+        Approves = "approves",
+        /// Declines, with the row's result as the reason.
+        Declines = "declines",
+        /// Approves the card payment; a token made from it declines every charge.
+        DeclinesAsToken = "declines_as_token",
+        /// Approves two charges, then declines every other.
+        ApprovesTwice = "approves_twice",
+        /// The token is gone: HTTP 400, invalid token.
+        Removed = "removed",
+        /// Refused as invalid: HTTP 400.
+        Invalid = "invalid",
+        /// Known from the start.
+        Exists = "exists",
     }
-}
-
-/// What a test value makes the fake do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TestEffect {
-    /// Approves.
-    Approves,
-    /// Declines, with the row's result as the reason.
-    Declines,
-    /// Approves the card payment; a token made from it declines every charge.
-    DeclinesAsToken,
-    /// Approves two charges, then declines every other.
-    ApprovesTwice,
-    /// The token is gone: HTTP 400, invalid token.
-    Removed,
-    /// Refused as invalid: HTTP 400.
-    Invalid,
-    /// Known from the start.
-    Exists,
 }
 
 macro_rules! test_values {

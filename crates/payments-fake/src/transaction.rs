@@ -2,19 +2,15 @@
 //! writes down, what the state shows and what a fixture file holds.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use payments_core::OperationName;
+use payments_model::unversioned::as_number;
 use payments_model::{Amount, MaskedCard, TokenId, TransactionId, TransactionTypeCode};
-use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::value::RawValue;
 
-use crate::choices::StatusCodes;
-use crate::document;
-use crate::{EntryKind, EntryState, LedgerEntry, PaymentSource, fixtures};
+use crate::{EntryKind, EntryState, LedgerEntry, PaymentSource, StatusCodes, document, fixtures};
 
 /// The members in the order in which they are written: first those of the record, of which a look-up shows no others.
 ///
@@ -25,7 +21,7 @@ use crate::{EntryKind, EntryState, LedgerEntry, PaymentSource, fixtures};
 pub(crate) struct Transaction<'a> {
     #[serde(deserialize_with = "document::id")]
     pub(crate) transaction_id: TransactionId,
-    #[serde(default, deserialize_with = "document::amount", serialize_with = "optional_number")]
+    #[serde(default, deserialize_with = "document::amount", serialize_with = "number")]
     pub(crate) base_amount: Option<Amount>,
     #[serde(deserialize_with = "document::payable", serialize_with = "number")]
     pub(crate) amount: Amount,
@@ -54,7 +50,7 @@ pub(crate) struct Transaction<'a> {
     pub(crate) transaction_type: TransactionTypeCode,
     #[serde(default, deserialize_with = "document::code")]
     pub(crate) status: Option<Cow<'a, str>>,
-    #[serde(default, deserialize_with = "document::operation", serialize_with = "name")]
+    #[serde(default, deserialize_with = "document::operation")]
     pub(crate) operation: Option<OperationName>,
     #[serde(default, deserialize_with = "document::text")]
     pub(crate) reference_no: Option<Cow<'a, str>>,
@@ -73,35 +69,6 @@ pub(crate) struct Transaction<'a> {
 }
 
 impl Transaction<'_> {
-    /// A sale of nothing yet, in which texts are empty.
-    pub(crate) fn new(transaction_id: TransactionId, base_amount: Amount) -> Self {
-        Self {
-            transaction_id,
-            base_amount: Some(base_amount),
-            amount: base_amount,
-            card_number: None,
-            billing_email: Cow::default(),
-            billing_customer_name: Cow::default(),
-            billing_address: Cow::default(),
-            billing_city: Cow::default(),
-            billing_state: None,
-            billing_postal_code: Cow::default(),
-            billing_country: None,
-            billing_country_code: Cow::default(),
-            billing_phone_number: Cow::default(),
-            transaction_type: sale(),
-            status: None,
-            operation: None,
-            reference_no: None,
-            description: None,
-            token_id: None,
-            voided: false,
-            declined: false,
-            void_reason: None,
-            processed_at: UNIX_EPOCH,
-        }
-    }
-
     /// Puts what the fake would have written in the place of what a person left out.
     pub(crate) fn complete(mut self) -> Result<Self, &'static str> {
         if self.voided && self.declined {
@@ -149,8 +116,9 @@ impl Transaction<'_> {
     }
 }
 
-/// One kept transaction. The record stands first and verbatim, so that a look-up copies it and decodes nothing.
-#[derive(Clone)]
+/// One kept transaction. The record stands first and verbatim, so that a look-up copies it and decodes nothing. It holds
+/// personal data.
+#[derive(Clone, PartialEq)]
 pub(crate) struct TransactionDocument {
     text: Arc<str>,
     /// Where the record ends, its closing brace not included.
@@ -172,7 +140,7 @@ impl TransactionDocument {
     }
 
     fn bounded(text: Arc<str>) -> Option<Self> {
-        let record_end = text.find(BOOKKEEPING).filter(|_| text.starts_with('{') && text.ends_with('}'))?;
+        let record_end = text.rfind(BOOKKEEPING).filter(|_| text.starts_with('{') && text.ends_with('}'))?;
         Some(Self { text, record_end })
     }
 
@@ -221,20 +189,9 @@ impl TransactionDocument {
 
     /// Whether it is a payment with this token. The void of one names the token too, and is none.
     pub(crate) fn is_charge_of(&self, token: &str) -> bool {
-        const NAME: &str = ",\"TokenId\":\"";
-        let bookkeeping = &self.text[self.record_end + BOOKKEEPING.len()..];
-        if !bookkeeping.starts_with(OperationName::TokenTransaction.as_str()) {
-            return false;
-        }
-        let after = bookkeeping.find(NAME).map(|at| &bookkeeping[at + NAME.len()..]);
-        after.and_then(|rest| rest.strip_prefix(token)).is_some_and(|rest| rest.starts_with('"'))
-    }
-}
-
-/// It holds personal data: only its size is shown.
-impl fmt::Debug for TransactionDocument {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TransactionDocument({} bytes)", self.text.len())
+        let bookkeeping = &self.text[self.record_end..];
+        bookkeeping.starts_with(r#","Operation":"token-transaction","#)
+            && bookkeeping.contains(&format!(r#","TokenId":"{token}","#))
     }
 }
 
@@ -250,21 +207,14 @@ const fn epoch() -> SystemTime {
     UNIX_EPOCH
 }
 
-fn number<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
-    RawValue::from_string(amount.to_string()).map_err(S::Error::custom)?.serialize(serializer)
-}
-
-#[expect(clippy::ref_option, reason = "serde gives a reference")]
-fn optional_number<S: Serializer>(amount: &Option<Amount>, serializer: S) -> Result<S::Ok, S::Error> {
-    match amount {
-        Some(amount) => number(amount, serializer),
+fn number<S: Serializer>(
+    amount: &(impl Copy + Into<Option<Amount>>),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match (*amount).into() {
+        Some(amount) => as_number(&amount, serializer),
         None => serializer.serialize_none(),
     }
-}
-
-#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn name<S: Serializer>(operation: &Option<OperationName>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(operation.unwrap_or(OperationName::Transaction).as_str())
 }
 
 fn rfc3339<S: Serializer>(at: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
@@ -292,10 +242,19 @@ mod tests {
             (Void, sale, [false, false], None, None),
         ] {
             let transaction = Transaction {
+                transaction_id: "txn_1".parse().unwrap(),
+                base_amount: Some(Amount::from_cents(10_50)),
                 amount: Amount::from_cents(12_45),
                 card_number: card.map(MaskedCard::new),
+                billing_email: Cow::default(),
                 billing_customer_name: r#"x","Operation":"void","TokenId":"tok_2"#.into(),
+                billing_address: Cow::default(),
+                billing_city: Cow::default(),
+                billing_state: None,
+                billing_postal_code: Cow::default(),
                 billing_country: Some(7),
+                billing_country_code: Cow::default(),
+                billing_phone_number: Cow::default(),
                 transaction_type,
                 status: Some("77".into()),
                 operation: Some(operation),
@@ -306,7 +265,6 @@ mod tests {
                 declined,
                 void_reason: voided.then_some("changed their mind".into()),
                 processed_at: UNIX_EPOCH + Duration::new(1_900_000_000, 123_456_789),
-                ..Transaction::new("txn_1".parse().unwrap(), Amount::from_cents(10_50))
             };
             let document = TransactionDocument::of(&transaction);
             let entry = document.entry();

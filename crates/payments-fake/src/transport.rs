@@ -3,7 +3,6 @@ use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -92,7 +91,13 @@ impl FakeTransport {
                 Ok(answer)
             }
             Reply::Drip { answer, bytes, every, complete } => {
-                self.drip(answer, bytes, every, complete, partial).await
+                let sent = answer.body().len().saturating_sub(usize::from(!complete));
+                *partial = Some(cut(&answer, 0));
+                for come in (0..sent).step_by(bytes.max(1)) {
+                    self.timer.sleep(every).await;
+                    *partial = Some(cut(&answer, sent.min(come.saturating_add(bytes))));
+                }
+                if complete { Ok(answer) } else { pending().await }
             }
             Reply::Truncated { answer, bytes } => {
                 Err(TransportError::answered(Kind::BodyTruncated, cut(&answer, bytes)))
@@ -102,26 +107,6 @@ impl FakeTransport {
             Reply::Closed | Reply::Reset => Err(TransportError::unknown(Kind::Closed)),
             Reply::Stalled | Reply::Held { .. } => pending().await,
         }
-    }
-
-    async fn drip(
-        &self,
-        answer: Response<Bytes>,
-        bytes: usize,
-        every: Duration,
-        complete: bool,
-        partial: &mut Option<Response<Bytes>>,
-    ) -> Result<Response<Bytes>, TransportError> {
-        let whole = answer.body().len();
-        let sent = if complete { whole } else { whole.saturating_sub(1) };
-        let mut come = 0;
-        *partial = Some(cut(&answer, come));
-        while come < sent {
-            self.timer.sleep(every).await;
-            come = sent.min(come.saturating_add(bytes));
-            *partial = Some(cut(&answer, come));
-        }
-        if complete { Ok(answer) } else { pending().await }
     }
 }
 
@@ -154,17 +139,15 @@ impl blocking::Transport for FakeTransport {
 
 impl fmt::Debug for FakeTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { peer, timer: _ } = self;
-        let mut shown = f.debug_struct("FakeTransport");
-        if let Peer::Gateway(responder) = peer {
-            shown.field("responder", responder);
-        }
-        shown.finish_non_exhaustive()
+        f.debug_struct("FakeTransport").finish_non_exhaustive()
     }
 }
 
-/// The work's result, or nothing if the deadline ends first.
-async fn before<T>(deadline: impl Future<Output = ()>, work: impl Future<Output = T>) -> Option<T> {
+/// The work's result, or nothing if the deadline ends first. The deadline is not polled if the work is ready at once.
+pub(crate) async fn before<T>(
+    deadline: impl Future<Output = ()>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     let mut deadline = pin!(deadline);
     let mut work = pin!(work);
     poll_fn(|context| match work.as_mut().poll(context) {

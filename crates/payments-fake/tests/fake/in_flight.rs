@@ -149,17 +149,17 @@ fn a_client_that_gives_up_is_not_charged_while_its_request_waits_and_is_not_aske
     gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_secs(1)));
     let responder = gateway.responder();
     let given_up = std::future::ready(());
-    let reply = block_on(responder.respond_unless(token_payment_request(), &clock, given_up));
+    let reply = block_on(responder.respond_numbered(token_payment_request(), &clock, given_up)).0;
     assert!(matches!(reply, Reply::Closed), "{reply:?}");
     let gate = gateway.gate(OperationName::TokenTransaction);
     let given_up = std::future::ready(());
-    let reply = block_on(responder.respond_unless(token_payment_request(), &clock, given_up));
+    let reply = block_on(responder.respond_numbered(token_payment_request(), &clock, given_up)).0;
     assert!(matches!(reply, Reply::Closed), "{reply:?}");
     drop(gate);
     gateway.ledger().assert_nothing_charged();
 
     let never_asked = std::future::poll_fn(|_| panic!("it was charged"));
-    let reply = block_on(responder.respond_unless(token_payment_request(), &clock, never_asked));
+    let reply = block_on(responder.respond_numbered(token_payment_request(), &clock, never_asked)).0;
     assert!(matches!(reply, Reply::Answer(_)), "{reply:?}");
     assert_eq!(gateway.ledger().entries().len(), 1);
 }
