@@ -9,7 +9,8 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use payments_fake::{FakeGateway, Fixtures};
 
 use self::ask::{Ask, Refusal};
-use crate::body::{Content, json};
+use self::resources::ROUTES;
+use crate::body::{Body, json, whole};
 use crate::page::{Feed, News};
 use crate::wall_clock::WallClock;
 
@@ -32,57 +33,21 @@ pub(crate) struct Admin {
     pub(crate) feed: Feed,
 }
 
-/// Does what is asked. The response's changes are flushed before it is sent.
-type Handler = fn(&Admin, &Ask<'_>) -> Result<Response<Content>, Refusal>;
-
-type Methods = &'static [(Method, Handler)];
-
-/// Each path, the names that its query may have, and its methods.
-const RESOURCES: &[(&str, &[&str], Methods)] = &[
-    ("/health", &[], &[(Method::GET, Admin::health)]),
-    ("/reset", &[], &[(Method::POST, Admin::reset)]),
-    ("/state", &["api_key"], &[(Method::GET, Admin::state)]),
-    ("/customers", &["api_key"], &[(Method::POST, Admin::add_customer)]),
-    ("/tokens", &["api_key"], &[(Method::POST, Admin::add_token)]),
-    (
-        "/requests",
-        &["operation", "limit"],
-        &[(Method::GET, Admin::requests), (Method::DELETE, Admin::clear_requests)],
-    ),
-    (
-        "/faults",
-        &["id"],
-        &[(Method::GET, Admin::faults), (Method::POST, Admin::arm), (Method::DELETE, Admin::disarm)],
-    ),
-    ("/deliver-late", &[], &[(Method::POST, Admin::deliver_late)]),
-    ("/magic", &[], &[(Method::GET, Admin::magic)]),
-    ("/openapi.json", &[], &[(Method::GET, Admin::openapi)]),
-    ("/clock", &[], &[(Method::GET, Admin::show_clock), (Method::POST, Admin::set_clock)]),
-    ("/ui", &[], &[(Method::GET, Admin::ui)]),
-    ("/events", &[], &[(Method::GET, Admin::events)]),
-];
-
 impl Admin {
-    /// Answers a request whose path begins with [`PREFIX`]. What it changes or tells of is durable before it is answered.
-    pub(crate) async fn answer(&self, request: &Request<Bytes>) -> Response<Content> {
-        let answered = match self.carry_out(request) {
-            Ok(answer) => self.gateway.responder().flushed().await.map(|()| answer).map_err(Refusal::from),
-            refused => refused,
-        };
-        if answered.is_ok() && request.method() != Method::GET {
-            self.feed.tell(News::Change);
-        }
-        answered.unwrap_or_else(|refusal| {
-            let mut answer = json(refusal.status, refusal.to_json() + "\n");
+    /// Answers a request whose path begins with [`PREFIX`].
+    pub(crate) async fn answer(&self, request: &Request<Bytes>) -> Response<Body> {
+        self.carry_out(request).await.unwrap_or_else(|refusal| {
+            let mut response = json(refusal.status, format!("{}\n", refusal.body)).map(whole);
             if let Some(allow) = refusal.allow {
                 let allow = HeaderValue::try_from(allow).expect("methods are visible ASCII");
-                answer.headers_mut().insert(ALLOW, allow);
+                response.headers_mut().insert(ALLOW, allow);
             }
-            answer
+            response
         })
     }
 
-    fn carry_out(&self, request: &Request<Bytes>) -> Result<Response<Content>, Refusal> {
+    /// What it changes or tells of is durable before it is answered.
+    async fn carry_out(&self, request: &Request<Bytes>) -> Result<Response<Body>, Refusal> {
         // A browser sends it for every page that changes something; no page but the sandbox's own may arm faults.
         let origin = request.headers().get(ORIGIN);
         if origin.is_some_and(|origin| !ask::is_own_page(origin, self.scheme, request.headers())) {
@@ -92,23 +57,28 @@ impl Admin {
         }
         // On another address the sandbox does not know its names.
         if self.is_on_loopback && !ask::is_for_local_host(request.headers()) {
-            return Err(Refusal::new(
-                StatusCode::FORBIDDEN,
-                "ask for an address or localhost: any other name might be a web page's",
-            ));
+            let message = "ask for an address or localhost: any other name might be a web page's";
+            return Err(Refusal::new(StatusCode::FORBIDDEN, message));
         }
         let path = request.uri().path().strip_prefix(PREFIX).unwrap_or_default();
-        let resource = RESOURCES.iter().find(|(own, ..)| *own == path);
-        let (_, parameters, methods) = resource.ok_or_else(|| {
-            let paths: Vec<_> = RESOURCES.iter().map(|(path, ..)| *path).collect();
-            let message = format!("there is nothing here; under {PREFIX} are {}", paths.join(" "));
-            Refusal::new(StatusCode::NOT_FOUND, message)
-        })?;
-        let (_, handler) =
-            methods.iter().find(|(method, _)| method == request.method()).ok_or_else(|| {
-                let allowed: Vec<_> = methods.iter().map(|(method, _)| method.as_str()).collect();
-                Refusal::method_not_allowed(allowed.join(", "))
-            })?;
-        handler(self, &Ask::read(request, parameters)?)
+        let here = || ROUTES.iter().filter(|(_, own, ..)| *own == path);
+        let Some((method, _, parameters, handler)) = here().find(|(own, ..)| own == request.method()) else {
+            let allowed: Vec<_> = here().map(|(method, ..)| method.as_str()).collect();
+            return Err(if allowed.is_empty() {
+                let mut paths: Vec<_> = ROUTES.iter().map(|(_, path, ..)| *path).collect();
+                paths.dedup();
+                let message = format!("there is nothing here; under {PREFIX} are {}", paths.join(" "));
+                Refusal::new(StatusCode::NOT_FOUND, message)
+            } else {
+                let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this path has other methods");
+                Refusal { allow: Some(allowed.join(", ")), ..refusal }
+            });
+        };
+        let response = handler(self, &Ask::read(request, parameters)?)?;
+        self.gateway.responder().flushed().await?;
+        if method != Method::GET {
+            self.feed.tell(News::Change);
+        }
+        Ok(response)
     }
 }

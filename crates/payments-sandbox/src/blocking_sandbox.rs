@@ -1,14 +1,13 @@
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
 use payments_core::Endpoint;
 use payments_fake::FakeGateway;
 use tokio::runtime;
-use tokio::sync::oneshot;
 
+use crate::sandbox::Facts;
 use crate::{Sandbox, SandboxBuilder};
 
 /// A [`Sandbox`] for programs and tests that have no runtime: it runs on a thread of its own.
@@ -16,36 +15,10 @@ use crate::{Sandbox, SandboxBuilder};
 /// Dropping it shuts it down gracefully, as [`Sandbox::shutdown`] does, and waits for that: one second at most for a client
 /// that does not finish its request or does not read its response, which is chosen by this SDK. A request that is held at a
 /// [gate](payments_fake::Gate) is in flight: release it first.
+#[derive(Debug)]
 pub struct BlockingSandbox {
-    facts: Facts,
-    /// Dropped, it tells the thread to stop.
-    stop: Option<oneshot::Sender<()>>,
+    facts: Arc<Facts>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// What is asked of a running sandbox.
-struct Facts {
-    gateway: FakeGateway,
-    seed: Option<u64>,
-    base_url: String,
-    admin_url: String,
-    ca_certificate: Option<String>,
-    address: SocketAddr,
-    endpoint: Endpoint,
-}
-
-impl Facts {
-    fn of(sandbox: &Sandbox) -> Self {
-        Self {
-            gateway: sandbox.gateway().clone(),
-            seed: sandbox.seed(),
-            base_url: sandbox.base_url(),
-            admin_url: sandbox.admin_url(),
-            ca_certificate: sandbox.ca_certificate_pem().map(str::to_owned),
-            address: sandbox.local_addr(),
-            endpoint: sandbox.endpoint(),
-        }
-    }
 }
 
 impl BlockingSandbox {
@@ -60,24 +33,19 @@ impl BlockingSandbox {
 
     /// The same with what the builder says.
     pub(crate) fn start_with(builder: SandboxBuilder) -> io::Result<Self> {
-        let (stop, stopped) = oneshot::channel::<()>();
         let (report, started) = mpsc::sync_channel(1);
         let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let serve = async move {
-            match builder.start().await {
-                Ok(sandbox) => {
-                    let facts = Facts::of(&sandbox);
-                    // The receiver waits for exactly one report.
-                    let _ = report.send(Ok(facts));
-                    // Sent or dropped, it means the same.
-                    let _ = stopped.await;
-                    // Nobody is left to be told; what was answered had been made durable before.
-                    let _ = sandbox.shutdown().await;
-                }
-                Err(error) => {
-                    let _ = report.send(Err(error));
-                }
-            }
+            let sandbox = match builder.start().await {
+                Ok(sandbox) => sandbox,
+                Err(error) => return drop(report.send(Err(error))),
+            };
+            let mut switch = sandbox.facts.switch.subscribe();
+            // The receiver waits for exactly one report.
+            let _ = report.send(Ok(Arc::clone(&sandbox.facts)));
+            let _ = switch.wait_for(|stop| *stop).await;
+            // Nobody is left to be told; what was answered had been made durable before.
+            let _ = sandbox.shutdown().await;
         };
         let thread = thread::Builder::new()
             .name("payments-sandbox".to_owned())
@@ -85,7 +53,7 @@ impl BlockingSandbox {
         let facts = started
             .recv()
             .map_err(|_| io::Error::other("the sandbox's thread ended before it reported"))??;
-        Ok(Self { facts, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { facts, thread: Some(thread) })
     }
 
     /// The address that clients are given, such as `http://127.0.0.1:40123/api/v1/public`.
@@ -120,8 +88,12 @@ impl BlockingSandbox {
     }
 
     /// [`base_url`](Self::base_url) and [`api_key`](Self::api_key), for a client.
+    ///
+    /// # Panics
+    ///
+    /// As [`Sandbox::endpoint`].
     pub fn endpoint(&self) -> Endpoint {
-        self.facts.endpoint.clone()
+        self.facts.endpoint()
     }
 
     /// What is served: its ledger, its faults, its gates.
@@ -132,21 +104,10 @@ impl BlockingSandbox {
 
 impl Drop for BlockingSandbox {
     fn drop(&mut self) {
-        drop(self.stop.take());
+        self.facts.switch.send_replace(true);
         if let Some(thread) = self.thread.take() {
             // A panic there was printed there; there is nobody to hand it to.
             let _ = thread.join();
         }
-    }
-}
-
-impl fmt::Debug for BlockingSandbox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { facts, stop: _, thread: _ } = self;
-        f.debug_struct("BlockingSandbox")
-            .field("base_url", &facts.base_url)
-            .field("admin_url", &facts.admin_url)
-            .field("gateway", &facts.gateway)
-            .finish_non_exhaustive()
     }
 }

@@ -1,13 +1,12 @@
 use std::error::Error;
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::{BodyExt as _, Either, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -18,7 +17,7 @@ use payments_fake::Reply;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
-use crate::body::ContentBody;
+use crate::body::{Body, whole};
 use crate::shutdown::Shutdown;
 use crate::site::Site;
 use crate::socket::{End, Socket};
@@ -37,11 +36,10 @@ pub(crate) struct ClientConnection {
 impl ClientConnection {
     /// Serves it to its end, or until the server stops and the client has had its last moment.
     pub(crate) async fn serve(self, graceful: Watcher) {
-        let this = Arc::new(self);
         tokio::select! {
             biased;
-            () = Arc::clone(&this).serve_to_the_end(graceful) => {}
-            () = this.is_given_up() => {}
+            () = self.serve_to_the_end(graceful) => {}
+            () = self.is_given_up() => {}
         }
     }
 
@@ -59,16 +57,12 @@ impl ClientConnection {
 
     /// hyper reads the requests and writes the whole responses. For anything else the service fails on purpose: hyper then
     /// writes nothing and lets go of the socket, and the symptom is shown on that.
-    async fn serve_to_the_end(self: Arc<Self>, graceful: Watcher) {
-        let answering = Arc::clone(&self);
+    async fn serve_to_the_end(&self, graceful: Watcher) {
         let connection = http1::Builder::new()
             .max_header_size(LARGEST_HEAD)
             // A client that has closed its sending side still wants its response.
             .half_close(true)
-            .serve_connection(
-                TokioIo::new(self.socket.clone()),
-                service_fn(move |request| Arc::clone(&answering).answer(request)),
-            );
+            .serve_connection(TokioIo::new(self.socket.clone()), service_fn(|request| self.answer(request)));
         // Why it ended is in the socket, or is the client's affair.
         let _ = graceful.watch(connection).await;
         let reply = match self.socket.take_end() {
@@ -80,36 +74,31 @@ impl ClientConnection {
         let _ = symptom::show(reply, self.socket.clone(), &self.shutdown).await;
     }
 
-    async fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-    ) -> Result<Response<ContentBody>, NotAnswered> {
-        let Self { client, socket, site, shutdown, answering } = &*self;
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, &'static str> {
+        let Self { client, socket, site, shutdown, answering } = self;
         let (head, body) = request.into_parts();
-        let body = match read(body, site.largest_body(head.uri.path())).await {
-            Ok(body) => body,
-            Err(error) => {
-                if is_malformed(&error) {
-                    socket.end_with(End::Symptom(Reply::Answer(site.malformed_chunks())));
-                }
-                // Otherwise the client went away in the middle of its request, which therefore is none.
-                return Err(NotAnswered);
+        let body = read(body, site.largest_body(head.uri.path())).await.map_err(|error| {
+            if is_malformed(&error) {
+                let msg = "the body is not in chunks as Transfer-Encoding says";
+                socket.end_with(End::Symptom(Reply::Answer(site.bad_request(msg))));
             }
-        };
+            // Otherwise the client went away in the middle of its request, which therefore is none.
+            NOT_ANSWERED
+        })?;
         let _answering = answering.lock().await;
         let request = Request::from_parts(head, body);
         if let Some(response) = site.administer(&request).await {
-            return Ok(response.map(|content| content.until(shutdown)));
+            return Ok(response);
         }
         match site.answer(request, *client, shutdown, socket.departure()).await {
-            Reply::Answer(response) => Ok(whole(response)),
+            Reply::Answer(response) => Ok(response.map(whole)),
             Reply::Delayed { by, answer: response } => {
                 shutdown.sleep(by).await;
-                Ok(whole(response))
+                Ok(response.map(whole))
             }
             reply => {
                 socket.end_with(End::Symptom(reply));
-                Err(NotAnswered)
+                Err(NOT_ANSWERED)
             }
         }
     }
@@ -121,29 +110,21 @@ const LARGEST_HEAD: usize = 64 * 1024;
 /// Chosen by this SDK: how long a stopping server waits for each client.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 
-fn whole(response: Response<Bytes>) -> Response<ContentBody> {
-    response.map(|body| Either::Left(Full::new(body)))
-}
-
 /// The body, or a byte more than `largest` of it, unless it broke off.
 ///
 /// The rest is read and forgotten: a client that writes all before it reads meets the response and not a reset, and may go
 /// on.
-async fn read(mut body: Incoming, largest: usize) -> hyper::Result<Bytes> {
+async fn read(body: Incoming, largest: usize) -> hyper::Result<Bytes> {
+    let mut room = largest + 1;
+    let cut = body.map_frame(|frame| {
+        frame.map_data(|mut data| {
+            data.truncate(room);
+            room -= data.len();
+            data
+        })
+    });
     // Most bodies come in one piece, which is then handed on and not copied.
-    let mut whole = Bytes::new();
-    while let Some(frame) = body.frame().await {
-        let Ok(mut data) = frame?.into_data() else { continue };
-        data.truncate((largest + 1).saturating_sub(whole.len()));
-        if whole.is_empty() {
-            whole = data;
-        } else if !data.is_empty() {
-            let mut pieces = BytesMut::from(whole);
-            pieces.extend_from_slice(&data);
-            whole = pieces.freeze();
-        }
-    }
-    Ok(whole)
+    Ok(cut.collect().await?.to_bytes())
 }
 
 /// Whether what came is no body, and not only too little of one.
@@ -153,13 +134,4 @@ fn is_malformed(error: &hyper::Error) -> bool {
 }
 
 /// Makes hyper end the connection without a response.
-#[derive(Debug)]
-struct NotAnswered;
-
-impl fmt::Display for NotAnswered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this request gets no response")
-    }
-}
-
-impl Error for NotAnswered {}
+const NOT_ANSWERED: &str = "this request gets no response";

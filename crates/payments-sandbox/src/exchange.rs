@@ -2,10 +2,9 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use http::Method;
 use payments_core::OperationName;
 use payments_core::model::Amount;
-use payments_fake::{Fault, FaultKind, Phase, RecordedRequest, Reply, RequestEffect};
+use payments_fake::{Fault, FaultKind, Phase, Reply, RequestEffect};
 
 /// One request and what became of it, for a log. It holds no secret and no personal data.
 #[derive(Clone, Debug)]
@@ -34,30 +33,6 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// What is known of it before it is answered. Method and path are as they may be shown.
-    pub(crate) fn begin(client: SocketAddr, method: &Method, path: String) -> Self {
-        Self {
-            client,
-            method: method.to_string(),
-            path,
-            shown: Shown::Fault("nothing"),
-            request_id: None,
-            operation: None,
-            amount: None,
-            effect: RequestEffect::Nothing,
-            fault: None,
-            took: Duration::ZERO,
-        }
-    }
-
-    /// Adds what the service noted of the request.
-    pub(crate) fn note(&mut self, recorded: &RecordedRequest) {
-        self.operation = recorded.operation();
-        self.amount = recorded.amount();
-        self.effect = recorded.effect();
-        self.fault = recorded.fault().cloned();
-    }
-
     /// Whether money moved and the client was shown anything but the whole and true answer: it cannot know that it was
     /// charged, or that its void was done.
     pub fn is_untold(&self) -> bool {
@@ -83,16 +58,9 @@ pub enum Shown {
 
 impl Shown {
     pub(crate) fn by(reply: &Reply) -> Self {
-        match reply {
-            Reply::Answer(answer) | Reply::Delayed { answer, .. } => Self::Answer(answer.status().as_u16()),
-            Reply::Drip { .. } => Self::Fault("drip"),
-            Reply::Truncated { .. } => Self::Fault("truncate"),
-            Reply::Garbage(_) => Self::Fault("garbage"),
-            Reply::Refused => Self::Fault("refuse"),
-            Reply::Reset => Self::Fault("reset"),
-            Reply::Stalled => Self::Fault("stall"),
-            // `Closed`, and what is never shown because it was resumed before.
-            _ => Self::Fault("close"),
+        match (reply.symptom(), reply.status()) {
+            (None, Some(status)) => Self::Answer(status.as_u16()),
+            (symptom, _) => Self::Fault(symptom.unwrap_or("close")),
         }
     }
 }

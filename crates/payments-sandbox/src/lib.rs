@@ -102,7 +102,6 @@ mod body;
 mod connection;
 mod description;
 mod exchange;
-mod fresh_gateway;
 mod page;
 mod sandbox;
 mod sandbox_builder;

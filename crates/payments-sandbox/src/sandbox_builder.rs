@@ -1,22 +1,25 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-use payments_fake::{Choices, FakeGateway, Fixtures};
-use tokio::task::spawn_blocking;
+use payments_fake::{Choices, FakeGateway, FakeGatewayBuilder, Fixtures};
+use tokio::net::TcpListener;
+use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::admin::Admin;
+use crate::admin::{self, Admin};
 use crate::exchange::Exchange;
-use crate::fresh_gateway::{Choose, FreshGateway};
 use crate::page::Feed;
-use crate::sandbox::{Facts, Ports, Sites, base_url};
-use crate::site::{OnExchange, RequestIds, Site};
+use crate::sandbox::Facts;
+use crate::shutdown::Shutdown;
+use crate::site::{OnExchange, Site};
 use crate::tls::Certificate;
 use crate::wall_clock::WallClock;
-use crate::{BlockingSandbox, Sandbox};
+use crate::{BlockingSandbox, DataFile, Sandbox, Store, server};
 
 /// Builds a [`Sandbox`] that differs from [`Sandbox::start`]'s.
 #[must_use = "a builder does nothing until it is started"]
@@ -25,8 +28,7 @@ pub struct SandboxBuilder {
     admin_listen: Option<SocketAddr>,
     api_keys: Vec<String>,
     seed: Option<u64>,
-    choose: Vec<Choose>,
-    ignores_unfired_faults: bool,
+    fresh: FakeGatewayBuilder,
     gateway: Option<FakeGateway>,
     data: Option<PathBuf>,
     fixtures: Fixtures,
@@ -49,8 +51,7 @@ impl SandboxBuilder {
             admin_listen: None,
             api_keys: Vec::new(),
             seed: None,
-            choose: Vec::new(),
-            ignores_unfired_faults: false,
+            fresh: FakeGateway::builder(),
             gateway: None,
             data: None,
             fixtures: Fixtures::default(),
@@ -95,14 +96,14 @@ impl SandboxBuilder {
 
     /// Changes what the service does where the interface says nothing; see [`Choices`].
     pub fn choices(mut self, change: impl FnOnce(&mut Choices) + Send + 'static) -> Self {
-        self.choose.push(Box::new(change));
+        self.fresh = self.fresh.choices(change);
         self
     }
 
     /// Does not panic at the end if an armed fault never fired: for a sandbox whose faults are not armed by the test that
     /// drops it.
     pub fn ignore_unfired_faults(mut self) -> Self {
-        self.ignores_unfired_faults = true;
+        self.fresh = self.fresh.ignore_unfired_faults();
         self
     }
 
@@ -176,87 +177,85 @@ impl SandboxBuilder {
     ///
     /// Outside a tokio runtime, or with an API key that no client could send.
     pub async fn start(self) -> io::Result<Sandbox> {
-        let Self {
-            listen,
-            admin_listen,
-            mut api_keys,
-            seed,
-            choose,
-            ignores_unfired_faults,
-            gateway,
-            data,
-            fixtures,
-            encryption,
-            max_connections,
-            control_headers,
-            on_exchange,
-        } = self;
-        let (certificate, ca_certificate) = match encryption {
+        let (tls, ca_certificate) = match self.encryption {
             Encryption::None => (None, None),
-            Encryption::Given(certificate) => (Some(certificate), None),
+            Encryption::Given(certificate) => (Some(certificate.acceptor()?), None),
             Encryption::SelfMade => {
-                let (certificate, authority) = Certificate::self_made(listen.ip())?;
-                (Some(certificate), Some(authority))
+                let made = Certificate::self_made(self.listen.ip()).map_err(io::Error::other)?;
+                let (certificate, authority) = made;
+                (Some(certificate.acceptor()?), Some(authority))
             }
         };
-        let tls = certificate.map(|certificate| certificate.acceptor()).transpose()?;
-        let ports = Ports::bind(listen, admin_listen).await?;
+        let listener = bind(self.listen).await?;
+        let admin_listener = match self.admin_listen {
+            Some(address) => Some(bind(address).await?),
+            None => None,
+        };
+        let address = listener.local_addr()?;
+        let admin_address = admin_listener.as_ref().unwrap_or(&listener).local_addr()?;
 
         // Few digits, because people type it again, and JSON numbers of some languages are exact up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
-        let (gateway, store, seed, clock) = if let Some(gateway) = gateway {
-            if data.is_some() {
+        let (gateway, store, seed, clock) = match self.gateway {
+            Some(_) if self.data.is_some() => {
                 let message =
                     "a gateway that is given keeps its own books: it cannot be served with a data file";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
             }
-            (gateway, None, None, None)
-        } else {
-            let seed = seed.unwrap_or(any_number);
-            if api_keys.is_empty() {
-                api_keys.push(FakeGateway::API_KEY.to_owned());
+            Some(gateway) => (gateway, None, None, None),
+            None => {
+                let (seed, clock) = (self.seed.unwrap_or(any_number), WallClock::default());
+                let told = clock.clone();
+                let builder = self.fresh.wall_clock(move || told.now());
+                // A file with many transactions must not hold up whatever else the runtime does.
+                let built = spawn_blocking(move || fresh_gateway(builder, seed, self.api_keys, self.data));
+                let (gateway, store) = built.await.map_err(|ended| match ended.try_into_panic() {
+                    Ok(panic) => resume_unwind(panic),
+                    Err(cancelled) => io::Error::other(cancelled),
+                })??;
+                (gateway, store, Some(seed), Some(clock))
             }
-            let fresh = FreshGateway { api_keys, seed, choose, ignores_unfired_faults, data };
-            let clock = WallClock::default();
-            let told = clock.clone();
-            // A file with many transactions must not hold up whatever else the runtime does.
-            let built = spawn_blocking(move || fresh.build(&told)).await;
-            let (gateway, store) = built.map_err(|stopped| match stopped.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(cancelled) => io::Error::other(cancelled),
-            })??;
-            (gateway, store, Some(seed), Some(clock))
         };
-        gateway.load(&fixtures);
+        gateway.load(&self.fixtures);
         gateway.responder().flushed().await.map_err(io::Error::other)?;
 
-        let feed = Feed::new();
+        let (switch, shutdown) = Shutdown::new();
+        let feed = Feed::new(shutdown.clone());
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let admin = Arc::new(Admin {
+        let base_url = format!("{}/api/v1/public", origin(scheme, address));
+        let admin = Admin {
             gateway: gateway.uncounted(),
             clock,
-            fixtures,
+            fixtures: self.fixtures,
             seed,
-            is_on_loopback: admin_listen.unwrap_or(listen).ip().is_loopback(),
+            is_on_loopback: admin_address.ip().is_loopback(),
             scheme,
-            base_url: base_url(scheme, ports.service_address),
+            base_url: base_url.clone(),
             feed: feed.clone(),
-        });
-        let request_ids = Arc::new(RequestIds::new(any_number));
-        let site = |serves: bool, administers: bool| Site {
+        };
+        let site = Site {
             service: gateway.responder(),
-            serves,
-            admin: administers.then(|| Arc::clone(&admin)),
-            control_headers,
-            on_exchange: on_exchange.clone(),
-            feed: feed.clone(),
-            request_ids: Arc::clone(&request_ids),
+            serves: true,
+            admin: Some(Arc::new(admin)),
+            control_headers: self.control_headers,
+            on_exchange: self.on_exchange,
+            feed,
+            next_id: Arc::new(AtomicU64::new(any_number)),
         };
-        let sites = match admin_listen {
-            None => Sites { service: site(true, true), admin: None },
-            Some(_) => Sites { service: site(true, false), admin: Some(site(false, true)) },
+        let mut servers = JoinSet::new();
+        let mut serve = |listener, site| {
+            servers.spawn(server::serve(listener, tls.clone(), site, self.max_connections, shutdown.clone()));
         };
-        Ok(Sandbox::serve(ports, sites, Facts { gateway, store, seed, tls, ca_certificate, max_connections }))
+        if let Some(admin_listener) = admin_listener {
+            serve(admin_listener, Site { serves: false, ..site.clone() });
+            serve(listener, Site { admin: None, ..site });
+        } else {
+            serve(listener, site);
+        }
+        let admin_url = format!("{}{}", origin(scheme, admin_address), admin::PREFIX);
+        let facts =
+            Facts { gateway, seed, address, admin_address, base_url, admin_url, ca_certificate, switch };
+        Ok(Sandbox { servers, store, facts: Arc::new(facts) })
     }
 
     /// Starts serving on a thread of its own, for programs and tests that have no runtime. When this returns, connections
@@ -286,5 +285,62 @@ impl fmt::Debug for SandboxBuilder {
             .field("gateway", &self.gateway)
             .field("data", &self.data)
             .finish_non_exhaustive()
+    }
+}
+
+async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|error| io::Error::new(error.kind(), format!("it cannot listen on {address} ({error})")))
+}
+
+/// Where clients reach what listens there: on every address means on the loopback one.
+fn origin(scheme: &str, listening: SocketAddr) -> String {
+    let ip = match listening.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    format!("{scheme}://{}", SocketAddr::new(ip, listening.port()))
+}
+
+/// The gateway with everything that its file has kept. It reads the file, which may take a while.
+fn fresh_gateway(
+    mut builder: FakeGatewayBuilder,
+    seed: u64,
+    mut api_keys: Vec<String>,
+    data: Option<PathBuf>,
+) -> io::Result<(FakeGateway, Option<Store>)> {
+    if api_keys.is_empty() {
+        api_keys.push(FakeGateway::API_KEY.to_owned());
+    }
+    if let Some(path) = data {
+        let file = DataFile::open(path, &api_keys).map_err(io::Error::other)?;
+        let builder = builder.seed(seed_of_start(seed, file.starts()));
+        let (gateway, store) = file.gateway(builder).map_err(io::Error::other)?;
+        return Ok((gateway, Some(store)));
+    }
+    let mut keys = api_keys.into_iter();
+    builder = builder.seed(seed).api_key(keys.next().expect("there is one"));
+    Ok((keys.fold(builder, FakeGatewayBuilder::another_api_key).build(), None))
+}
+
+/// The seed itself at the first start with a file, and another number at each further one, which must not give its new
+/// transactions the ids of those in the file.
+fn seed_of_start(seed: u64, start: u64) -> u64 {
+    // Odd, so that no two starts have the same; large, so that neighbouring seeds do not meet either.
+    const STEP: u64 = 0xd134_2543_de82_ef95;
+    seed.wrapping_add(start.saturating_sub(1).wrapping_mul(STEP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_start_has_the_seed_itself_and_no_two_have_the_same() {
+        assert_eq!(seed_of_start(7, 1), 7);
+        let seeds: std::collections::HashSet<_> =
+            (1..1000).flat_map(|start| [seed_of_start(7, start), seed_of_start(8, start)]).collect();
+        assert_eq!(seeds.len(), 2 * 999);
     }
 }

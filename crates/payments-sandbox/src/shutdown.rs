@@ -2,6 +2,7 @@ use std::time::{Duration, Instant};
 
 use payments_core::{Sleep, Timer};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 /// Tells whoever holds a clone that the server is to stop.
 ///
@@ -9,13 +10,11 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub(crate) struct Shutdown(watch::Receiver<bool>);
 
-/// Begins the shutdown when told to, or when it is dropped.
-pub(crate) struct ShutdownSwitch(watch::Sender<bool>);
-
 impl Shutdown {
-    pub(crate) fn new() -> (ShutdownSwitch, Self) {
-        let (sender, receiver) = watch::channel(false);
-        (ShutdownSwitch(sender), Self(receiver))
+    /// The shutdown begins when the sender is set to true, or dropped.
+    pub(crate) fn new() -> (watch::Sender<bool>, Self) {
+        let (switch, receiver) = watch::channel(false);
+        (switch, Self(receiver))
     }
 
     /// Waits until the shutdown begins.
@@ -26,12 +25,6 @@ impl Shutdown {
     }
 }
 
-impl ShutdownSwitch {
-    pub(crate) fn begin(&self) {
-        self.0.send_replace(true);
-    }
-}
-
 impl Timer for Shutdown {
     fn now(&self) -> Instant {
         Instant::now()
@@ -39,11 +32,6 @@ impl Timer for Shutdown {
 
     fn sleep(&self, duration: Duration) -> Sleep {
         let begun = self.begun();
-        Box::pin(async move {
-            tokio::select! {
-                () = tokio::time::sleep(duration) => {}
-                () = begun => {}
-            }
-        })
+        Box::pin(async move { drop(timeout(duration, begun).await) })
     }
 }

@@ -1,5 +1,5 @@
 use std::future::poll_fn;
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use payments_fake::Reply;
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 use tokio_rustls::server::TlsStream;
@@ -72,11 +72,8 @@ impl Socket {
             let tcp = shared.stream.tcp();
             // This one wakes the task, and the other tells what it was woken for.
             ready!(tcp.poll_read_ready(context)).ok();
-            match pin!(tcp.ready(Interest::READABLE)).poll(context) {
-                Poll::Ready(Ok(ready)) => Poll::Ready(ready.is_read_closed()),
-                Poll::Ready(Err(_)) => Poll::Ready(true),
-                Poll::Pending => Poll::Pending,
-            }
+            let ready = pin!(tcp.ready(Interest::READABLE)).poll(context);
+            ready.map(|ready| ready.map_or(true, Ready::is_read_closed))
         };
         while !poll_fn(has_closed).await {
             // There is something to read, which is hyper's, and the socket tells of nothing else until it is read.
@@ -86,22 +83,6 @@ impl Socket {
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Shared {
-    fn stream(&mut self) -> Pin<&mut dyn Stream> {
-        Pin::new(&mut *self.stream)
-    }
-
-    /// Whether hyper refuses with these bytes what it cannot read: they have neither a body nor an id, and are not
-    /// written. A client is told in the shape of the service.
-    fn is_refusal(&mut self, head: &[u8]) -> bool {
-        let status = refusal(head);
-        if let Some(status) = status {
-            self.end = Some(End::Unreadable(status));
-        }
-        status.is_some()
     }
 }
 
@@ -123,33 +104,23 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.lock().stream().poll_read(context, buffer)
+        Pin::new(&mut self.lock().stream).poll_read(context, buffer)
     }
 }
 
 impl AsyncWrite for Socket {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_write_vectored(context, &[IoSlice::new(bytes)])
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
         let mut shared = self.lock();
-        match slices {
-            [head] if shared.is_refusal(head) => Poll::Ready(Ok(head.len())),
-            _ => shared.stream().poll_write_vectored(context, slices),
+        if let Some(status) = refusal(bytes) {
+            // It has neither a body nor an id, and is not written: the client is told in the shape of the service.
+            shared.end = Some(End::Unreadable(status));
+            return Poll::Ready(Ok(bytes.len()));
         }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
+        Pin::new(&mut shared.stream).poll_write(context, bytes)
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.lock().stream().poll_flush(context)
+        Pin::new(&mut self.lock().stream).poll_flush(context)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -157,7 +128,7 @@ impl AsyncWrite for Socket {
         if matches!(shared.end, Some(End::Unreadable(_))) {
             return Poll::Ready(Ok(()));
         }
-        shared.stream().poll_shutdown(context)
+        Pin::new(&mut shared.stream).poll_shutdown(context)
     }
 }
 

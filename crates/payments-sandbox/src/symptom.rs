@@ -6,7 +6,7 @@ use http::Response;
 use http::header::{CONNECTION, CONTENT_LENGTH};
 use payments_core::Timer as _;
 use payments_fake::Reply;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncWriteExt as _, copy, sink};
 use tokio::time::timeout;
 
 use crate::shutdown::Shutdown;
@@ -62,10 +62,9 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Keeps the connection open until the client closes its side or the server stops. What the client still sends is read and
 /// forgotten.
 async fn until_closed(socket: &mut Socket, shutdown: &Shutdown) {
-    let mut ignored = [0; 1024];
-    let closed = async { while socket.read(&mut ignored).await.is_ok_and(|length| length > 0) {} };
+    let mut ignored = sink();
     tokio::select! {
-        () = closed => {}
+        _ = copy(socket, &mut ignored) => {}
         () = shutdown.begun() => {}
     }
 }

@@ -1,49 +1,40 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// The sandbox's time of day: the computer's, unless somebody has moved or stopped it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WallClock(Arc<Mutex<Hands>>);
 
 #[derive(Clone, Copy, Debug)]
-enum Hands {
-    /// So far ahead of the computer's clock, or behind it.
-    Running {
-        ahead: Duration,
-        behind: Duration,
-    },
-    Frozen(SystemTime),
+struct Hands {
+    shown: SystemTime,
+    /// The computer's time when they showed that, or nothing while they are frozen.
+    then: Option<SystemTime>,
 }
 
 impl Default for Hands {
     fn default() -> Self {
-        Self::Running { ahead: Duration::ZERO, behind: Duration::ZERO }
+        Self { shown: SystemTime::UNIX_EPOCH, then: Some(SystemTime::UNIX_EPOCH) }
     }
 }
 
 impl WallClock {
     pub(crate) fn now(&self) -> SystemTime {
-        self.hands().now()
+        let Hands { shown, then } = *self.hands();
+        match then.map(|then| SystemTime::now().duration_since(then)) {
+            None => shown,
+            Some(Ok(since)) => shown + since,
+            Some(Err(before)) => shown - before.duration(),
+        }
     }
 
     pub(crate) fn is_frozen(&self) -> bool {
-        matches!(*self.hands(), Hands::Frozen(_))
+        self.hands().then.is_none()
     }
 
-    /// Stops it, or lets it run on from where it stands.
-    pub(crate) fn freeze(&self, frozen: bool) {
-        let mut hands = self.hands();
-        let now = hands.now();
-        *hands = if frozen { Hands::Frozen(now) } else { Hands::running_from(now) };
-    }
-
-    /// Sets it; a frozen clock stays frozen.
-    pub(crate) fn set(&self, to: SystemTime) {
-        let mut hands = self.hands();
-        *hands = match *hands {
-            Hands::Frozen(_) => Hands::Frozen(to),
-            Hands::Running { .. } => Hands::running_from(to),
-        };
+    /// Sets it, and stops it there or lets it run on.
+    pub(crate) fn set(&self, shown: SystemTime, frozen: bool) {
+        *self.hands() = Hands { shown, then: (!frozen).then(SystemTime::now) };
     }
 
     /// Back to the computer's clock.
@@ -56,26 +47,9 @@ impl WallClock {
     }
 }
 
-impl Hands {
-    fn now(self) -> SystemTime {
-        match self {
-            Self::Running { ahead, behind } => SystemTime::now() + ahead - behind,
-            Self::Frozen(at) => at,
-        }
-    }
-
-    fn running_from(at: SystemTime) -> Self {
-        let now = SystemTime::now();
-        Self::Running {
-            ahead: at.duration_since(now).unwrap_or_default(),
-            behind: now.duration_since(at).unwrap_or_default(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::UNIX_EPOCH;
+    use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
 
@@ -83,10 +57,10 @@ mod tests {
     fn a_frozen_clock_moves_only_when_it_is_moved() {
         let clock = WallClock::default();
         let then = UNIX_EPOCH + Duration::from_secs(1_900_000_000);
-        clock.freeze(true);
-        clock.set(then);
+        clock.set(clock.now(), true);
+        clock.set(then, clock.is_frozen());
         assert_eq!((clock.now(), clock.is_frozen()), (then, true));
-        clock.freeze(false);
+        clock.set(clock.now(), false);
         assert!(clock.now() >= then && !clock.is_frozen());
     }
 
@@ -94,7 +68,7 @@ mod tests {
     fn a_running_clock_runs_on_from_where_it_was_set() {
         let clock = WallClock::default();
         for then in [UNIX_EPOCH, UNIX_EPOCH + Duration::from_secs(4_000_000_000)] {
-            clock.set(then);
+            clock.set(then, false);
             let first = clock.now();
             let since = first.duration_since(then).unwrap();
             assert!(since < Duration::from_mins(1) && clock.now() >= first);

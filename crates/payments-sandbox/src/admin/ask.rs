@@ -6,7 +6,7 @@ use http::header::HOST;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use payments_fake::{DocumentError, NotDurable};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A request to the admin interface, as far as a handler needs it.
 pub(super) struct Ask<'a> {
@@ -41,37 +41,29 @@ pub(super) struct Refusal {
     pub(super) status: StatusCode,
     /// The methods that the path does have.
     pub(super) allow: Option<String>,
-    message: String,
-    problems: Vec<String>,
+    /// The service's error body.
+    pub(super) body: Value,
 }
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, allow: None, message: message.into(), problems: Vec::new() }
+        let body = json!({"status": "failed", "status_code": status.as_u16(), "msg": message.into()});
+        Self { status, allow: None, body }
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
-
-    pub(super) fn method_not_allowed(allow: String) -> Self {
-        let refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, "this path has other methods");
-        Self { allow: Some(allow), ..refusal }
-    }
-
-    /// The service's error body, and all problems of a document one by one.
-    pub(super) fn to_json(&self) -> String {
-        let mut body = json!({"status": "failed", "status_code": self.status.as_u16(), "msg": self.message});
-        if !self.problems.is_empty() {
-            body["problems"] = json!(self.problems);
-        }
-        body.to_string()
-    }
 }
 
+/// With all problems of the document one by one.
 impl From<DocumentError> for Refusal {
     fn from(error: DocumentError) -> Self {
-        Self { problems: error.problems().to_vec(), ..Self::bad_request(error.to_string()) }
+        let mut refusal = Self::bad_request(error.to_string());
+        if !error.problems().is_empty() {
+            refusal.body["problems"] = json!(error.problems());
+        }
+        refusal
     }
 }
 

@@ -1,10 +1,8 @@
 //! What each path of the interface does.
 
-#![allow(clippy::unnecessary_wraps, clippy::unused_self, reason = "every handler has the same signature")]
+use std::time::Duration;
 
-use std::time::{Duration, SystemTime};
-
-use http::{Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use payments_core::OperationName;
 use payments_fake::{ArmedFault, Fault, RecordedRequest, Tenant};
 use serde::{Deserialize, Deserializer};
@@ -12,31 +10,59 @@ use serde_json::json;
 
 use super::Admin;
 use super::ask::{Ask, Refusal};
-use crate::body::{self, Content};
+use crate::body::{self, Body, whole};
 use crate::page;
 use crate::wall_clock::WallClock;
 
-type Answer = Result<Response<Content>, Refusal>;
+type Answer = Result<Response<Body>, Refusal>;
 
+/// Does what is asked.
+type Handler = fn(&Admin, &Ask<'_>) -> Answer;
+
+/// A method, its path, and the names that the query may have.
+pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
+    (Method::GET, "/health", &[], |admin, _| admin.health()),
+    (Method::POST, "/reset", &[], Admin::reset),
+    (Method::GET, "/state", &["api_key"], |admin, ask| done(admin.tenant(ask)?.state_json())),
+    (Method::POST, "/customers", &["api_key"], |admin, ask| {
+        done(admin.tenant(ask)?.add_customer_json(ask.body)?)
+    }),
+    (Method::POST, "/tokens", &["api_key"], |admin, ask| done(admin.tenant(ask)?.add_token_json(ask.body)?)),
+    (Method::GET, "/requests", &["operation", "limit"], Admin::requests),
+    (Method::DELETE, "/requests", &["operation", "limit"], |admin, _| {
+        admin.gateway.clear_requests();
+        done("{}")
+    }),
+    (Method::GET, "/faults", &["id"], |admin, _| {
+        let faults: Vec<_> = admin.gateway.faults().iter().map(ArmedFault::to_json).collect();
+        done(format!(r#"{{"faults":[{}]}}"#, faults.join(",")))
+    }),
+    (Method::POST, "/faults", &["id"], Admin::arm),
+    (Method::DELETE, "/faults", &["id"], Admin::disarm),
+    // Commits what faults in the phase `late` held back.
+    (Method::POST, "/deliver-late", &[], |admin, _| {
+        done(json!({"delivered": admin.gateway.deliver_late()}).to_string())
+    }),
+    (Method::GET, "/magic", &[], |_, _| done(crate::magic_json())),
+    (Method::GET, "/openapi.json", &[], |_, _| done(crate::OPENAPI)),
+    (Method::GET, "/clock", &[], |admin, _| shown(admin.clock()?)),
+    (Method::POST, "/clock", &[], Admin::set_clock),
+    (Method::GET, "/ui", &[], |_, _| Ok(page::page())),
+    (Method::GET, "/events", &[], |admin, _| Ok(admin.feed.events(admin.gateway.responder()))),
+];
+
+#[allow(clippy::unnecessary_wraps, reason = "every handler returns a result")]
 fn done(json: impl Into<String>) -> Answer {
     let mut line = json.into();
     // For whoever asks from a shell.
     if !line.ends_with('\n') {
         line.push('\n');
     }
-    Ok(body::json(StatusCode::OK, line))
+    Ok(body::json(StatusCode::OK, line).map(whole))
 }
 
 impl Admin {
-    pub(super) fn ui(&self, _: &Ask<'_>) -> Answer {
-        Ok(page::page())
-    }
-
-    pub(super) fn events(&self, _: &Ask<'_>) -> Answer {
-        Ok(self.feed.events(self.gateway.responder()))
-    }
-
-    pub(super) fn health(&self, _: &Ask<'_>) -> Answer {
+    fn health(&self) -> Answer {
         let tenants: Vec<_> = self.gateway.tenants().collect();
         let health = json!({
             "status": "ok",
@@ -51,7 +77,7 @@ impl Admin {
     }
 
     /// `{"keep_fixtures": true}` begins again with the fixtures, `{}` or no body with nothing.
-    pub(super) fn reset(&self, ask: &Ask<'_>) -> Answer {
+    fn reset(&self, ask: &Ask<'_>) -> Answer {
         #[derive(Default, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         struct Reset {
@@ -72,18 +98,6 @@ impl Admin {
         done("{}")
     }
 
-    pub(super) fn state(&self, ask: &Ask<'_>) -> Answer {
-        done(self.tenant(ask)?.state_json())
-    }
-
-    pub(super) fn add_customer(&self, ask: &Ask<'_>) -> Answer {
-        done(self.tenant(ask)?.add_customer_json(ask.body)?)
-    }
-
-    pub(super) fn add_token(&self, ask: &Ask<'_>) -> Answer {
-        done(self.tenant(ask)?.add_token_json(ask.body)?)
-    }
-
     /// The tenant of the key in the query, or the first one.
     fn tenant(&self, ask: &Ask<'_>) -> Result<Tenant, Refusal> {
         match ask.parameter("api_key") {
@@ -95,7 +109,7 @@ impl Admin {
     }
 
     /// Newest last; `limit` keeps the newest.
-    pub(super) fn requests(&self, ask: &Ask<'_>) -> Answer {
+    fn requests(&self, ask: &Ask<'_>) -> Answer {
         let operation = ask.parameter("operation").map(operation_named).transpose()?;
         let limit = match ask.parameter("limit") {
             None => usize::MAX,
@@ -110,55 +124,29 @@ impl Admin {
         done(format!(r#"{{"requests":[{}]}}"#, newest.join(",")))
     }
 
-    pub(super) fn clear_requests(&self, _: &Ask<'_>) -> Answer {
-        self.gateway.clear_requests();
-        done("{}")
-    }
-
-    pub(super) fn faults(&self, _: &Ask<'_>) -> Answer {
-        let faults: Vec<_> = self.gateway.faults().iter().map(ArmedFault::to_json).collect();
-        done(format!(r#"{{"faults":[{}]}}"#, faults.join(",")))
-    }
-
-    pub(super) fn arm(&self, ask: &Ask<'_>) -> Answer {
+    fn arm(&self, ask: &Ask<'_>) -> Answer {
         let id = self.gateway.arm(Fault::from_json(ask.body)?);
         let armed = self.gateway.faults().into_iter().find(|fault| fault.id == id);
         done(armed.map_or_else(|| "{}".to_owned(), |fault| fault.to_json()))
     }
 
     /// All of them, or the one of `id`.
-    pub(super) fn disarm(&self, ask: &Ask<'_>) -> Answer {
-        let Some(id) = ask.parameter("id") else {
-            self.gateway.disarm_all();
-            return done("{}");
-        };
-        let named = self.gateway.faults().into_iter().find(|fault| fault.id.to_string() == id);
-        if named.is_some_and(|fault| self.gateway.disarm(fault.id)) {
-            return done("{}");
+    fn disarm(&self, ask: &Ask<'_>) -> Answer {
+        match ask.parameter("id") {
+            None => self.gateway.disarm_all(),
+            Some(id) => {
+                let named = self.gateway.faults().into_iter().find(|fault| fault.id.to_string() == id);
+                if !named.is_some_and(|fault| self.gateway.disarm(fault.id)) {
+                    return Err(Refusal::new(StatusCode::NOT_FOUND, "no fault is armed with this id"));
+                }
+            }
         }
-        Err(Refusal::new(StatusCode::NOT_FOUND, "no fault is armed with this id"))
-    }
-
-    /// Commits what faults in the phase `late` held back.
-    pub(super) fn deliver_late(&self, _: &Ask<'_>) -> Answer {
-        done(json!({"delivered": self.gateway.deliver_late()}).to_string())
-    }
-
-    pub(super) fn magic(&self, _: &Ask<'_>) -> Answer {
-        done(crate::magic_json())
-    }
-
-    pub(super) fn openapi(&self, _: &Ask<'_>) -> Answer {
-        done(crate::OPENAPI)
-    }
-
-    pub(super) fn show_clock(&self, _: &Ask<'_>) -> Answer {
-        self.clock().and_then(shown)
+        done("{}")
     }
 
     /// `{"freeze": true}`, `{"set": "2030-01-31T12:00:00Z"}`, `{"advance_ms": 60000}`, or several of them: the clock is frozen
     /// or freed first, so that a frozen one stands at exactly the time that is set, and advanced last.
-    pub(super) fn set_clock(&self, ask: &Ask<'_>) -> Answer {
+    fn set_clock(&self, ask: &Ask<'_>) -> Answer {
         #[derive(Default, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         struct ClockChange {
@@ -180,15 +168,12 @@ impl Admin {
             Some(change) => change,
         };
         let set = set.map(|set| humantime::parse_rfc3339(&set).map_err(|_| wrong())).transpose()?;
-        let advance = advance_ms.map_or(Duration::ZERO, Duration::from_millis);
-        let to = set.unwrap_or_else(|| clock.now()).checked_add(advance).filter(|to| *to < last_time());
+        let advance = Duration::from_millis(advance_ms.unwrap_or_default());
+        // The header `Date` has four digits for the year; some room is left for the clock to run on.
+        let last = humantime::parse_rfc3339("9000-01-01T00:00:00Z").expect("a valid time");
+        let to = set.unwrap_or_else(|| clock.now()).checked_add(advance).filter(|to| *to < last);
         let to = to.ok_or_else(|| Refusal::bad_request("the clock cannot be set beyond the year 9000"))?;
-        if let Some(frozen) = freeze {
-            clock.freeze(frozen);
-        }
-        if set.is_some() || !advance.is_zero() {
-            clock.set(to);
-        }
+        clock.set(to, freeze.unwrap_or_else(|| clock.is_frozen()));
         shown(clock)
     }
 
@@ -222,9 +207,4 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(member: D) -> Result<
 fn shown(clock: &WallClock) -> Answer {
     let now = humantime::format_rfc3339_millis(clock.now()).to_string();
     done(json!({"now": now, "frozen": clock.is_frozen()}).to_string())
-}
-
-/// The header `Date` has four digits for the year; some room is left for the clock to run on.
-fn last_time() -> SystemTime {
-    humantime::parse_rfc3339("9000-01-01T00:00:00Z").expect("a valid time")
 }

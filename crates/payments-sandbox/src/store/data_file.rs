@@ -2,15 +2,16 @@ use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use payments_fake::{Change, FakeGateway, FakeGatewayBuilder, Tenant};
 use payments_model::{CustomerId, TokenId, TransactionId};
 use ring::hmac;
-use ring::rand::{SecureRandom, SystemRandom};
+use ring::rand::{SystemRandom, generate};
 use rusqlite::config::DbConfig;
 use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior};
+use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags, Row, TransactionBehavior};
 
 use super::error::Problem;
 use super::{Log, Store, StoreError, Writer, schema};
@@ -36,12 +37,12 @@ use super::{Log, Store, StoreError, Writer, schema};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DataFile {
-    path: PathBuf,
-    connection: Connection,
+    pub(super) path: PathBuf,
+    pub(super) connection: Connection,
     /// Each once.
     api_keys: Vec<String>,
     /// The row of each key's tenant.
-    tenants: Vec<i64>,
+    pub(super) tenants: Vec<i64>,
     starts: u64,
 }
 
@@ -64,14 +65,33 @@ impl DataFile {
         Self::take(&path, api_keys).map_err(|problem| StoreError::new(&path, problem))
     }
 
-    fn take(path: &Path, api_keys: &[impl AsRef<str>]) -> Result<Self, Problem> {
+    fn take(path: &Path, given: &[impl AsRef<str>]) -> Result<Self, Problem> {
         let mut connection = connect(path)?;
         if connection.is_readonly("main")? {
             return Err(Problem::ReadOnly);
         }
         let is_new = recognise(&connection).inspect_err(|_| leave_no_trace(path, &connection))?;
         configure(&connection)?;
-        let (api_keys, tenants, starts) = begin(&mut connection, is_new, api_keys)?;
+
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if is_new {
+            let key: [u8; 32] = generate(&SystemRandom::new()).expect("the system has randomness").expose();
+            schema::create(&transaction, &key)?;
+        }
+        let (starts, hash_key) = transaction.query_row(schema::COUNT_START, [], |row| {
+            let hash_key = hmac::Key::new(hmac::HMAC_SHA256, row.get_ref(1)?.as_blob()?);
+            Ok((row.get::<_, i64>(0)?.cast_unsigned(), hash_key))
+        })?;
+        let (mut api_keys, mut tenants) = (Vec::new(), Vec::new());
+        for key in given.iter().map(AsRef::as_ref) {
+            let hash = hmac::sign(&hash_key, key.as_bytes());
+            let tenant = transaction.query_row(schema::TENANT, [hash.as_ref()], |row| row.get(0))?;
+            if !tenants.contains(&tenant) {
+                api_keys.push(key.to_owned());
+                tenants.push(tenant);
+            }
+        }
+        transaction.commit()?;
         Ok(Self { path: path.to_owned(), connection, api_keys, tenants, starts })
     }
 
@@ -93,19 +113,46 @@ impl DataFile {
     /// If the builder has further keys, or one of the file's is no key that a client could send.
     #[track_caller]
     pub fn gateway(self, builder: FakeGatewayBuilder) -> Result<(FakeGateway, Store), StoreError> {
-        let Self { path, connection, api_keys, tenants, starts: _ } = self;
         let (log, groups) = Log::new();
-        let mut keys = api_keys.into_iter();
+        let mut keys = self.api_keys.iter();
         let builder = builder.api_key(keys.next().expect("checked when it was opened"));
-        let gateway = keys.fold(builder, FakeGatewayBuilder::another_api_key).change_log(log.clone()).build();
+        let builder = keys.fold(builder, FakeGatewayBuilder::another_api_key);
+        let gateway = builder.change_log(log.clone()).build();
 
         let restored: Vec<_> = gateway.tenants().collect();
-        assert_eq!(restored.len(), tenants.len(), "the gateway's keys are those of the data file");
+        assert_eq!(restored.len(), self.tenants.len(), "the gateway's keys are those of the data file");
+        let path = self.path.clone();
         let fail = |problem| StoreError::new(&path, problem);
-        restore(&connection, &tenants, &restored).map_err(fail)?;
-        let writer = Writer { path: path.clone(), connection, tenants, groups, log: log.clone() };
-        let store = Store::start(writer, log).map_err(|error| fail(error.into()))?;
-        Ok((gateway, store))
+        self.restore(&restored).map_err(fail)?;
+        let writer = Writer { file: self, groups, log: log.clone() };
+        let thread = thread::Builder::new().name("payments-store".to_owned());
+        let thread = thread.spawn(|| writer.run()).map_err(|error| fail(error.into()))?;
+        Ok((gateway, Store { log, writer: Some(thread) }))
+    }
+
+    /// Gives each tenant what was kept of it, in the order in which it came.
+    fn restore(&self, tenants: &[Tenant]) -> Result<(), Problem> {
+        let mut records = self.connection.prepare(schema::ALL_RECORDS)?;
+        let mut records = records.query([])?;
+        while let Some(record) = records.next()? {
+            let row: i64 = record.get(0)?;
+            let Some(place) = self.tenants.iter().position(|own| *own == row) else { continue };
+            let id = record.get_ref(2)?.as_str().unwrap_or_default();
+            tenants[place]
+                .replay(kept(record)?)
+                .map_err(|error| Problem::Damaged(format!("record {id}: {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// The next start reads what is in the path's place. A file that was removed can be written all the same, and would be
+    /// for nobody; beside a file that took its place, another sandbox may have the log.
+    pub(super) fn check_place(&self) -> Result<(), Problem> {
+        let mut has_moved = 0;
+        // Where SQLite cannot tell, the system does not let go of a file that is open.
+        let asked = self.connection.file_control(Some(MAIN_DB), FileControl::HasMoved(&mut has_moved));
+        let is_there = !(asked.is_ok() && has_moved != 0) && log_of(&self.path).exists();
+        if is_there { Ok(()) } else { Err(Problem::Displaced) }
     }
 }
 
@@ -195,7 +242,7 @@ fn recognise(connection: &Connection) -> Result<bool, Problem> {
 const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
 
 /// The write-ahead log of the database with this path.
-pub(crate) fn log_of(path: &Path) -> PathBuf {
+fn log_of(path: &Path) -> PathBuf {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     log.into()
@@ -217,55 +264,6 @@ fn configure(connection: &Connection) -> Result<(), Problem> {
     }
     // Every commit is synced, not only every checkpoint.
     Ok(connection.pragma_update(None, "synchronous", "FULL")?)
-}
-
-/// The first transaction: counts the start and finds or makes the keys' tenants.
-fn begin(
-    connection: &mut Connection,
-    is_new: bool,
-    given: &[impl AsRef<str>],
-) -> rusqlite::Result<(Vec<String>, Vec<i64>, u64)> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if is_new {
-        schema::create(&transaction, &random_key())?;
-    }
-    let (starts, hash_key) = transaction.query_row(schema::COUNT_START, [], |row| {
-        Ok((
-            row.get::<_, i64>(0)?.cast_unsigned(),
-            hmac::Key::new(hmac::HMAC_SHA256, row.get_ref(1)?.as_blob()?),
-        ))
-    })?;
-    let (mut api_keys, mut tenants) = (Vec::new(), Vec::new());
-    for key in given.iter().map(AsRef::as_ref) {
-        let tenant = schema::tenant(&transaction, hmac::sign(&hash_key, key.as_bytes()).as_ref())?;
-        if !tenants.contains(&tenant) {
-            api_keys.push(key.to_owned());
-            tenants.push(tenant);
-        }
-    }
-    transaction.commit()?;
-    Ok((api_keys, tenants, starts))
-}
-
-fn random_key() -> [u8; 32] {
-    let mut key = [0; 32];
-    SystemRandom::new().fill(&mut key).expect("the system has randomness");
-    key
-}
-
-/// Gives each tenant what was kept of it, in the order in which it came.
-fn restore(connection: &Connection, rows: &[i64], tenants: &[Tenant]) -> Result<(), Problem> {
-    let mut records = connection.prepare(schema::ALL_RECORDS)?;
-    let mut records = records.query([])?;
-    while let Some(record) = records.next()? {
-        let row: i64 = record.get(0)?;
-        let Some(place) = rows.iter().position(|own| *own == row) else { continue };
-        let id = record.get_ref(2)?.as_str().unwrap_or_default();
-        tenants[place]
-            .replay(kept(record)?)
-            .map_err(|error| Problem::Damaged(format!("record {id}: {error}")))?;
-    }
-    Ok(())
 }
 
 fn kept(record: &Row<'_>) -> rusqlite::Result<Change> {

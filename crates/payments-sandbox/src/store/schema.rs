@@ -67,19 +67,13 @@ pub(crate) fn unlike(connection: &Connection) -> rusqlite::Result<Option<String>
 pub(crate) const COUNT_START: &str = "UPDATE meta SET starts = starts + 1 RETURNING starts, hash_key";
 
 /// The row of the tenant with this hash, which is made if it is new.
-pub(crate) fn tenant(connection: &Connection, key_hash: &[u8]) -> rusqlite::Result<i64> {
-    connection.execute("INSERT INTO tenant (key_hash) VALUES (?1) ON CONFLICT DO NOTHING", [key_hash])?;
-    connection.query_row("SELECT id FROM tenant WHERE key_hash = ?1", [key_hash], |row| row.get(0))
-}
+pub(crate) const TENANT: &str = "INSERT INTO tenant (key_hash) VALUES (?1)
+    ON CONFLICT (key_hash) DO UPDATE SET key_hash = excluded.key_hash RETURNING id";
 
 /// Every record, in the order in which they came.
 pub(crate) const ALL_RECORDS: &str = "SELECT tenant, kind, id, document FROM record ORDER BY position";
 
-/// A transaction comes last, also if it was there before.
-pub(crate) const ADD_TRANSACTION: &str =
-    "INSERT INTO record (tenant, kind, id, document) VALUES (?1, ?2, ?3, ?4)";
-
-/// A new customer or token comes last, a changed one keeps its place.
+/// A new customer or token comes last, a changed one keeps its place. A transaction always comes last.
 pub(crate) const PUT_RECORD: &str = "INSERT INTO record (tenant, kind, id, document) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (tenant, kind, id) WHERE kind <> 1 DO UPDATE SET document = excluded.document";
 

@@ -6,6 +6,8 @@ mod browser;
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::mpsc::{TryRecvError, channel};
+use std::time::Instant;
 use std::{env, fs};
 
 use fantoccini::key::Key;
@@ -206,6 +208,30 @@ async fn the_clock_is_moved_and_everything_reset() {
     browser.until_shown("#ledger tfoot", "Charged, 0 payments 0.00").await;
     assert_eq!(sandbox.gateway().requests(), []);
     assert!(!browser.run("return document.querySelector('#empty').hidden").await.as_bool().unwrap());
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_requests_keep_coming_a_click_is_answered_and_the_state_is_read_once_a_second() {
+    let begun = Instant::now();
+    let (sandbox, browser) = start().await;
+    let (stop, stopped) = channel::<()>();
+    let paying = tokio::task::spawn_blocking(move || {
+        while stopped.try_recv() == Err(TryRecvError::Empty) {
+            pay(&sandbox, json!({"Amount": 1}));
+        }
+        sandbox
+    });
+    browser.until_shown("#requests tbody", "charged").await;
+    browser.click("#freeze").await;
+    browser.until_shown("#said", "Clock frozen").await;
+    let readings =
+        "return performance.getEntriesByType('resource').filter(of => of.name.endsWith('/state')).length";
+    let readings = browser.run(readings).await.as_u64().unwrap();
+    // One for the page, and one for the click.
+    assert!(readings <= begun.elapsed().as_secs() + 2, "{readings}");
+    drop(stop);
+    let _sandbox = paying.await.unwrap();
     browser.close().await;
 }
 
