@@ -1,122 +1,151 @@
-//! One attempt to send one intent: written down, sent, and written down how it ended.
+//! One call: written down, sent, and written down how it ended.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
+use std::time::SystemTime;
 
-use payments_core::{Client, Operation, Outcome, Success, VoidReceipt};
+use payments_core::{Operation, Outcome, VoidReceipt};
 use payments_model::{
     AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
     Void,
 };
-use tokio::sync::watch;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
-use crate::journal::Begun;
-use crate::row::now;
+use crate::client::Called;
+use crate::error::Cause;
 use crate::{
-    AttemptId, Change, Ending, Error, Failure, Intent, IntentKey, IntentRequest, IntentState, Journal,
-    Journaled, StoreError, events,
+    AttemptId, Change, Ending, Error, Failure, IntentKey, IntentRequest, Journal, Journaled, JournaledClient,
+    StoreError, events,
 };
 
-/// Counts an attempt for as long as it is under way, also if its task is thrown away.
-pub(crate) struct UnderWay(watch::Sender<usize>);
-
-impl UnderWay {
-    pub(crate) fn begin(counter: &watch::Sender<usize>) -> Self {
-        counter.send_modify(|count| *count += 1);
-        Self(counter.clone())
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
-    }
-}
-
-/// One attempt to send one intent, which outlives its caller.
-pub(crate) struct Attempt<P> {
-    pub(crate) client: Client,
-    pub(crate) journal: Journal,
-    pub(crate) key: IntentKey,
-    pub(crate) id: AttemptId,
-    pub(crate) payment: P,
-    pub(crate) is_after_rejection: bool,
-}
-
-impl<P: Payment> Attempt<P> {
-    pub(crate) async fn make(self, is_awaited: impl Fn() -> bool) -> Result<Journaled<P::Data>, Error> {
-        let Self { client, journal, key, id, payment, is_after_rejection } = self;
-        let mut request = payment.intent_request();
+impl JournaledClient {
+    /// Makes one call in a task that outlives its caller.
+    pub(crate) async fn call<P: Payment>(
+        &self,
+        key: &IntentKey,
+        payment: &P,
+        is_after_rejection: bool,
+    ) -> Called<P::Data>
+    where
+        for<'a> IntentRequest: From<&'a P>,
+    {
+        let failed = |cause| Err(Error::new(key.clone(), cause));
+        let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
+        let is_in_key = |secret: &&str| secret.len() >= SHORTEST_SECRET && key.as_str().contains(*secret);
+        if is_api_key_in(key.as_str())
+            || payment.kept_id().is_some_and(is_api_key_in)
+            || payment.card_data().iter().any(is_in_key)
+        {
+            return failed(Cause::SecretInKey);
+        }
+        let Ok(runtime) = Handle::try_current() else { return failed(Cause::NoRuntime) };
+        let mut request = IntentRequest::from(payment);
         // A reference that came out of the wrong field.
-        request.reference.take_if(|reference| client.is_api_key_in(reference));
-        let mut end = End::unless_begun(&journal, &key, &id);
-        match journal.begin(&key, request, &id, is_after_rejection).await {
-            Ok(Begun::Sending) => {}
-            Ok(Begun::Kept(intent)) => {
-                end.is_none_of_ours();
-                return from_the_journal(*intent, &payment);
+        request.reference.take_if(|reference| is_api_key_in(reference));
+        let (tell, told) = oneshot::channel();
+        let (this, under_way, payment) = (self.clone(), self.under_way.subscribe(), payment.clone());
+        let task = {
+            let key = key.clone();
+            async move {
+                let is_awaited = || !tell.is_closed();
+                let result = this.attempt(&key, &payment, &request, is_after_rejection, is_awaited).await;
+                // Who does not listen any more finds it in the journal.
+                if let Err(Ok(unheard)) = tell.send(result) {
+                    events::processed_unheard(&key, &unheard.transaction_id);
+                }
+                drop(under_way);
             }
-            Ok(Begun::Missing) => {
-                end.is_none_of_ours();
-                return Err(Error::no_such_intent(key.clone()));
+        };
+        runtime.spawn(events::in_span(key, task));
+        told.await.unwrap_or_else(|_| failed(Cause::Lost))
+    }
+
+    async fn attempt<P: Payment>(
+        &self,
+        key: &IntentKey,
+        payment: &P,
+        request: &IntentRequest,
+        is_after_rejection: bool,
+        is_awaited: impl Fn() -> bool,
+    ) -> Called<P::Data> {
+        let failed = |cause| Error::new(key.clone(), cause);
+        // For as long as nothing was sent.
+        let ending = Ending::withdrawn();
+        let mut end = End { journal: &self.journal, key, attempt: AttemptId::new(), ending, is_open: true };
+        let begun = self.journal.begin(key, request, &end.attempt, is_after_rejection).await;
+        // Otherwise the row is another attempt's, or there is none.
+        end.is_open = matches!(begun, Ok(None));
+        if let Some(found) = begun? {
+            let differences = found.request.differences(request);
+            if !differences.is_empty() {
+                return Err(failed(Cause::KeyReused(found, differences)));
             }
-            Err(error) => {
-                end.is_none_of_ours();
-                return Err(Error::store(key.clone(), error));
-            }
+            let Some(transaction_id) = found.processed_as().cloned() else {
+                return Err(failed(Cause::Recorded(found)));
+            };
+            return Ok(Journaled {
+                transaction_id,
+                answer: None,
+                not_recorded: None,
+                same_transaction_as: None,
+            });
         }
         if !is_awaited() {
-            events::left_before_it_was_sent(&key);
+            events::left_before_it_was_sent(key);
             end.ending = Ending::NotProcessed(Failure::of_kind(Failure::ABANDONED));
-            let written = end.write().await;
-            return Err(
-                written.map_or_else(|error| Error::store(key.clone(), error), |_| Error::lost(key.clone()))
-            );
+            // Nobody hears it.
+            return Err(failed(end.write().await.map_or_else(Cause::Store, |_| Cause::Lost)));
         }
         end.ending = Ending::Unknown(Failure::of_kind(Failure::LOST));
-        let result = contained(client.call(&payment)).await;
-        end.ending = ending::<P>(result.as_ref());
+        let result = contained(self.client.call(payment)).await;
+        end.ending = match &result {
+            Some(Ok(answer)) => Ending::Processed(P::processed_as(answer).clone()),
+            Some(Err(error)) => match error.outcome() {
+                Outcome::NotProcessed => Ending::NotProcessed(error.into()),
+                Outcome::Rejected => Ending::Rejected(error.into()),
+                Outcome::Unknown => Ending::Unknown(error.into()),
+            },
+            None => Ending::Unknown(Failure::of_kind(Failure::PANIC)),
+        };
         let (same_transaction_as, not_recorded) = match end.write().await {
             Ok(other) => (other, None),
             Err(error) => (None, Some(error)),
         };
-        match result {
-            Some(Ok(answer)) => Ok(Journaled {
-                transaction_id: P::processed_as(&answer).clone(),
-                answer: Some(answer),
-                not_recorded,
-                same_transaction_as,
-            }),
-            Some(Err(error)) => Err(Error::of_call(key.clone(), error, not_recorded)),
-            None => Err(Error::panicked(key.clone(), not_recorded)),
-        }
+        let cause = match result {
+            Some(Ok(answer)) => {
+                let transaction_id = P::processed_as(&answer).clone();
+                return Ok(Journaled {
+                    transaction_id,
+                    answer: Some(answer),
+                    not_recorded,
+                    same_transaction_as,
+                });
+            }
+            Some(Err(error)) => Cause::Call(error),
+            None => Cause::Panicked,
+        };
+        Err(Error::unrecorded(key.clone(), cause, not_recorded))
     }
 }
+
+/// Shorter ones, such as a security code, are in many harmless keys by chance.
+const SHORTEST_SECRET: usize = 8;
 
 /// What is to be written down of an attempt, which is not forgotten if its task is thrown away with its runtime.
 struct End<'a> {
     journal: &'a Journal,
     key: &'a IntentKey,
-    attempt: &'a AttemptId,
+    attempt: AttemptId,
     ending: Ending,
     is_open: bool,
 }
 
-impl<'a> End<'a> {
-    /// For as long as nothing was sent.
-    fn unless_begun(journal: &'a Journal, key: &'a IntentKey, attempt: &'a AttemptId) -> Self {
-        Self { journal, key, attempt, ending: Ending::withdrawn(), is_open: true }
-    }
-
+impl End<'_> {
     fn change(&self) -> Change {
-        Change::end(self.key.clone(), self.attempt.clone(), self.ending.clone(), now())
-    }
-
-    /// The row is another attempt's, or there is none.
-    fn is_none_of_ours(&mut self) {
-        self.is_open = false;
+        Change::end(self.key.clone(), self.attempt.clone(), self.ending.clone(), SystemTime::now())
     }
 
     /// Writes it. Returns another intent that is processed as the same transaction.
@@ -124,10 +153,7 @@ impl<'a> End<'a> {
         let written = self.journal.end(self.change()).await;
         self.is_open = false;
         self.tell();
-        if let Err(error) = &written {
-            events::not_recorded(self.key, &self.ending, error);
-        }
-        written
+        written.inspect_err(|error| events::not_recorded(self.key, &self.ending, error))
     }
 
     fn tell(&self) {
@@ -146,35 +172,6 @@ impl Drop for End<'_> {
     }
 }
 
-/// How to write it down.
-fn ending<P: Payment>(result: Option<&Result<Success<P::Data>, payments_core::Error>>) -> Ending {
-    match result {
-        Some(Ok(answer)) => Ending::Processed(P::processed_as(answer).clone()),
-        Some(Err(error)) => match error.outcome() {
-            Outcome::NotProcessed => Ending::NotProcessed(error.into()),
-            Outcome::Rejected => Ending::Rejected(error.into()),
-            Outcome::Unknown => Ending::Unknown(error.into()),
-        },
-        None => Ending::Unknown(Failure::of_kind(Failure::PANIC)),
-    }
-}
-
-/// What a row that keeps a call from being sent says to it.
-fn from_the_journal<P: Payment>(intent: Intent, payment: &P) -> Result<Journaled<P::Data>, Error> {
-    let differences = intent.request.differences(&payment.intent_request());
-    if !differences.is_empty() {
-        return Err(Error::key_reused(intent, differences));
-    }
-    if let Some(transaction_id) = intent.processed_as().cloned() {
-        return Ok(Journaled { transaction_id, answer: None, not_recorded: None, same_transaction_as: None });
-    }
-    Err(if intent.state == IntentState::Sending {
-        Error::in_progress(intent)
-    } else {
-        Error::recorded(intent)
-    })
-}
-
 /// `None` if the future panics: even then it must be written down that the request may have been sent.
 async fn contained<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
@@ -189,9 +186,6 @@ async fn contained<T>(future: impl Future<Output = T>) -> Option<T> {
 pub(crate) trait Payment:
     Operation<Error = payments_core::Error, Data: Send + 'static> + Clone + Send + Sync + 'static
 {
-    /// What may be kept of it.
-    fn intent_request(&self) -> IntentRequest;
-
     /// Card or account data, which no key may hold.
     fn card_data(&self) -> Vec<&str> {
         Vec::new()
@@ -207,10 +201,6 @@ pub(crate) trait Payment:
 }
 
 impl Payment for CardTransaction {
-    fn intent_request(&self) -> IntentRequest {
-        self.into()
-    }
-
     fn card_data(&self) -> Vec<&str> {
         self.secrets()
     }
@@ -221,10 +211,6 @@ impl Payment for CardTransaction {
 }
 
 impl Payment for AchTransaction {
-    fn intent_request(&self) -> IntentRequest {
-        self.into()
-    }
-
     fn card_data(&self) -> Vec<&str> {
         self.secrets()
     }
@@ -235,10 +221,6 @@ impl Payment for AchTransaction {
 }
 
 impl Payment for TokenTransaction {
-    fn intent_request(&self) -> IntentRequest {
-        self.into()
-    }
-
     fn kept_id(&self) -> Option<&str> {
         Some(self.token_id().as_str())
     }
@@ -249,10 +231,6 @@ impl Payment for TokenTransaction {
 }
 
 impl Payment for Void {
-    fn intent_request(&self) -> IntentRequest {
-        self.into()
-    }
-
     fn kept_id(&self) -> Option<&str> {
         Some(self.transaction_id().as_str())
     }

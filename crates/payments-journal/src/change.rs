@@ -1,9 +1,11 @@
+use std::iter;
 use std::time::SystemTime;
 
 use payments_model::{TransactionId, mask};
 
+use crate::row::milliseconds;
 use crate::{
-    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, Subject, Verdict,
+    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, Subject,
 };
 
 /// One change of one row, and the only way a row ever changes.
@@ -59,7 +61,7 @@ impl Change {
         owner: OwnerId,
         at: SystemTime,
     ) -> Self {
-        Self { key, at, kind: Kind::Begin { request, attempt, owner, is_after_rejection: false } }
+        Self::new(key, at, Kind::Begin { request, attempt, owner, is_after_rejection: false })
     }
 
     /// The same, for a caller who knows that the key was refused and asks for a new attempt, with any request. It begins only
@@ -71,25 +73,22 @@ impl Change {
         owner: OwnerId,
         at: SystemTime,
     ) -> Self {
-        Self { key, at, kind: Kind::Begin { request, attempt, owner, is_after_rejection: true } }
+        Self::new(key, at, Kind::Begin { request, attempt, owner, is_after_rejection: true })
     }
 
     /// This attempt ended so. If it [follows a rejection](Intent::follows) and was not processed, the key is rejected again.
     pub fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
-        Self { key, at, kind: Kind::End { attempt, ending } }
+        Self::new(key, at, Kind::End { attempt, ending })
     }
 
     /// Whoever made this attempt is gone, and has not said how it ended.
     pub fn orphan(key: IntentKey, attempt: AttemptId, at: SystemTime) -> Self {
-        Self { key, at, kind: Kind::Orphan { attempt } }
+        Self::new(key, at, Kind::Orphan { attempt })
     }
 
     /// A person says what happened. A card number in their words is masked.
     pub fn resolve(key: IntentKey, resolution: Resolution, at: SystemTime) -> Self {
-        let Resolution { verdict, by, note } = resolution;
-        let masked = |text: String| mask(&text, &[]).into_owned();
-        let resolution = Resolution { verdict, by: masked(by), note: note.map(masked) };
-        Self { key, at, kind: Kind::Resolve { resolution, attempt: None } }
+        Self::new(key, at, Kind::Resolve { resolution: masked(resolution), attempt: None })
     }
 
     /// The same, if the outcome of this attempt is still unknown. What a person said meanwhile is not corrected.
@@ -99,16 +98,17 @@ impl Change {
         resolution: Resolution,
         at: SystemTime,
     ) -> Self {
-        let mut change = Self::resolve(key, resolution, at);
-        if let Kind::Resolve { attempt: only, .. } = &mut change.kind {
-            *only = Some(attempt);
-        }
-        change
+        Self::new(key, at, Kind::Resolve { resolution: masked(resolution), attempt: Some(attempt) })
     }
 
     /// A person says that it may be sent again, if it was rejected with one of these HTTP statuses.
     pub fn reopen(key: IntentKey, http_statuses: Vec<u16>, at: SystemTime) -> Self {
-        Self { key, at, kind: Kind::Reopen { http_statuses } }
+        Self::new(key, at, Kind::Reopen { http_statuses })
+    }
+
+    /// The time as a row can hold it.
+    fn new(key: IntentKey, at: SystemTime, kind: Kind) -> Self {
+        Self { key, at: milliseconds::time(milliseconds::of(at)).unwrap_or(at), kind }
     }
 
     /// Whose row it changes.
@@ -119,10 +119,15 @@ impl Change {
     /// Whether it must not be made if another intent is already [processed as](Intent::processed_as) the same transaction:
     /// a person's word. What the service answered is always written down.
     pub fn is_refused_if_taken(&self) -> bool {
-        matches!(
-            &self.kind,
-            Kind::Resolve { resolution: Resolution { verdict: Verdict::Processed(_), .. }, .. }
-        )
+        self.resolved_as().is_some()
+    }
+
+    /// The transaction that a person names.
+    pub(crate) fn resolved_as(&self) -> Option<&TransactionId> {
+        match &self.kind {
+            Kind::Resolve { resolution, .. } => resolution.processed_as(),
+            _ => None,
+        }
     }
 
     /// Whether it says how an attempt ended that may have been sent, which nobody can find out again: worth waiting for.
@@ -138,90 +143,73 @@ impl Change {
     ///
     /// What is written has one [`revision`](Intent::revision) more than what was found.
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
-        let Some(found) = found else {
-            return match &self.kind {
-                Kind::Begin { request, attempt, owner, is_after_rejection: false } => Some(Intent {
-                    key: self.key.clone(),
-                    request: request.clone(),
-                    state: IntentState::Sending,
-                    attempt: attempt.clone(),
-                    owner: owner.clone(),
-                    follows: None,
-                    attempts: 1,
-                    created_at: self.at,
-                    begun_at: self.at,
-                    changed_at: self.at,
-                    revision: 1,
-                }),
-                _ => None,
+        if let Kind::Begin { request, attempt, owner, is_after_rejection } = &self.kind {
+            let may_begin = match found {
+                None => !is_after_rejection,
+                Some(found) if *is_after_rejection => found.moved_nothing(),
+                Some(found) => found.may_be_sent() && found.request.differences(request).is_empty(),
             };
-        };
-        match &self.kind {
-            Kind::Begin { request, attempt, owner, is_after_rejection } => {
-                let may_begin = if *is_after_rejection {
-                    found.moved_nothing()
-                } else {
-                    found.may_be_sent() && found.request.differences(request).is_empty()
-                };
-                may_begin.then(|| Intent {
-                    request: request.clone(),
-                    attempt: attempt.clone(),
-                    owner: owner.clone(),
-                    follows: match &found.state {
-                        IntentState::Rejected(failure) => Some(failure.clone()),
-                        _ => None,
-                    },
-                    attempts: found.attempts.saturating_add(1),
-                    begun_at: self.at,
-                    ..self.changed(found, IntentState::Sending)
-                })
-            }
+            return may_begin.then(|| Intent {
+                key: self.key.clone(),
+                request: request.clone(),
+                state: IntentState::Sending,
+                attempt: attempt.clone(),
+                owner: owner.clone(),
+                follows: match found.map(|found| &found.state) {
+                    Some(IntentState::Rejected(failure)) => Some(failure.clone()),
+                    _ => None,
+                },
+                attempts: found.map_or(0, |found| found.attempts).saturating_add(1),
+                created_at: found.map_or(self.at, |found| found.created_at),
+                begun_at: self.at,
+                changed_at: self.at,
+                revision: found.map_or(0, |found| found.revision) + 1,
+            });
+        }
+        let found = found?;
+        match (&self.kind, &found.state) {
+            (Kind::End { attempt, .. } | Kind::Orphan { attempt }, _) if *attempt != found.attempt => None,
             // A row that was given up as a crash still learns how the attempt ended, if its sender lives after all.
-            Kind::End { attempt, ending } => {
-                let is_open = found.state == IntentState::Sending || is_given_up(found);
-                (found.attempt == *attempt && is_open).then(|| {
-                    let state = match ending.clone() {
-                        Ending::Processed(transaction_id) => IntentState::Processed { transaction_id },
-                        Ending::Rejected(failure) => IntentState::Rejected(failure),
-                        Ending::NotProcessed(failure) => match &found.follows {
-                            Some(rejection) => IntentState::Rejected(rejection.clone()),
-                            None => IntentState::NotProcessed(failure),
-                        },
-                        Ending::Unknown(failure) => IntentState::Unknown(failure),
-                    };
-                    Intent { follows: None, ..self.changed(found, state) }
-                })
+            (Kind::End { ending, .. }, state) if *state == IntentState::Sending || is_given_up(state) => {
+                let state = match ending.clone() {
+                    Ending::Processed(transaction_id) => IntentState::Processed { transaction_id },
+                    Ending::Rejected(failure) => IntentState::Rejected(failure),
+                    Ending::NotProcessed(failure) => match &found.follows {
+                        Some(rejection) => IntentState::Rejected(rejection.clone()),
+                        None => IntentState::NotProcessed(failure),
+                    },
+                    Ending::Unknown(failure) => IntentState::Unknown(failure),
+                };
+                Some(Intent { follows: None, ..self.changed(found, state) })
             }
-            Kind::Orphan { attempt } => {
-                let is_open = found.attempt == *attempt && found.state == IntentState::Sending;
-                is_open.then(|| {
-                    let to_look_up = match &found.request.subject {
-                        Subject::Transaction(id) => Some(id.clone()),
-                        _ => None,
-                    };
-                    let failure = Failure { transaction_id: to_look_up, ..Failure::of_kind(Failure::CRASH) };
-                    self.changed(found, IntentState::Unknown(failure))
-                })
+            (Kind::Orphan { .. }, IntentState::Sending) => {
+                let transaction_id = match &found.request.subject {
+                    Subject::Transaction(to_look_up) => Some(to_look_up.clone()),
+                    _ => None,
+                };
+                let failure = Failure { transaction_id, ..Failure::of_kind(Failure::CRASH) };
+                Some(self.changed(found, IntentState::Unknown(failure)))
             }
-            Kind::Resolve { resolution, attempt } => match &found.state {
-                _ if attempt.as_ref().is_some_and(|only| *only != found.attempt) => None,
-                IntentState::Resolved { .. } if attempt.is_some() => None,
-                IntentState::Unknown(before) | IntentState::Resolved { before, .. } => {
-                    let state =
-                        IntentState::Resolved { resolution: resolution.clone(), before: before.clone() };
-                    Some(Intent { follows: None, ..self.changed(found, state) })
-                }
-                _ => None,
-            },
-            Kind::Reopen { http_statuses } => match &found.state {
-                IntentState::Rejected(failure)
-                    if failure.http_status.is_some_and(|status| http_statuses.contains(&status)) =>
-                {
-                    let reopened = Failure { kind: Failure::REOPENED.into(), ..failure.clone() };
-                    Some(self.changed(found, IntentState::NotProcessed(reopened)))
-                }
-                _ => None,
-            },
+            (Kind::Resolve { attempt: Some(only), .. }, state)
+                if *only != found.attempt || matches!(state, IntentState::Resolved { .. }) =>
+            {
+                None
+            }
+            (
+                Kind::Resolve { resolution, .. },
+                IntentState::Unknown(before) | IntentState::Resolved { before, .. },
+            ) => {
+                let (resolution, before) = (resolution.clone(), before.clone());
+                let state = IntentState::Resolved { resolution, before };
+                Some(Intent { follows: None, ..self.changed(found, state) })
+            }
+            (Kind::Reopen { http_statuses }, IntentState::Rejected(failure))
+                if failure.http_status.is_some_and(|status| http_statuses.contains(&status)) =>
+            {
+                let reopened = Failure { kind: Failure::REOPENED.into(), ..failure.clone() };
+                Some(self.changed(found, IntentState::NotProcessed(reopened)))
+            }
+            _ => None,
         }
     }
 
@@ -230,7 +218,15 @@ impl Change {
     }
 }
 
+/// Without card numbers in a person's words.
+fn masked(mut resolution: Resolution) -> Resolution {
+    for text in iter::once(&mut resolution.by).chain(&mut resolution.note) {
+        *text = mask(text, &[]).into_owned();
+    }
+    resolution
+}
+
 /// Whether somebody took the sender for dead.
-fn is_given_up(intent: &Intent) -> bool {
-    matches!(&intent.state, IntentState::Unknown(failure) if failure.kind == Failure::CRASH)
+fn is_given_up(state: &IntentState) -> bool {
+    matches!(state, IntentState::Unknown(failure) if failure.kind == Failure::CRASH)
 }

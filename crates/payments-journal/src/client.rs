@@ -3,13 +3,13 @@ use payments_model::{
     AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
     Void,
 };
-use tokio::runtime::Handle;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
-use crate::attempt::{Attempt, Payment, UnderWay};
-use crate::{
-    AttemptId, Error, Intent, IntentKey, IntentState, Journal, Resolution, ResolveError, StoreError, events,
-};
+use crate::resolve_error::Why;
+use crate::{Error, Intent, IntentKey, IntentState, Journal, Resolution, ResolveError, StoreError};
+
+/// What a call returns.
+pub(crate) type Called<T> = Result<Journaled<T>, Error>;
 
 /// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.
 ///
@@ -41,16 +41,16 @@ use crate::{
 /// [`drain`](Self::drain) the client.
 #[derive(Clone, Debug)]
 pub struct JournaledClient {
-    client: Client,
-    journal: Journal,
-    /// How many attempts are under way.
-    under_way: watch::Sender<usize>,
+    pub(crate) client: Client,
+    pub(crate) journal: Journal,
+    /// Each call that is under way has a receiver of it.
+    pub(crate) under_way: watch::Sender<()>,
 }
 
 impl JournaledClient {
     /// Sends through this client what this journal allows.
     pub fn new(client: Client, journal: Journal) -> Self {
-        Self { client, journal, under_way: watch::Sender::new(0) }
+        Self { client, journal, under_way: watch::Sender::new(()) }
     }
 
     /// The client, for look-ups. What moves money by it is in no journal.
@@ -66,8 +66,7 @@ impl JournaledClient {
     /// Waits until every call of this client and its clones has ended and is written down, those whose futures were dropped
     /// among them. It keeps no new call from beginning.
     pub async fn drain(&self) {
-        // This very client holds the sending half.
-        let _ = self.under_way.subscribe().wait_for(|count| *count == 0).await;
+        self.under_way.closed().await;
     }
 
     /// Processes a card payment, sent at most once for this key.
@@ -79,7 +78,7 @@ impl JournaledClient {
         &self,
         key: &IntentKey,
         payment: &CardTransaction,
-    ) -> Result<Journaled<TransactionRecord>, Error> {
+    ) -> Called<TransactionRecord> {
         self.call(key, payment, false).await
     }
 
@@ -88,11 +87,7 @@ impl JournaledClient {
     /// # Errors
     ///
     /// [`Error::outcome`] says whether the account can have been debited.
-    pub async fn process_ach(
-        &self,
-        key: &IntentKey,
-        payment: &AchTransaction,
-    ) -> Result<Journaled<TransactionRecord>, Error> {
+    pub async fn process_ach(&self, key: &IntentKey, payment: &AchTransaction) -> Called<TransactionRecord> {
         self.call(key, payment, false).await
     }
 
@@ -105,7 +100,7 @@ impl JournaledClient {
         &self,
         key: &IntentKey,
         payment: &TokenTransaction,
-    ) -> Result<Journaled<TransactionReceipt>, Error> {
+    ) -> Called<TransactionReceipt> {
         self.call(key, payment, false).await
     }
 
@@ -114,7 +109,7 @@ impl JournaledClient {
     /// # Errors
     ///
     /// [`Error::outcome`] says whether the authorisation can have been voided.
-    pub async fn void(&self, key: &IntentKey, void: &Void) -> Result<Journaled<VoidReceipt>, Error> {
+    pub async fn void(&self, key: &IntentKey, void: &Void) -> Called<VoidReceipt> {
         self.call(key, void, false).await
     }
 
@@ -173,62 +168,26 @@ impl JournaledClient {
         by: &str,
         note: Option<&str>,
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
-        let intent = self.journal.find(key).await?.ok_or_else(|| ResolveError::no_such_intent(key))?;
+        let intent =
+            self.journal.find(key).await?.ok_or_else(|| ResolveError(Why::NoSuchIntent(key.clone())))?;
         if !matches!(intent.state, IntentState::Unknown(_) | IntentState::Resolved { .. }) {
-            return Err(ResolveError::not_unknown(&intent));
+            return Err(ResolveError(Why::NotUnknown(intent.key, intent.state.name())));
         }
-        let record = self.client.transaction(transaction_id).await.map_err(ResolveError::look_up)?;
+        let record = self
+            .client
+            .transaction(transaction_id)
+            .await
+            .map_err(|error| ResolveError(Why::LookUp(error)))?;
         let mut contradictions = intent.request.contradictions(&record);
         if record.transaction_id != *transaction_id {
             contradictions.insert(0, "its record is of another transaction".to_owned());
         }
         if !contradictions.is_empty() {
-            return Err(ResolveError::contradicted(contradictions));
+            return Err(ResolveError(Why::Contradicted(contradictions)));
         }
         let resolution = Resolution::processed(transaction_id.clone(), by);
         let resolution = note.into_iter().fold(resolution, Resolution::note);
         Ok((self.journal.resolve(key, resolution).await?, record.into_data()))
-    }
-
-    async fn call<P: Payment>(
-        &self,
-        key: &IntentKey,
-        payment: &P,
-        is_after_rejection: bool,
-    ) -> Result<Journaled<P::Data>, Error> {
-        let is_in_key = |secret: &&str| secret.len() >= SHORTEST_SECRET && key.as_str().contains(*secret);
-        let is_api_key_kept = [Some(key.as_str()), payment.kept_id()]
-            .into_iter()
-            .flatten()
-            .any(|text| self.client.is_api_key_in(text));
-        if is_api_key_kept || payment.card_data().iter().any(is_in_key) {
-            return Err(Error::secret_in_key(key.clone()));
-        }
-        let Ok(runtime) = Handle::try_current() else {
-            return Err(Error::no_runtime(key.clone()));
-        };
-        let (tell, told) = oneshot::channel();
-        let attempt = Attempt {
-            client: self.client.clone(),
-            journal: self.journal.clone(),
-            key: key.clone(),
-            id: AttemptId::new(),
-            payment: payment.clone(),
-            is_after_rejection,
-        };
-        let under_way = UnderWay::begin(&self.under_way);
-        let task = async move {
-            let key = attempt.key.clone();
-            let is_awaited = || !tell.is_closed();
-            let result = attempt.make(is_awaited).await;
-            // Who does not listen any more finds it in the journal.
-            if let Err(Ok(unheard)) = tell.send(result) {
-                events::processed_unheard(&key, &unheard.transaction_id);
-            }
-            drop(under_way);
-        };
-        runtime.spawn(events::in_span(key, task));
-        told.await.unwrap_or_else(|_| Err(Error::lost(key.clone())))
     }
 }
 
@@ -246,10 +205,7 @@ impl AfterRejection<'_> {
     /// # Errors
     ///
     /// [`Error::outcome`] says whether a card can have been charged for this key, by this call or an earlier one.
-    pub async fn process_card(
-        self,
-        payment: &CardTransaction,
-    ) -> Result<Journaled<TransactionRecord>, Error> {
+    pub async fn process_card(self, payment: &CardTransaction) -> Called<TransactionRecord> {
         self.client.call(self.key, payment, true).await
     }
 
@@ -258,7 +214,7 @@ impl AfterRejection<'_> {
     /// # Errors
     ///
     /// [`Error::outcome`] says whether an account can have been debited for this key, by this call or an earlier one.
-    pub async fn process_ach(self, payment: &AchTransaction) -> Result<Journaled<TransactionRecord>, Error> {
+    pub async fn process_ach(self, payment: &AchTransaction) -> Called<TransactionRecord> {
         self.client.call(self.key, payment, true).await
     }
 
@@ -267,10 +223,7 @@ impl AfterRejection<'_> {
     /// # Errors
     ///
     /// [`Error::outcome`] says whether a token can have been charged for this key, by this call or an earlier one.
-    pub async fn process_token(
-        self,
-        payment: &TokenTransaction,
-    ) -> Result<Journaled<TransactionReceipt>, Error> {
+    pub async fn process_token(self, payment: &TokenTransaction) -> Called<TransactionReceipt> {
         self.client.call(self.key, payment, true).await
     }
 
@@ -279,13 +232,10 @@ impl AfterRejection<'_> {
     /// # Errors
     ///
     /// [`Error::outcome`] says whether an authorisation can have been voided for this key, by this call or an earlier one.
-    pub async fn void(self, void: &Void) -> Result<Journaled<VoidReceipt>, Error> {
+    pub async fn void(self, void: &Void) -> Called<VoidReceipt> {
         self.client.call(self.key, void, true).await
     }
 }
-
-/// Shorter ones, such as a security code, are in many harmless keys by chance.
-const SHORTEST_SECRET: usize = 8;
 
 /// A payment or void that was processed: by this call, or by an earlier one with the same key.
 #[derive(Clone, Debug)]
@@ -307,7 +257,7 @@ pub struct Journaled<T> {
     /// service before either is trusted.
     ///
     /// It is found when this call writes the end. It is `None` for an end that is written later (see
-    /// [`not_recorded`](Self::not_recorded)), and if a PostgreSQL server goes away between the writing and the looking.
+    /// [`not_recorded`](Self::not_recorded)).
     pub same_transaction_as: Option<IntentKey>,
 }
 

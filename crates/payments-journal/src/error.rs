@@ -20,12 +20,11 @@ struct Inner {
 }
 
 #[derive(Debug)]
-enum Cause {
+pub(crate) enum Cause {
     /// This call was sent, or was refused by the client.
     Call(payments_core::Error),
-    /// An earlier call with this key ended so. Nothing was sent now.
+    /// An earlier call with this key ended so, or is being sent. Nothing was sent now.
     Recorded(Intent),
-    InProgress(Intent),
     KeyReused(Intent, Vec<&'static str>),
     /// A new attempt after a rejection was asked for, and the journal does not know the key.
     NoSuchIntent,
@@ -37,52 +36,12 @@ enum Cause {
 }
 
 impl Error {
-    pub(crate) fn of_call(
-        key: IntentKey,
-        error: payments_core::Error,
-        not_recorded: Option<StoreError>,
-    ) -> Self {
-        Self(Box::new(Inner { key, cause: Cause::Call(error), not_recorded }))
+    pub(crate) fn new(key: IntentKey, cause: Cause) -> Self {
+        Self::unrecorded(key, cause, None)
     }
 
-    pub(crate) fn recorded(intent: Intent) -> Self {
-        Self::new(intent.key.clone(), Cause::Recorded(intent))
-    }
-
-    pub(crate) fn in_progress(intent: Intent) -> Self {
-        Self::new(intent.key.clone(), Cause::InProgress(intent))
-    }
-
-    pub(crate) fn key_reused(intent: Intent, differences: Vec<&'static str>) -> Self {
-        Self::new(intent.key.clone(), Cause::KeyReused(intent, differences))
-    }
-
-    pub(crate) fn no_such_intent(key: IntentKey) -> Self {
-        Self::new(key, Cause::NoSuchIntent)
-    }
-
-    pub(crate) fn store(key: IntentKey, error: StoreError) -> Self {
-        Self::new(key, Cause::Store(error))
-    }
-
-    pub(crate) fn secret_in_key(key: IntentKey) -> Self {
-        Self::new(key, Cause::SecretInKey)
-    }
-
-    pub(crate) fn no_runtime(key: IntentKey) -> Self {
-        Self::new(key, Cause::NoRuntime)
-    }
-
-    pub(crate) fn panicked(key: IntentKey, not_recorded: Option<StoreError>) -> Self {
-        Self(Box::new(Inner { key, cause: Cause::Panicked, not_recorded }))
-    }
-
-    pub(crate) fn lost(key: IntentKey) -> Self {
-        Self::new(key, Cause::Lost)
-    }
-
-    fn new(key: IntentKey, cause: Cause) -> Self {
-        Self(Box::new(Inner { key, cause, not_recorded: None }))
+    pub(crate) fn unrecorded(key: IntentKey, cause: Cause, not_recorded: Option<StoreError>) -> Self {
+        Self(Box::new(Inner { key, cause, not_recorded }))
     }
 
     /// Whether the money of this *intent* can have moved, by this call or by an earlier one with the same key. Every other
@@ -100,30 +59,20 @@ impl Error {
     pub fn outcome(&self) -> Outcome {
         match &self.0.cause {
             Cause::Call(error) => error.outcome(),
-            Cause::Recorded(intent) => match &intent.state {
-                IntentState::Rejected(_) => Outcome::Rejected,
-                IntentState::NotProcessed(_) => Outcome::NotProcessed,
-                IntentState::Sending
-                | IntentState::Processed { .. }
-                | IntentState::Unknown(_)
-                | IntentState::Resolved { .. } => Outcome::Unknown,
-            },
+            Cause::Recorded(Intent { state: IntentState::Rejected(_), .. }) => Outcome::Rejected,
+            Cause::Recorded(Intent { state: IntentState::NotProcessed(_), .. })
+            | Cause::NoSuchIntent
+            | Cause::SecretInKey => Outcome::NotProcessed,
             Cause::KeyReused(intent, _) if intent.moved_nothing() => Outcome::NotProcessed,
             // An earlier call with the key may have paid: whoever pays another way now may pay twice.
-            Cause::KeyReused(..)
-            | Cause::Store(_)
-            | Cause::NoRuntime
-            | Cause::InProgress(_)
-            | Cause::Panicked
-            | Cause::Lost => Outcome::Unknown,
-            Cause::NoSuchIntent | Cause::SecretInKey => Outcome::NotProcessed,
+            _ => Outcome::Unknown,
         }
     }
 
     /// Nothing was sent by this call, but somebody else is sending the same intent at this moment, or has this key in
     /// flight: ask the journal again later.
     pub fn is_in_progress(&self) -> bool {
-        matches!(self.0.cause, Cause::InProgress(_))
+        matches!(&self.0.cause, Cause::Recorded(intent) if intent.state == IntentState::Sending)
     }
 
     /// Nothing was sent by this call: the key already stands for another request. [`intent`](Self::intent) is that one.
@@ -145,7 +94,7 @@ impl Error {
 
     /// Nothing was sent by this call: the outcome is that of an earlier call with the same key.
     pub fn is_recorded(&self) -> bool {
-        matches!(self.0.cause, Cause::Recorded(_))
+        matches!(self.0.cause, Cause::Recorded(_)) && !self.is_in_progress()
     }
 
     /// Nothing was sent by this call, because the row of the key could not be read or written, or because there is no tokio
@@ -165,26 +114,22 @@ impl Error {
     /// The row that kept this call from being sent.
     pub fn intent(&self) -> Option<&Intent> {
         match &self.0.cause {
-            Cause::Recorded(intent) | Cause::InProgress(intent) | Cause::KeyReused(intent, _) => Some(intent),
+            Cause::Recorded(intent) | Cause::KeyReused(intent, _) => Some(intent),
             _ => None,
         }
     }
 
     /// The client's own error, if this call got as far as the client.
     pub fn call_error(&self) -> Option<&payments_core::Error> {
-        match &self.0.cause {
-            Cause::Call(error) => Some(error),
-            _ => None,
-        }
+        let Cause::Call(error) = &self.0.cause else { return None };
+        Some(error)
     }
 
     /// Why the journal could not be read or written, if [that](Self::is_journal) is what happened. `None` for want of a
     /// runtime.
     pub fn store_error(&self) -> Option<&StoreError> {
-        match &self.0.cause {
-            Cause::Store(error) => Some(error),
-            _ => None,
-        }
+        let Cause::Store(error) = &self.0.cause else { return None };
+        Some(error)
     }
 
     /// Why the end of this call could not be written down, if so. [`outcome`](Self::outcome) is right all the same, but the
@@ -197,10 +142,7 @@ impl Error {
     pub fn transaction_id(&self) -> Option<&TransactionId> {
         match &self.0.cause {
             Cause::Call(error) => error.transaction_id(),
-            Cause::Recorded(intent) | Cause::InProgress(intent) | Cause::KeyReused(intent, _) => {
-                intent.transaction_id()
-            }
-            _ => None,
+            _ => self.intent().and_then(Intent::transaction_id),
         }
     }
 
@@ -210,12 +152,12 @@ impl Error {
         match &self.0.cause {
             Cause::Call(error) => error.code(),
             Cause::Recorded(intent) => match &intent.state {
+                IntentState::Sending => "in_progress",
                 IntentState::Rejected(failure)
                 | IntentState::NotProcessed(failure)
                 | IntentState::Unknown(failure) => &failure.kind,
                 _ => "recorded",
             },
-            Cause::InProgress(_) => "in_progress",
             Cause::KeyReused(..) => "key_reused",
             Cause::NoSuchIntent => "no_such_key",
             Cause::Store(_) | Cause::NoRuntime => "journal",
@@ -248,48 +190,44 @@ impl fmt::Display for Error {
             Cause::Call(error) if error.outcome() == Outcome::Rejected => {
                 error.what_happened().fmt(f)?;
                 let advice = after_a_rejection(error.http_status().map(|status| status.as_u16()));
-                write!(f, "; it was refused: correct the cause, then {advice}")?;
+                write!(f, "; it was refused: correct the cause, then {advice}")
             }
-            Cause::Call(error) => error.fmt(f)?,
-            Cause::Recorded(intent) => write_recorded(intent, f)?,
-            Cause::InProgress(_) => write!(
-                f,
-                "{key} is being sent at this moment; nothing was sent now, it may be processed: ask the journal again later"
-            )?,
+            Cause::Call(error) => error.fmt(f),
+            Cause::Recorded(intent) => write_recorded(intent, f),
             Cause::KeyReused(intent, differences) => {
                 let differences = differences.join(" and another ");
                 write!(f, "{key} already stands for another request, with another {differences}; ")?;
-                write_what_became_of_the_other(intent, f)?;
+                write_what_became_of_the_other(intent, f)
             }
             Cause::NoSuchIntent => write!(
                 f,
                 "the journal has no {key}, so there is no rejection to follow; nothing was sent: \
                  for a first attempt use the plain call"
-            )?,
+            ),
             Cause::Store(error) => {
                 write!(f, "{key}: ")?;
                 fmt::Display::fmt(error, f)?;
-                write!(f, "; {MAY_HAVE_PAID} when the journal is back")?;
+                write!(f, "; {MAY_HAVE_PAID} when the journal is back")
             }
-            Cause::SecretInKey => {
-                f.write_str("the intent key, or the token or id of the request, holds the API key, card or account data; nothing was sent")?;
-            }
+            Cause::SecretInKey => f.write_str(
+                "the intent key, or the token or id of the request, holds the API key, card or account data; nothing was sent",
+            ),
             Cause::NoRuntime => write!(
                 f,
                 "{key}: a journaled call needs a tokio runtime, and was polled outside of one; \
                  {MAY_HAVE_PAID} inside a tokio runtime"
-            )?,
+            ),
             Cause::Panicked => write!(
                 f,
                 "{key}: the transport panicked after the request may have been sent; \
                  it may have been processed: do not send it again, reconcile it with the service"
-            )?,
+            ),
             Cause::Lost => write!(
                 f,
                 "{key}: the runtime ended while it was being sent; \
                  it may have been processed: do not send it again, ask the journal once it is opened again"
-            )?,
-        }
+            ),
+        }?;
         if let Some(error) = not_recorded {
             write!(f, " (this could not be written to the journal, where the key stays in doubt: {error})")?;
         }
@@ -314,21 +252,18 @@ fn write_what_became_of_the_other(intent: &Intent, f: &mut fmt::Formatter<'_>) -
              only something else to be paid gets a key of its own"
         );
     }
-    match &intent.state {
-        IntentState::Sending => write!(
-            f,
-            "nothing was sent now{amount}: it is being sent at this moment, do not pay this under another key"
-        ),
-        _ if intent.moved_nothing() => write!(
+    if intent.moved_nothing() {
+        return write!(
             f,
             "nothing was sent, and that one moved no money{amount}: \
              to send this one under the same key, make a new attempt (after_rejection)"
-        ),
-        _ => write!(
-            f,
-            "nothing was sent now{amount}: it may have been processed, resolve it first and do not pay this under another key"
-        ),
+        );
     }
+    let what = match &intent.state {
+        IntentState::Sending => "is being sent at this moment,",
+        _ => "may have been processed, resolve it first and",
+    };
+    write!(f, "nothing was sent now{amount}: it {what} do not pay this under another key")
 }
 
 /// 401, 403 and 429 say nothing about the payment.
@@ -342,6 +277,10 @@ fn after_a_rejection(http_status: Option<u16>) -> &'static str {
 fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let key = &intent.key;
     match &intent.state {
+        IntentState::Sending => write!(
+            f,
+            "{key} is being sent at this moment; nothing was sent now, it may be processed: ask the journal again later"
+        ),
         IntentState::Rejected(failure) => {
             write!(f, "{key} was rejected earlier")?;
             if let Some(status) = failure.http_status {

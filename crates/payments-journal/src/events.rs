@@ -10,7 +10,7 @@ use payments_model::TransactionId;
 #[cfg(feature = "tracing")]
 use tracing::{Instrument as _, error, error_span, warn};
 
-use crate::{Ending, Failure, IntentKey, StoreError};
+use crate::{Applied, Ending, Failure, IntentKey, StoreError};
 
 /// The future within the caller's span, and within one that has the key: events of the client, its observer and its transport
 /// have both. The caller's span is entered by itself, because a filter that lets only other targets through disables `intent`.
@@ -72,14 +72,16 @@ pub(crate) fn processed_unheard(key: &IntentKey, transaction_id: &TransactionId)
 }
 
 /// The service gave the transaction of another intent to this one.
-pub(crate) fn same_transaction(key: &IntentKey, other: &IntentKey) {
+pub(crate) fn same_transaction(ended: &Applied) {
     #[cfg(feature = "tracing")]
-    error!(
-        target: "payments",
-        key = key.as_str(),
-        other_key = other.as_str(),
-        "two intents are processed as one transaction: compare them"
-    );
+    if let (Some(intent), Some(other)) = (&ended.written, &ended.same_transaction_as) {
+        error!(
+            target: "payments",
+            key = intent.key.as_str(),
+            other_key = other.as_str(),
+            "two intents are processed as one transaction: compare them"
+        );
+    }
 }
 
 #[cfg(all(test, feature = "tracing"))]

@@ -91,15 +91,11 @@ impl Intent {
     /// The transaction, as far as one is known: of the answer, or named by a person.
     pub fn transaction_id(&self) -> Option<&TransactionId> {
         match &self.state {
-            IntentState::Sending => None,
-            IntentState::Processed { transaction_id } => Some(transaction_id),
             IntentState::Rejected(failure)
             | IntentState::NotProcessed(failure)
             | IntentState::Unknown(failure) => failure.transaction_id.as_ref(),
-            IntentState::Resolved { resolution, before } => match &resolution.verdict {
-                Verdict::Processed(id) => Some(id),
-                Verdict::NotProcessed => before.transaction_id.as_ref(),
-            },
+            IntentState::Resolved { before, .. } => self.processed_as().or(before.transaction_id.as_ref()),
+            _ => self.processed_as(),
         }
     }
 
@@ -107,9 +103,7 @@ impl Intent {
     pub fn processed_as(&self) -> Option<&TransactionId> {
         match &self.state {
             IntentState::Processed { transaction_id } => Some(transaction_id),
-            IntentState::Resolved {
-                resolution: Resolution { verdict: Verdict::Processed(id), .. }, ..
-            } => Some(id),
+            IntentState::Resolved { resolution, .. } => resolution.processed_as(),
             _ => None,
         }
     }
@@ -121,14 +115,8 @@ impl Intent {
 
     /// Whether the same request may be sent again under this key: nothing of it can have been acted upon.
     pub(crate) fn may_be_sent(&self) -> bool {
-        match &self.state {
-            IntentState::NotProcessed(_) => true,
-            IntentState::Resolved { resolution, before: _ } => resolution.verdict == Verdict::NotProcessed,
-            IntentState::Sending
-            | IntentState::Processed { .. }
-            | IntentState::Rejected(_)
-            | IntentState::Unknown(_) => false,
-        }
+        matches!(self.state, IntentState::NotProcessed(_) | IntentState::Resolved { .. })
+            && self.processed_as().is_none()
     }
 }
 
@@ -278,6 +266,13 @@ impl Resolution {
     /// It was not processed, and may be sent again.
     pub fn not_processed(by: impl Into<String>) -> Self {
         Self { verdict: Verdict::NotProcessed, by: by.into(), note: None }
+    }
+
+    pub(crate) const fn processed_as(&self) -> Option<&TransactionId> {
+        match &self.verdict {
+            Verdict::Processed(id) => Some(id),
+            Verdict::NotProcessed => None,
+        }
     }
 
     /// Says how the person knows.

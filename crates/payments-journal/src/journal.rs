@@ -1,15 +1,17 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use tokio::sync::watch;
+
+use crate::error::Cause;
 use crate::events;
-use crate::row::now;
+use crate::resolve_error::Why;
 use crate::store::ErasedStore;
 use crate::{
-    Applied, AttemptId, Change, Cursor, Ending, Intent, IntentKey, IntentRequest, IntentState, IntentStore,
-    Page, Purged, Resolution, ResolveError, StateName, StoreError, Verdict,
+    Applied, AttemptId, Change, Cursor, Ending, Error, Intent, IntentKey, IntentRequest, IntentState,
+    IntentStore, Page, Purged, Resolution, ResolveError, StateName, StoreError,
 };
 
 /// Every intent, and what became of it: an opened [`IntentStore`].
@@ -26,21 +28,10 @@ pub struct Journal {
 #[derive(Default)]
 struct Unwritten {
     ends: Mutex<VecDeque<Change>>,
-    /// Held by whoever writes them, so that nobody takes them for written before they are. Holds why that failed last.
-    writing: tokio::sync::Mutex<Option<StoreError>>,
-    /// How often writing them has failed.
-    failures: AtomicU64,
-}
-
-/// What became of the wish to begin.
-#[derive(Debug)]
-pub(crate) enum Begun {
-    /// It is written down, and may be handed to the transport.
-    Sending,
-    /// Nothing was changed, and nothing may be sent: the row says why.
-    Kept(Box<Intent>),
-    /// A new attempt after a rejection was asked for, and there is no row.
-    Missing,
+    /// Held by whoever writes them, so that nobody takes them for written before they are.
+    writing: tokio::sync::Mutex<()>,
+    /// Why that failed last.
+    failed: watch::Sender<Option<StoreError>>,
 }
 
 impl Journal {
@@ -89,12 +80,8 @@ impl Journal {
     /// If there is no such intent, if its outcome is not unknown, if another intent already has that transaction (a payment
     /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed. Of two people who
     /// name one transaction for two intents at the same time, one gets this error.
-    ///
-    /// One error is other than these: in a PostgreSQL journal the service may give the same transaction to a charge that
-    /// ends at the very moment of the resolution. Then both are written down, and the error's text says so.
     pub async fn resolve(&self, key: &IntentKey, resolution: Resolution) -> Result<Intent, ResolveError> {
-        let verdict = resolution.verdict.clone();
-        self.apply_resolution(verdict, Change::resolve(key.clone(), resolution, now())).await
+        self.apply_resolution(Change::resolve(key.clone(), resolution, SystemTime::now())).await
     }
 
     /// The same for an intent that was read before, for who resolves many at once: it is resolved only if the outcome of the
@@ -108,22 +95,19 @@ impl Journal {
         read: &Intent,
         resolution: Resolution,
     ) -> Result<Intent, ResolveError> {
-        let verdict = resolution.verdict.clone();
-        let change = Change::resolve_attempt(read.key.clone(), read.attempt.clone(), resolution, now());
-        self.apply_resolution(verdict, change).await
+        let (key, attempt) = (read.key.clone(), read.attempt.clone());
+        self.apply_resolution(Change::resolve_attempt(key, attempt, resolution, SystemTime::now())).await
     }
 
-    async fn apply_resolution(&self, verdict: Verdict, change: Change) -> Result<Intent, ResolveError> {
-        let key = change.key().clone();
-        let Applied { found, written, same_transaction_as } = self.store.apply(change).await?;
-        match (written, found, same_transaction_as, verdict) {
-            (Some(_), _, Some(by), Verdict::Processed(id)) => {
-                Err(ResolveError::taken_meanwhile(&key, id, by))
-            }
-            (None, _, Some(by), Verdict::Processed(id)) => Err(ResolveError::taken(id, by)),
-            (Some(written), ..) => Ok(written),
-            (None, Some(found), ..) => Err(ResolveError::not_unknown(&found)),
-            (None, None, ..) => Err(ResolveError::no_such_intent(&key)),
+    async fn apply_resolution(&self, change: Change) -> Result<Intent, ResolveError> {
+        let applied = self.store.apply(change.clone()).await?;
+        match (applied.written, applied.found) {
+            (Some(written), _) => Ok(written),
+            (None, None) => Err(ResolveError(Why::NoSuchIntent(change.key().clone()))),
+            (None, Some(found)) => match change.resolved_as().cloned().zip(applied.same_transaction_as) {
+                Some((id, by)) => Err(ResolveError(Why::Taken { id, by })),
+                None => Err(ResolveError(Why::NotUnknown(found.key, found.state.name()))),
+            },
         }
     }
 
@@ -136,7 +120,7 @@ impl Journal {
     ///
     /// If the journal cannot be read or written.
     pub async fn reopen(&self, key: &IntentKey, http_statuses: &[u16]) -> Result<Option<Intent>, StoreError> {
-        let change = Change::reopen(key.clone(), http_statuses.to_vec(), now());
+        let change = Change::reopen(key.clone(), http_statuses.to_vec(), SystemTime::now());
         Ok(self.store.apply(change).await?.written)
     }
 
@@ -206,7 +190,26 @@ impl Journal {
     ///
     /// If the store still cannot be written. What is left then becomes unknown when the journal is opened the next time.
     pub async fn settle(&self) -> Result<(), StoreError> {
-        self.write_what_is_left().await
+        let Unwritten { ends: _, writing, failed } = &*self.unwritten;
+        let failed_meanwhile = failed.subscribe();
+        let _writing = writing.lock().await;
+        loop {
+            let Some(change) = self.unwritten().front().cloned() else { return Ok(()) };
+            // Those who waited for one who failed fail with it: a dead database may take half a minute to say so, which nobody
+            // is to wait for once per call.
+            if failed_meanwhile.has_changed().is_ok_and(|has_failed| has_failed)
+                && let Some(error) = failed_meanwhile.borrow().clone()
+            {
+                return Err(error);
+            }
+            // Each is removed only once it is written: whoever is cancelled here leaves it to the next. A row that says something
+            // else by now stays as it is.
+            let applied = self.store.apply(change).await.inspect_err(|error| {
+                failed.send_replace(Some(error.clone()));
+            })?;
+            self.unwritten().pop_front();
+            events::same_transaction(&applied);
+        }
     }
 
     /// Closes the store for every clone of this journal, and waits until it is closed. If nobody else has a SQLite journal
@@ -219,50 +222,50 @@ impl Journal {
         self.store.close().await;
     }
 
-    /// Writes down that this attempt is about to be sent, if the key allows it.
+    /// Writes down that this attempt is about to be sent. If the key does not allow it, returns its row: nothing was changed.
     pub(crate) async fn begin(
         &self,
         key: &IntentKey,
-        request: IntentRequest,
+        request: &IntentRequest,
         attempt: &AttemptId,
         is_after_rejection: bool,
-    ) -> Result<Begun, StoreError> {
-        self.write_what_is_left().await?;
-        let owner = self.store.owner().clone();
+    ) -> Result<Option<Intent>, Error> {
+        let failed = |cause| Error::new(key.clone(), cause);
+        self.settle().await.map_err(|error| failed(Cause::Store(error)))?;
+        let owner = self.store.owner();
         let begin = if is_after_rejection { Change::begin_after_rejection } else { Change::begin };
-        let change = begin(key.clone(), request, attempt.clone(), owner.clone(), now());
-        let applied = match self.store.apply(change).await {
-            Err(error) if error.is_in_doubt() => {
-                // It may be written down as begun, and is not sent. Taken back at once, so that the key is free again.
-                let (key, attempt) = (key.clone(), attempt.clone());
-                let _ = self.end(Change::end(key, attempt, Ending::withdrawn(), now())).await;
-                return Err(error);
+        let change = begin(key.clone(), request.clone(), attempt.clone(), owner.clone(), SystemTime::now());
+        let found = match self.store.apply(change).await {
+            Ok(Applied { written: Some(_), .. }) => return Ok(None),
+            Ok(Applied { found: Some(found), .. }) => found,
+            Ok(_) if is_after_rejection => return Err(failed(Cause::NoSuchIntent)),
+            Ok(_) => {
+                let lost = "the store has kept nothing of a new intent; nothing was sent";
+                return Err(failed(Cause::Store(StoreError::damaged(lost))));
             }
-            applied => applied?,
-        };
-        if applied.written.is_some() {
-            return Ok(Begun::Sending);
-        }
-        let Some(found) = applied.found else {
-            if is_after_rejection {
-                return Ok(Begun::Missing);
+            Err(error) => {
+                if error.is_in_doubt() {
+                    // It may be written down as begun, and is not sent. Taken back at once, so that the key is free again.
+                    let (key, attempt) = (key.clone(), attempt.clone());
+                    let _ = self.end(Change::end(key, attempt, Ending::withdrawn(), SystemTime::now())).await;
+                }
+                return Err(failed(Cause::Store(error)));
             }
-            return Err(StoreError::damaged("the store has kept nothing of a new intent; nothing was sent"));
         };
-        let is_abandoned = found.state == IntentState::Sending
-            && found.owner != owner
-            // Who cannot be asked counts as live.
-            && !self.store.is_live(&found.owner).await.unwrap_or(true);
-        if !is_abandoned {
-            return Ok(Begun::Kept(Box::new(found)));
+        // Who cannot be asked counts as live.
+        if found.state == IntentState::Sending
+            && found.owner != *owner
+            && let Ok(false) = self.store.is_live(&found.owner).await
+            && let Ok(given_up) = self.give_up(&found).await
+        {
+            return Ok(Some(given_up.written.or(given_up.found).unwrap_or(found)));
         }
-        let given_up = self.give_up(&found).await.ok().and_then(|applied| applied.written.or(applied.found));
-        Ok(Begun::Kept(Box::new(given_up.unwrap_or(found))))
+        Ok(Some(found))
     }
 
     /// Calls an attempt unknown whose owner is dead.
     async fn give_up(&self, sending: &Intent) -> Result<Applied, StoreError> {
-        let change = Change::orphan(sending.key.clone(), sending.attempt.clone(), now());
+        let change = Change::orphan(sending.key.clone(), sending.attempt.clone(), SystemTime::now());
         let applied = self.store.apply(change).await?;
         if let Some(Intent { state: IntentState::Unknown(failure), .. }) = &applied.written {
             events::unknown(&sending.key, failure);
@@ -273,55 +276,19 @@ impl Journal {
     /// Writes down how the attempt ended. What cannot be written now is written before anything new begins. Returns another
     /// intent that is processed as the same transaction.
     pub(crate) async fn end(&self, change: Change) -> Result<Option<IntentKey>, StoreError> {
-        match self.store.apply(change.clone()).await {
-            Ok(Applied { written: Some(_), same_transaction_as, .. }) => {
-                if let Some(other) = &same_transaction_as {
-                    events::same_transaction(change.key(), other);
-                }
-                Ok(same_transaction_as)
-            }
-            Ok(Applied { written: None, .. }) => Err(StoreError::in_doubt(
+        let applied = self.store.apply(change.clone()).await.inspect_err(|_| self.end_later(change))?;
+        if applied.written.is_none() {
+            return Err(StoreError::in_doubt(
                 "somebody else has changed the intent while it was being sent, so how it ended is not written down",
-            )),
-            Err(error) => {
-                self.end_later(change);
-                Err(error)
-            }
+            ));
         }
+        events::same_transaction(&applied);
+        Ok(applied.same_transaction_as)
     }
 
     /// Has this end written down before anything new begins, for an attempt that cannot wait for it.
     pub(crate) fn end_later(&self, change: Change) {
         self.unwritten().push_back(change);
-    }
-
-    /// Each is removed only once it is written: whoever is cancelled here leaves it to the next. Those who wait for one who
-    /// fails fail with it: a dead database may take half a minute to say so, which nobody is to wait for once per call.
-    async fn write_what_is_left(&self) -> Result<(), StoreError> {
-        let Unwritten { ends: _, writing, failures } = &*self.unwritten;
-        let failed_before = failures.load(Ordering::Acquire);
-        let mut failed = writing.lock().await;
-        let has_failed = failures.load(Ordering::Acquire) != failed_before && !self.unwritten().is_empty();
-        if let Some(error) = failed.as_ref().filter(|_| has_failed) {
-            return Err(error.clone());
-        }
-        loop {
-            let Some(change) = self.unwritten().front().cloned() else { return Ok(()) };
-            match self.store.apply(change.clone()).await {
-                // A row that says something else by now stays as it is.
-                Ok(applied) => {
-                    self.unwritten().pop_front();
-                    if let Some(other) = &applied.same_transaction_as {
-                        events::same_transaction(change.key(), other);
-                    }
-                }
-                Err(error) => {
-                    failures.fetch_add(1, Ordering::Release);
-                    *failed = Some(error.clone());
-                    return Err(error);
-                }
-            }
-        }
     }
 
     fn unwritten(&self) -> MutexGuard<'_, VecDeque<Change>> {

@@ -137,8 +137,6 @@ pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres_store::PostgresStore;
 pub use resolve_error::ResolveError;
-#[cfg(feature = "postgres")]
-use row::IntentRow;
 #[cfg(feature = "sqlite")]
 pub use sqlite_store::SqliteStore;
 pub use store::{Applied, Cursor, IntentStore, Page, Purged};

@@ -1,9 +1,8 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use payments_core::OperationName;
-use payments_model::TransactionId;
 
 use crate::{
     Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
@@ -28,62 +27,41 @@ pub struct MemoryStore {
     owner: OwnerId,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shared {
-    intents: BTreeMap<i64, Intent>,
-    /// When each was last written.
-    stored_at: HashMap<i64, SystemTime>,
-    positions: HashMap<IntentKey, i64>,
-    /// Who is processed as which transaction: of the payments, and of the voids.
-    processed: HashMap<(bool, TransactionId), BTreeSet<IntentKey>>,
+    rows: HashMap<IntentKey, Row>,
+    /// The newest position.
     last: i64,
     live: HashSet<OwnerId>,
-    /// When it was made, by two clocks, of which the second never jumps.
-    made: (SystemTime, Instant),
 }
 
-impl Shared {
-    fn now(&self) -> SystemTime {
-        let (time, since) = self.made;
-        time + since.elapsed()
-    }
-
-    /// The intent no longer holds its transaction.
-    fn release(&mut self, intent: &Intent) {
-        let Some(held) = intent.processed_as().map(|id| holding(intent, id)) else { return };
-        if let Some(holders) = self.processed.get_mut(&held) {
-            holders.remove(&intent.key);
-            if holders.is_empty() {
-                self.processed.remove(&held);
-            }
-        }
-    }
+#[derive(Debug)]
+struct Row {
+    position: i64,
+    intent: Intent,
+    /// By a clock that never jumps.
+    written: Instant,
+    /// By how much a test has made it older.
+    older_by: Duration,
 }
 
-fn holding(intent: &Intent, id: &TransactionId) -> (bool, TransactionId) {
-    (intent.request.operation == OperationName::Void, id.clone())
+impl Row {
+    fn age(&self) -> Duration {
+        self.written.elapsed().saturating_add(self.older_by)
+    }
 }
 
 impl MemoryStore {
     /// A new one without intents.
     pub fn new() -> Self {
-        let shared = Shared {
-            intents: BTreeMap::new(),
-            stored_at: HashMap::new(),
-            positions: HashMap::new(),
-            processed: HashMap::new(),
-            last: 0,
-            live: HashSet::new(),
-            made: (SystemTime::now(), Instant::now()),
-        };
-        Self::of(Arc::new(Mutex::new(shared)))
+        Self::of(Arc::default())
     }
 
     /// Makes everything that is kept older by this, for a test of [purging](crate::Journal::purge_older_than). The times of
     /// the intents stay.
     pub fn make_older(&self, by: Duration) {
-        for stored_at in self.lock().stored_at.values_mut() {
-            *stored_at = stored_at.checked_sub(by).unwrap_or(SystemTime::UNIX_EPOCH);
+        for row in self.lock().rows.values_mut() {
+            row.older_by = row.older_by.saturating_add(by);
         }
     }
 
@@ -123,38 +101,33 @@ impl IntentStore for MemoryStore {
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
         let mut shared = self.lock();
-        let position = shared.positions.get(change.key()).copied();
-        let found = position.and_then(|position| shared.intents.get(&position)).cloned();
+        let row = shared.rows.get(change.key());
+        let position = row.map_or(shared.last + 1, |row| row.position);
+        let found = row.map(|row| row.intent.clone());
         let Some(written) = change.decide(found.as_ref()) else {
             return Ok(Applied { found, written: None, same_transaction_as: None });
         };
-        let holders = written.processed_as().and_then(|id| shared.processed.get(&holding(&written, id)));
-        let other_holder = holders.and_then(|keys| keys.iter().find(|key| **key != written.key)).cloned();
-        if other_holder.is_some() && change.is_refused_if_taken() {
-            return Ok(Applied { found, written: None, same_transaction_as: other_holder });
-        }
-        let position = position.unwrap_or_else(|| {
-            shared.last += 1;
-            let last = shared.last;
-            shared.positions.insert(written.key.clone(), last);
-            last
+        let is_void = |intent: &Intent| intent.request.operation == OperationName::Void;
+        let is_other_holder = |other: &&Intent| {
+            other.key != written.key
+                && other.processed_as() == written.processed_as()
+                && is_void(other) == is_void(&written)
+        };
+        let same_transaction_as = written.processed_as().and_then(|_| {
+            let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;
+            Some(other.key.clone())
         });
-        if let Some(found) = &found {
-            shared.release(found);
+        if same_transaction_as.is_some() && change.is_refused_if_taken() {
+            return Ok(Applied { found, written: None, same_transaction_as });
         }
-        if let Some(id) = written.processed_as() {
-            let holders = shared.processed.entry(holding(&written, id)).or_default();
-            holders.insert(written.key.clone());
-        }
-        let now = shared.now();
-        shared.stored_at.insert(position, now);
-        shared.intents.insert(position, written.clone());
-        Ok(Applied { found, written: Some(written), same_transaction_as: other_holder })
+        let (intent, older_by) = (written.clone(), Duration::ZERO);
+        shared.last = shared.last.max(position);
+        shared.rows.insert(intent.key.clone(), Row { position, intent, written: Instant::now(), older_by });
+        Ok(Applied { found, written: Some(written), same_transaction_as })
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        let shared = self.lock();
-        Ok(shared.positions.get(key).and_then(|position| shared.intents.get(position)).cloned())
+        Ok(self.lock().rows.get(key).map(|row| row.intent.clone()))
     }
 
     async fn list(
@@ -164,12 +137,16 @@ impl IntentStore for MemoryStore {
         limit: usize,
     ) -> Result<Page, StoreError> {
         let shared = self.lock();
-        let from = after.map_or(i64::MIN, |cursor| cursor.position().saturating_add(1));
-        let mut rest =
-            shared.intents.range(from..).filter(|(_, intent)| states.contains(&intent.state.name()));
-        let rows: Vec<_> = rest.by_ref().take(limit).collect();
-        let next = rest.next().and_then(|_| rows.last()).map(|(position, _)| Cursor::new(**position));
-        Ok(Page { intents: rows.into_iter().map(|(_, intent)| intent.clone()).collect(), next })
+        let is_asked_for = |row: &&Row| {
+            states.contains(&row.intent.state.name())
+                && after.is_none_or(|after| row.position > after.position())
+        };
+        let mut rows: Vec<_> = shared.rows.values().filter(is_asked_for).collect();
+        rows.sort_unstable_by_key(|row| row.position);
+        let is_last = rows.len() <= limit;
+        rows.truncate(limit);
+        let next = rows.last().filter(|_| !is_last).map(|row| Cursor::new(row.position));
+        Ok(Page { intents: rows.into_iter().map(|row| row.intent.clone()).collect(), next })
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
@@ -177,21 +154,16 @@ impl IntentStore for MemoryStore {
     }
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
-        let mut shared = self.lock();
+        let (now, age) = (SystemTime::now(), age.max(Journal::YOUNGEST_TO_PURGE));
         let mut purged = Purged::default();
-        let age = age.max(Journal::YOUNGEST_TO_PURGE);
-        let Some(stored_before) = shared.now().checked_sub(age) else { return Ok(purged) };
-        let Shared { intents, stored_at, .. } = &mut *shared;
-        let is_old = |position: &i64, intent: &mut Intent| {
-            !intent.is_unresolved() && stored_at[position] < stored_before
-        };
-        let old: Vec<_> = intents.extract_if(.., is_old).collect();
-        for (position, intent) in &old {
-            purged.intents += 1;
-            purged.newest = purged.newest.max(shared.stored_at.remove(position));
-            shared.positions.remove(&intent.key);
-            shared.release(intent);
-        }
+        self.lock().rows.retain(|_, row| {
+            let is_kept = row.intent.is_unresolved() || row.age() <= age;
+            if !is_kept {
+                purged.intents += 1;
+                purged.newest = purged.newest.max(now.checked_sub(row.age()));
+            }
+            is_kept
+        });
         Ok(purged)
     }
 }

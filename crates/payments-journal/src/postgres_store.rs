@@ -6,23 +6,23 @@
 mod address;
 mod connection;
 mod owner;
-mod pool;
 mod session;
 mod tables;
 
 use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::time::sleep;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
 
 use crate::{
     Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
     StoreError,
 };
 use address::Address;
-use connection::{Connection, ask, commit};
+use connection::{Connection, LONGEST_WAIT, ask, commit};
 use owner::OwnerLock;
-use pool::Pool;
 use session::{Session, read};
 
 /// A journal in a PostgreSQL database that several machines share: version 12 or newer.
@@ -91,7 +91,10 @@ use session::{Session, read};
 /// lack rows that were being written while it ran, and no others.
 pub struct PostgresStore {
     owner: OwnerId,
-    pool: Pool,
+    address: Address,
+    /// Connections are opened when they are needed. The server makes commits of several connections durable together.
+    idle: Mutex<Vec<Session>>,
+    permits: Semaphore,
     lock: OwnerLock,
 }
 
@@ -130,34 +133,46 @@ impl PostgresStore {
         let session = Session::new(connection).await?;
         let owner = OwnerId::new();
         let lock = OwnerLock::take(address.clone(), &owner).await?;
-        Ok(Self { owner, pool: Pool::new(address, session), lock })
+        let (idle, permits) = (Mutex::new(vec![session]), Semaphore::new(CONNECTIONS as usize));
+        Ok(Self { owner, address, idle, permits, lock })
     }
 
-    async fn attempt(&self, change: &Change, unheard: &mut Option<Applied>) -> Result<Applied, StoreError> {
-        self.pool.with(async |session| session.apply(change, unheard).await).await
-    }
-
-    /// Makes a change that nobody could make later, even if the server is restarted meanwhile.
-    async fn insist(&self, change: &Change) -> Result<Applied, StoreError> {
-        let began = Instant::now();
-        let (mut pause, mut unheard) = (SHORTEST_PAUSE, None);
-        loop {
-            let error = match self.attempt(change, &mut unheard).await {
-                Ok(applied) => return Ok(applied),
-                Err(error) => error,
-            };
-            let may_pass = error.is_unavailable() || error.is_in_doubt();
-            if may_pass && began.elapsed() + pause < PATIENCE {
-                sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
-                continue;
-            }
-            if unheard.is_none() || error.is_in_doubt() {
-                return Err(error);
-            }
-            let lost = "the connection to the journal's database was lost, and cannot be had again";
-            return Err(StoreError::in_doubt(lost).because(error));
+    /// Does the work over a connection. If the work fails, its connection is closed, and all that are idle with it: where one
+    /// connection has died in a silent network, each of the others would cost its own time to find out.
+    async fn with<T>(
+        &self,
+        work: impl AsyncFnOnce(&Session) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let Ok(permit) = timeout(LONGEST_WAIT, self.permits.acquire()).await else {
+            return Err(StoreError::unavailable("every connection to the journal's database is busy"));
+        };
+        let _permit = permit.map_err(|_| {
+            StoreError::unavailable("the journal was closed by this program; nothing was changed")
+        })?;
+        let idle = {
+            let mut idle = self.idle();
+            // The server may have gone since.
+            idle.retain(|session| !session.connection.client.is_closed());
+            idle.pop()
+        };
+        let session = if let Some(session) = idle {
+            session
+        } else {
+            let connection = Connection::open(&self.address).await?;
+            tables::check(&connection).await?;
+            Session::new(connection).await?
+        };
+        let result = work(&session).await;
+        if result.is_ok() {
+            self.idle().push(session);
+        } else {
+            self.idle().clear();
         }
+        result
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -166,16 +181,28 @@ impl IntentStore for PostgresStore {
         &self.owner
     }
 
+    /// An end that nobody could write later is tried again, even if the server is restarted meanwhile.
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        if change.is_last_word() {
-            self.insist(&change).await
-        } else {
-            self.attempt(&change, &mut None).await
+        let patience = if change.is_last_word() { PATIENCE } else { Duration::ZERO };
+        let (began, mut pause, mut unheard) = (Instant::now(), SHORTEST_PAUSE, None);
+        loop {
+            match self.with(async |session| session.apply(&change, &mut unheard).await).await {
+                Err(error)
+                    if (error.is_unavailable() || error.is_in_doubt())
+                        && began.elapsed() + pause < patience => {}
+                Err(error) if unheard.is_some() && !error.is_in_doubt() => {
+                    let lost = "the connection to the journal's database was lost, and cannot be had again";
+                    return Err(StoreError::in_doubt(lost).because(error));
+                }
+                result => return result,
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        self.pool.with(async |session| session.find(key).await).await
+        self.with(async |session| session.find(key).await).await
     }
 
     async fn list(
@@ -190,10 +217,10 @@ impl IntentStore for PostgresStore {
         let statement = tables::list(states);
         let after = after.map_or(i64::MIN, Cursor::position);
         let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-        let listing = async |session: &Session| {
-            ask(async { session.connection.client.query(&statement, &[&after, &one_more]).await }).await
+        let listing = async |Session { connection, .. }: &Session| {
+            ask(connection.client.query(&statement, &[&after, &one_more])).await
         };
-        let mut rows = self.pool.with(listing).await?;
+        let mut rows = self.with(listing).await?;
         let is_last = rows.len() <= limit;
         rows.truncate(limit);
         let next = rows.last().filter(|_| !is_last).map(|row| Cursor::new(row.get("position")));
@@ -204,21 +231,17 @@ impl IntentStore for PostgresStore {
         if *owner == self.owner {
             return Ok(true);
         }
-        self.pool.with(async |session| owner::is_live(session, owner).await).await
+        self.with(async |session| owner::is_live(session, owner).await).await
     }
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
-        let ended: Vec<_> =
-            StateName::ALL.iter().copied().filter(|state| !StateName::UNRESOLVED.contains(state)).collect();
-        let statement = tables::purge(&ended);
         let age = age.max(Journal::YOUNGEST_TO_PURGE).as_secs().min(OLDEST.as_secs()).cast_signed();
         let mut purged = Purged::default();
         loop {
-            let removing = async |session: &Session| {
-                let client = &session.connection.client;
-                commit(async { client.query_one(&statement, &[&age, &PURGED_AT_ONCE]).await }).await
+            let removing = async |Session { connection, .. }: &Session| {
+                commit(connection.client.query_one(tables::PURGE, &[&age, &PURGED_AT_ONCE])).await
             };
-            let removed = self.pool.with(removing).await?;
+            let removed = self.with(removing).await?;
             let rows: i64 = removed.get(0);
             purged.intents += rows.unsigned_abs();
             purged.newest = purged.newest.max(removed.get(1));
@@ -229,7 +252,11 @@ impl IntentStore for PostgresStore {
     }
 
     async fn close(&self) {
-        self.pool.close().await;
+        // Until no connection is in use.
+        let all = self.permits.acquire_many(CONNECTIONS).await;
+        self.permits.close();
+        drop(all);
+        self.idle().clear();
         self.lock.release().await;
     }
 }
@@ -239,6 +266,9 @@ impl fmt::Debug for PostgresStore {
         f.debug_struct("PostgresStore").field("owner", &self.owner).finish_non_exhaustive()
     }
 }
+
+/// Few enough that a dozen machines stay under the hundred connections that a server allows by default.
+const CONNECTIONS: u32 = 8;
 
 /// How long the end of a charge is tried again.
 const PATIENCE: Duration = Duration::from_secs(30);

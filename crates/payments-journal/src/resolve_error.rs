@@ -3,57 +3,24 @@ use std::fmt;
 
 use payments_model::TransactionId;
 
-use crate::{Intent, IntentKey, StateName, StoreError};
+use crate::{IntentKey, StateName, StoreError};
 
 /// Why an intent was not resolved. A resolution sends nothing. Nothing was changed, unless the text says so: if
 /// [`store_error`](Self::store_error) [is in doubt](StoreError::is_in_doubt), the resolution may be written down.
 #[derive(Debug)]
-pub struct ResolveError(Why);
+pub struct ResolveError(pub(crate) Why);
 
 #[derive(Debug)]
-enum Why {
+pub(crate) enum Why {
     Store(StoreError),
     NoSuchIntent(IntentKey),
     NotUnknown(IntentKey, StateName),
-    Taken {
-        id: TransactionId,
-        by: IntentKey,
-    },
-    /// Both are written down.
-    TakenMeanwhile {
-        key: IntentKey,
-        id: TransactionId,
-        by: IntentKey,
-    },
+    Taken { id: TransactionId, by: IntentKey },
     LookUp(payments_core::LookupError),
     Contradicted(Vec<String>),
 }
 
 impl ResolveError {
-    pub(crate) fn no_such_intent(key: &IntentKey) -> Self {
-        Self(Why::NoSuchIntent(key.clone()))
-    }
-
-    pub(crate) fn not_unknown(intent: &Intent) -> Self {
-        Self(Why::NotUnknown(intent.key.clone(), intent.state.name()))
-    }
-
-    pub(crate) fn taken(id: TransactionId, by: IntentKey) -> Self {
-        Self(Why::Taken { id, by })
-    }
-
-    pub(crate) fn taken_meanwhile(key: &IntentKey, id: TransactionId, by: IntentKey) -> Self {
-        Self(Why::TakenMeanwhile { key: key.clone(), id, by })
-    }
-
-    pub(crate) fn look_up(error: payments_core::LookupError) -> Self {
-        Self(Why::LookUp(error))
-    }
-
-    pub(crate) fn contradicted(by: Vec<String>) -> Self {
-        Self(Why::Contradicted(by))
-    }
-
     /// The journal has no intent with this key.
     pub fn is_no_such_intent(&self) -> bool {
         matches!(self.0, Why::NoSuchIntent(_))
@@ -66,23 +33,19 @@ impl ResolveError {
 
     /// The transaction cannot be the intent's: another intent has it, or its amount or card is another one.
     pub fn is_contradicted(&self) -> bool {
-        matches!(self.0, Why::Taken { .. } | Why::TakenMeanwhile { .. } | Why::Contradicted(_))
+        matches!(self.0, Why::Taken { .. } | Why::Contradicted(_))
     }
 
     /// Why the transaction could not be looked up.
     pub fn look_up_error(&self) -> Option<&payments_core::LookupError> {
-        match &self.0 {
-            Why::LookUp(error) => Some(error),
-            _ => None,
-        }
+        let Why::LookUp(error) = &self.0 else { return None };
+        Some(error)
     }
 
     /// Why the journal could not be read or written.
     pub fn store_error(&self) -> Option<&StoreError> {
-        match &self.0 {
-            Why::Store(error) => Some(error),
-            _ => None,
-        }
+        let Why::Store(error) = &self.0 else { return None };
+        Some(error)
     }
 }
 
@@ -101,33 +64,25 @@ impl fmt::Display for ResolveError {
                     "{error}; the resolution may be written down all the same: look at the key before you resolve it again"
                 );
             }
-            Why::Store(error) => write!(f, "{error}")?,
-            Why::NoSuchIntent(key) => write!(f, "the journal has no intent {key}")?,
+            Why::Store(error) => write!(f, "{error}"),
+            Why::NoSuchIntent(key) => write!(f, "the journal has no intent {key}"),
             Why::NotUnknown(key, StateName::Sending) => {
-                write!(f, "{key} is being sent, and how it ends is not known yet")?;
+                write!(f, "{key} is being sent, and how it ends is not known yet")
             }
             Why::NotUnknown(key, StateName::Unknown) => {
-                write!(f, "{key} was sent again meanwhile, and the outcome of that attempt is unknown")?;
+                write!(f, "{key} was sent again meanwhile, and the outcome of that attempt is unknown")
             }
             Why::NotUnknown(key, state) => {
-                write!(f, "the outcome of {key} is known: it is {}", state.as_str())?;
+                write!(f, "the outcome of {key} is known: it is {}", state.as_str())
             }
             Why::Taken { id, by } => {
-                write!(f, "transaction {} already belongs to {by}", id.as_str().escape_debug())?;
+                write!(f, "transaction {} already belongs to {by}", id.as_str().escape_debug())
             }
-            Why::TakenMeanwhile { key, id, by } => {
-                let id = id.as_str().escape_debug();
-                return write!(
-                    f,
-                    "the service answered {by} with transaction {id} at the very moment at which {key} was resolved with it; \
-                     both are written down: one of them is wrong, compare them and resolve {key} anew"
-                );
-            }
-            Why::LookUp(error) => write!(f, "the transaction could not be looked up: {error}")?,
+            Why::LookUp(error) => write!(f, "the transaction could not be looked up: {error}"),
             Why::Contradicted(by) => {
-                write!(f, "the transaction cannot be this intent's: {}", by.join("; "))?;
+                write!(f, "the transaction cannot be this intent's: {}", by.join("; "))
             }
-        }
+        }?;
         f.write_str("; nothing was changed")
     }
 }

@@ -6,8 +6,10 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::row::milliseconds;
 use crate::{
@@ -16,7 +18,7 @@ use crate::{
 };
 
 mod connection;
-#[cfg(any(target_os = "linux", target_os = "android", test))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod file_system;
 mod mark;
 mod owners;
@@ -31,8 +33,9 @@ mod writer;
 
 use owners::{Owner, Turn};
 use place::Place;
+use problem::OpenError;
 use reader::Reader;
-use writer::{Commit, Workplace, Writer};
+use writer::{Commit, Writer};
 
 /// A journal in a SQLite file, for any number of processes of one machine.
 ///
@@ -102,7 +105,6 @@ pub struct SqliteStore {
     reader: Reader,
     writer: Writer,
     owner: Arc<Owner>,
-    poison: Poison,
     place: Arc<Place>,
     clock: Clock,
     /// The newest time in the journal when it was opened, in milliseconds since 1970.
@@ -125,32 +127,30 @@ impl SqliteStore {
 
     fn open_with(path: &Path, settings: Settings) -> Result<Self, StoreError> {
         let place = Place::prepare(path)?;
-        let turn = Turn::take(&place, settings.patience)?;
+        let path = place.path().to_owned();
+        Self::open_at(place, settings).map_err(|error| error.at(&path))
+    }
+
+    fn open_at(place: Place, settings: Settings) -> Result<Self, OpenError> {
+        let patience = settings.patience;
+        let turn = Turn::take(&place, patience)?;
         let connection = mark::check(&place)
-            .and_then(|()| connection::to_write(&place, settings.patience))
+            .and_then(|()| connection::to_write(&place, patience))
             .inspect_err(|_| turn.leave_no_trace())?;
         let place = Arc::new(place.opened());
         // Before any row can name it.
-        let owner = Owner::register(&place)?;
-        let newest_before = connection
-            .query_row(schema::NEWEST_STORED_AT, [], |row| row.get(0))
-            .map_err(|error| problem::at_open(place.path(), &error))?;
-        mark::set(&place, &connection, settings.patience)?;
+        let owner = Arc::new(Owner::register(&place)?);
+        let newest_before = connection.query_row(schema::NEWEST_STORED_AT, [], |row| row.get(0))?;
+        mark::set(&place, &connection, patience)?;
         drop(turn);
-        let (poison, owner) = (Poison::default(), Arc::new(owner));
-        let reader = connection::to_read(&place, settings.patience)?;
-        let (reader, reading) = Reader::start(reader, place.clone())?;
-        let writer = Writer::start(Workplace {
-            connection,
-            place: place.clone(),
-            poison: poison.clone(),
-            commit: settings.commit,
-            clock: settings.clock.clone(),
-            owner: owner.clone(),
-            reader: reading,
-            patience: settings.patience,
-        })?;
-        Ok(Self { reader, writer, owner, poison, place, clock: settings.clock, newest_before })
+        let clock = settings.clock.clone();
+        let (reader, reading) = Reader::start(connection::to_read(&place, patience)?, place.clone())?;
+        let writer = Writer::start(connection, place.clone(), settings, owner.clone(), reading)?;
+        Ok(Self { reader, writer, owner, place, clock, newest_before })
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        self.writer.poison.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 }
 
@@ -175,22 +175,11 @@ type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(10), commit: writer::commit(), clock: Arc::new(SystemTime::now) }
-    }
-}
-
-/// Why nothing may be done any more, once something has failed.
-#[derive(Clone, Default)]
-struct Poison(Arc<OnceLock<StoreError>>);
-
-impl Poison {
-    fn set(&self, error: StoreError) {
-        // The first failure is the one to mend.
-        let _ = self.0.set(error);
-    }
-
-    fn check(&self) -> Result<(), StoreError> {
-        self.0.get().map_or(Ok(()), |error| Err(error.clone()))
+        Self {
+            patience: Duration::from_secs(10),
+            commit: Box::new(|connection| connection.execute_batch("COMMIT")),
+            clock: Arc::new(SystemTime::now),
+        }
     }
 }
 
@@ -200,13 +189,16 @@ impl IntentStore for SqliteStore {
     }
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        self.poison.check()?;
-        self.writer.apply(change).await
+        self.writer.ask(move |session| session.apply(&change)).await
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        self.poison.check()?;
-        self.reader.find(key).await
+        self.check()?;
+        let key = key.clone();
+        let find = move |connection: &Connection| {
+            connection.query_row(schema::FIND, [key.as_str()], schema::read).optional()
+        };
+        Ok(self.reader.ask(find).await?.map(|(_, intent)| intent))
     }
 
     async fn list(
@@ -215,8 +207,23 @@ impl IntentStore for SqliteStore {
         after: Option<Cursor>,
         limit: usize,
     ) -> Result<Page, StoreError> {
-        self.poison.check()?;
-        self.reader.list(states, after, limit).await
+        self.check()?;
+        if states.is_empty() {
+            return Ok(Page { intents: Vec::new(), next: None });
+        }
+        let (sql, after) = (schema::list(states), after.map_or(i64::MIN, Cursor::position));
+        // One more, to know whether it is the last page.
+        let most = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+        let list = move |connection: &Connection| {
+            let mut statement = connection.prepare(&sql)?;
+            let rows = statement.query_map([after, most], schema::read)?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let mut rows = self.reader.ask(list).await?;
+        let is_last = rows.len() <= limit;
+        rows.truncate(limit);
+        let next = rows.last().filter(|_| !is_last).map(|(position, _)| Cursor::new(*position));
+        Ok(Page { intents: rows.into_iter().map(|(_, intent)| intent).collect(), next })
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
@@ -228,14 +235,22 @@ impl IntentStore for SqliteStore {
 
     /// In portions, between which charges go on. After an error some may have been removed.
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
-        self.poison.check()?;
+        self.check()?;
         if milliseconds::of((self.clock)()) < self.newest_before {
             return Ok(Purged::default());
         }
         // What is old by that time is old by the clock too. What this store has written, by whatever clock, is younger.
         let age = i64::try_from(age.max(Journal::YOUNGEST_TO_PURGE).as_millis()).unwrap_or(i64::MAX);
-        let removed = self.writer.purge(self.newest_before.saturating_sub(age)).await?;
-        Ok(Purged { intents: removed.rows, newest: removed.newest.and_then(milliseconds::time) })
+        let stored_before = self.newest_before.saturating_sub(age);
+        let (mut done, mut intents, mut newest) = (i64::MIN, 0, None);
+        while let Some((last, removed)) =
+            self.writer.ask(move |session| session.purge(done, stored_before).map(Ok)).await?
+        {
+            done = last;
+            intents += removed.len() as u64;
+            newest = newest.max(removed.into_iter().max());
+        }
+        Ok(Purged { intents, newest: newest.and_then(milliseconds::time) })
     }
 
     async fn close(&self) {
@@ -246,11 +261,11 @@ impl IntentStore for SqliteStore {
 
 impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { owner, poison, place, .. } = self;
+        let Self { owner, writer, place, .. } = self;
         f.debug_struct("SqliteStore")
             .field("path", &place.path())
             .field("owner", owner.id())
-            .field("poison", &poison.check().err())
+            .field("poison", &writer.poison.get())
             .finish_non_exhaustive()
     }
 }

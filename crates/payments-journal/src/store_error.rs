@@ -1,17 +1,15 @@
 use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
+use std::{fmt, iter};
 
 /// Why the journal could not do what it was asked. No charge is made without it, so none was made because of this.
 ///
 /// Cheap to clone, because one failed commit fails everyone who waited for it.
-#[derive(Clone)]
-pub struct StoreError(Arc<Inner>);
-
-struct Inner {
+#[derive(Clone, Debug)]
+pub struct StoreError {
     kind: Kind,
-    message: String,
-    source: Option<Box<dyn Error + Send + Sync>>,
+    message: Arc<str>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,105 +25,88 @@ enum Kind {
 impl StoreError {
     /// The journal is not opened: its place, its permissions or its settings make it unsafe. `message` says what to do.
     pub fn refused(message: impl Into<String>) -> Self {
-        Self::new(Kind::Refused, message.into())
+        Self::new(Kind::Refused, message)
     }
 
     /// The store cannot be reached or is busy. The change was not made.
     pub fn unavailable(message: impl Into<String>) -> Self {
-        Self::new(Kind::Unavailable, message.into())
+        Self::new(Kind::Unavailable, message)
     }
 
     /// The change may have been made or not.
     pub fn in_doubt(message: impl Into<String>) -> Self {
-        Self::new(Kind::InDoubt, message.into())
+        Self::new(Kind::InDoubt, message)
     }
 
     /// An earlier write or sync failed, so nothing that the store says can be trusted until it is opened again. The change
     /// was not made.
     pub fn poisoned(message: impl Into<String>) -> Self {
-        Self::new(Kind::Poisoned, message.into())
+        Self::new(Kind::Poisoned, message)
     }
 
     /// What the store holds cannot be read as a journal.
     pub fn damaged(message: impl Into<String>) -> Self {
-        Self::new(Kind::Damaged, message.into())
+        Self::new(Kind::Damaged, message)
     }
 
     /// The journal was written by a newer version of this crate.
     pub fn newer(message: impl Into<String>) -> Self {
-        Self::new(Kind::Newer, message.into())
+        Self::new(Kind::Newer, message)
     }
 
     /// Adds the underlying error, whose text must hold no secret.
     #[must_use]
     pub fn because(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        let Inner { kind, message, source: _ } = &*self.0;
-        Self(Arc::new(Inner { kind: *kind, message: message.clone(), source: Some(source.into()) }))
+        Self { source: Some(source.into().into()), ..self }
     }
 
     /// The change may have been made all the same: nobody may count on it, and nobody on its absence.
     pub fn is_in_doubt(&self) -> bool {
-        self.0.kind == Kind::InDoubt
+        self.kind == Kind::InDoubt
     }
 
     /// Nothing is charged through this journal any more until it is opened again: a write or a sync failed.
     pub fn is_poisoned(&self) -> bool {
-        self.0.kind == Kind::Poisoned
+        self.kind == Kind::Poisoned
     }
 
     /// Nothing was changed, and the same call may succeed later: the store is busy or cannot be reached.
     pub fn is_unavailable(&self) -> bool {
-        self.0.kind == Kind::Unavailable
+        self.kind == Kind::Unavailable
     }
 
     /// Nothing was opened: the journal's place, permissions or settings are unsafe.
     pub fn is_refused(&self) -> bool {
-        self.0.kind == Kind::Refused
+        self.kind == Kind::Refused
     }
 
     /// Nothing was changed: what is there is no journal, or a damaged one.
     pub fn is_damaged(&self) -> bool {
-        self.0.kind == Kind::Damaged
+        self.kind == Kind::Damaged
     }
 
     /// Nothing was changed: a newer version of this crate has written the journal.
     pub fn is_newer(&self) -> bool {
-        self.0.kind == Kind::Newer
+        self.kind == Kind::Newer
     }
 
-    fn new(kind: Kind, message: String) -> Self {
-        Self(Arc::new(Inner { kind, message, source: None }))
-    }
-}
-
-impl fmt::Debug for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, message, source } = &*self.0;
-        f.debug_struct("StoreError")
-            .field("kind", kind)
-            .field("message", message)
-            .field("source", source)
-            .finish()
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into().into(), source: None }
     }
 }
 
 /// With `{:#}` also the causes.
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)?;
-        if f.alternate() {
-            let mut cause = self.source();
-            while let Some(error) = cause {
-                write!(f, ": {error}")?;
-                cause = error.source();
-            }
-        }
-        Ok(())
+        f.write_str(&self.message)?;
+        let causes = iter::successors(self.source(), |&cause| cause.source());
+        let shown = if f.alternate() { usize::MAX } else { 0 };
+        causes.take(shown).try_for_each(|cause| write!(f, ": {cause}"))
     }
 }
 
 impl Error for StoreError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source.as_deref().map(|source| source as &(dyn Error + 'static))
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
     }
 }

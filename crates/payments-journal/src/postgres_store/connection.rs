@@ -2,7 +2,7 @@ use std::error::Error as _;
 use std::iter;
 use std::time::Duration;
 
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_postgres::error::Severity;
 use tokio_postgres::{Client, Error};
@@ -11,10 +11,10 @@ use super::address::Address;
 use crate::StoreError;
 
 /// A connection to a server that keeps what it has committed. Dropping it closes it at once.
-#[derive(Debug)]
 pub(super) struct Connection {
     pub(super) client: Client,
-    driver: JoinHandle<()>,
+    /// A response that is still to come would keep it open, so it ends with this.
+    driver: JoinSet<()>,
 }
 
 impl Connection {
@@ -26,23 +26,24 @@ impl Connection {
         let opening = async {
             let connected = address.config.connect(address.tls.clone()).await;
             let (client, connection) = connected.map_err(|error| {
-                let is_refused = error.code().is_some_and(|code| is_lasting(code.code()));
-                let told = if is_refused {
-                    let place = address.place();
-                    StoreError::refused(format!("the journal's database {place} does not let this user in"))
-                } else {
-                    unreachable()
+                let told = match error.code() {
+                    Some(code) if is_lasting(code.code()) => StoreError::refused(format!(
+                        "the journal's database {} does not let this user in",
+                        address.place()
+                    )),
+                    _ => unreachable(),
                 };
                 told.because(in_one_line(&error))
             })?;
-            let driver = tokio::spawn(async move {
-                // A statement that waits for its response gets the error.
-                let _ = connection.await;
-            });
+            let mut driver = JoinSet::new();
+            // A statement that waits for its response gets the error.
+            driver.spawn(async { drop(connection.await) });
             let this = Self { client, driver };
             ask(this.client.batch_execute(SETTINGS)).await?;
-            this.check().await?;
-            Ok(this)
+            match ask(this.client.query_one_scalar::<Option<String>, _>(REFUSAL, &[])).await? {
+                None => Ok(this),
+                Some(why) => Err(StoreError::refused(format!("the journal's database {why}"))),
+            }
         };
         timeout(LONGEST_WAIT, opening).await.unwrap_or_else(|_| {
             Err(unreachable().because(format!("no connection within {} s", LONGEST_WAIT.as_secs())))
@@ -51,65 +52,30 @@ impl Connection {
 
     /// Waits until the connection is closed, by either side.
     pub(super) async fn closed(&mut self) {
-        let _ = (&mut self.driver).await;
-    }
-
-    async fn check(&self) -> Result<(), StoreError> {
-        let row = ask(self.client.query_one(CHECK, &[])).await?;
-        let is = |name: &str, value: &str| row.get::<_, &str>(name) == value;
-        let refusal = if row.get::<_, i32>("version") < OLDEST_VERSION {
-            "is older than PostgreSQL 12"
-        } else if row.get("is_standby") {
-            "is a standby, which cannot be written: name the primary"
-        } else if is("read_only", "on") {
-            "lets this user only read: set default_transaction_read_only off for it"
-        } else if !is("fsync", "on") {
-            "runs with fsync off: a crash loses committed rows, and their keys would be sent twice; switch it on"
-        } else if !is("full_page_writes", "on") {
-            "runs with full_page_writes off: a crash can destroy committed rows, and their keys would be sent twice; \
-             switch it on"
-        } else if !is("encoding", "UTF8") {
-            "is not encoded in UTF8, so it cannot keep every text: create one with ENCODING 'UTF8'"
-        } else if !(is("synchronous_commit", "on") || is("synchronous_commit", "remote_apply")) {
-            "does not let synchronous_commit be on"
-        } else {
-            return Ok(());
-        };
-        Err(StoreError::refused(format!("the journal's database {refusal}")))
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        // A response that is still to come would keep it open.
-        self.driver.abort();
+        self.driver.join_next().await;
     }
 }
 
 /// Waits for statements that change nothing, or nothing that stays without a COMMIT.
 pub(super) async fn ask<T>(statements: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
-    let lost = || StoreError::unavailable("the connection to the journal's database was lost");
-    heard(statements, lost).await
+    heard(statements, StoreError::unavailable("the connection to the journal's database was lost")).await
 }
 
 /// Waits for statements with their COMMIT.
 pub(super) async fn commit<T>(statements: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
-    let lost = || {
-        StoreError::in_doubt(
-            "the connection to the journal's database was lost before it said whether it has kept the change",
-        )
-    };
-    heard(statements, lost).await
+    let lost =
+        "the connection to the journal's database was lost before it said whether it has kept the change";
+    heard(statements, StoreError::in_doubt(lost)).await
 }
 
 async fn heard<T>(
     statements: impl Future<Output = Result<T, Error>>,
-    lost: impl FnOnce() -> StoreError,
+    lost: StoreError,
 ) -> Result<T, StoreError> {
     let error = match timeout(LONGEST_WAIT, statements).await {
         Ok(Ok(response)) => return Ok(response),
         Ok(Err(error)) => error,
-        Err(_) => return Err(lost().because(format!("no response within {} s", LONGEST_WAIT.as_secs()))),
+        Err(_) => return Err(lost.because(format!("no response within {} s", LONGEST_WAIT.as_secs()))),
     };
     let told = match error.as_db_error() {
         // Only an ERROR is the end of a statement. A server that shuts down sends FATAL at any moment: also between a
@@ -121,7 +87,7 @@ async fn heard<T>(
                 StoreError::unavailable("the journal's database could not do it; nothing was changed")
             }
         }
-        _ => lost(),
+        _ => lost,
     };
     Err(told.because(in_one_line(&error)))
 }
@@ -142,8 +108,6 @@ fn in_one_line(error: &Error) -> String {
 
 /// For a connection, and for each response. It is more than the server's `statement_timeout`.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(10);
-
-const OLDEST_VERSION: i32 = 120_000;
 
 /// - `synchronous_commit`: `remote_apply` is stronger than `on` and stays.
 /// - `statement_timeout`: less than this program waits, so that a statement that waits for a lock is certainly undone.
@@ -169,11 +133,20 @@ const SETTINGS: &str = "
     ) AS wanted (name, value) USING (name)
     WHERE NOT (name = 'synchronous_commit' AND setting = 'remote_apply')";
 
-const CHECK: &str = "
-    SELECT current_setting('server_version_num')::integer AS version,
-        pg_is_in_recovery() AS is_standby,
-        current_setting('transaction_read_only') AS read_only,
-        current_setting('fsync') AS fsync,
-        current_setting('full_page_writes') AS full_page_writes,
-        current_setting('server_encoding') AS encoding,
-        current_setting('synchronous_commit') AS synchronous_commit";
+/// Why the server cannot keep a journal, or NULL.
+const REFUSAL: &str = "
+    SELECT CASE
+        WHEN current_setting('server_version_num')::integer < 120000 THEN 'is older than PostgreSQL 12'
+        WHEN pg_is_in_recovery() THEN 'is a standby, which cannot be written: name the primary'
+        WHEN current_setting('transaction_read_only') = 'on'
+            THEN 'lets this user only read: set default_transaction_read_only off for it'
+        WHEN current_setting('fsync') <> 'on'
+            THEN 'runs with fsync off: a crash loses committed rows, and their keys would be sent twice; switch it on'
+        WHEN current_setting('full_page_writes') <> 'on'
+            THEN 'runs with full_page_writes off: a crash can destroy committed rows, and their keys would be sent twice; '
+                || 'switch it on'
+        WHEN current_setting('server_encoding') <> 'UTF8'
+            THEN 'is not encoded in UTF8, so it cannot keep every text: create one with ENCODING ''UTF8'''
+        WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
+            THEN 'does not let synchronous_commit be on'
+    END";

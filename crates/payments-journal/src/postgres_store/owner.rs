@@ -13,7 +13,6 @@ use crate::{OwnerId, StoreError};
 ///
 /// When the connection is lost, a task takes the lock again. The task runs in the runtime that opened the store. While the
 /// lock is not held, others show what the owner is sending as unknown. The end of what it sends is still recorded.
-#[derive(Debug)]
 pub(super) struct OwnerLock(watch::Sender<()>);
 
 impl OwnerLock {
@@ -39,47 +38,37 @@ impl OwnerLock {
 pub(super) async fn is_live(session: &Session, owner: &OwnerId) -> Result<bool, StoreError> {
     // An owner of another store has no lock here.
     let Some(number) = number(owner) else { return Ok(false) };
-    let trying = async {
-        let try_lock = "SELECT pg_try_advisory_xact_lock_shared($1)";
-        session.connection.client.query_one(try_lock, &[&number]).await
-    };
-    Ok(!ask(trying).await?.get::<_, bool>(0))
+    let is_locked = "SELECT NOT pg_try_advisory_xact_lock_shared($1)";
+    ask(session.connection.client.query_one_scalar(is_locked, &[&number])).await
 }
 
 /// Holds the lock, over as many connections as it takes, until it is released.
 async fn hold(mut connection: Connection, address: Address, number: i64, mut released: watch::Receiver<()>) {
-    loop {
-        tokio::select! {
-            _ = released.changed() => {
-                // Closing the connection would release it too, a moment later.
-                let unlock = async {
-                    connection.client.execute("SELECT pg_advisory_unlock($1)", &[&number]).await
-                };
-                let _ = timeout(LONGEST_GOODBYE, unlock).await;
-                return;
-            }
-            () = connection.closed() => {}
-        }
-        let lock_again = async {
-            loop {
+    let holding = async {
+        loop {
+            connection.closed().await;
+            connection = loop {
                 sleep(PAUSE).await;
                 if let Ok(connection) = lock(&address, number).await {
-                    return connection;
+                    break connection;
                 }
-            }
-        };
-        connection = tokio::select! {
-            _ = released.changed() => return,
-            connection = lock_again => connection,
-        };
+            };
+        }
+    };
+    tokio::select! {
+        _ = released.changed() => {}
+        () = holding => {}
     }
+    // Closing the connection would release it too, a moment later.
+    let unlock = "SELECT pg_advisory_unlock($1)";
+    let _ = timeout(LONGEST_GOODBYE, connection.client.execute(unlock, &[&number])).await;
 }
 
 /// Fails while the server has not noticed that an earlier connection of this owner is broken. Until then that one shows
 /// that the owner lives.
 async fn lock(address: &Address, number: i64) -> Result<Connection, StoreError> {
     let connection = Connection::open(address).await?;
-    ask(async { connection.client.execute("SELECT pg_advisory_lock($1)", &[&number]).await }).await?;
+    ask(connection.client.execute("SELECT pg_advisory_lock($1)", &[&number])).await?;
     Ok(connection)
 }
 

@@ -5,34 +5,31 @@ use tokio_postgres::{Error, Row, Statement};
 
 use super::connection::{Connection, ask, commit};
 use super::tables;
-use crate::row::intent;
-use crate::{Applied, Change, Intent, IntentKey, IntentRow, StoreError};
+use crate::row::{document, intent};
+use crate::{Applied, Change, Intent, IntentKey, StoreError};
 
 /// A connection with its statements prepared.
-#[derive(Debug)]
 pub(super) struct Session {
     pub(super) connection: Connection,
     lock: Statement,
     find: Statement,
-    insert: Statement,
-    update: Statement,
+    write: Statement,
     other_holder: Statement,
 }
 
 impl Session {
     pub(super) async fn new(connection: Connection) -> Result<Self, StoreError> {
-        let client = &connection.client;
         let preparing = async {
-            Ok((
-                client.prepare(tables::LOCK_TEXT).await?,
-                client.prepare(tables::FIND).await?,
-                client.prepare(tables::INSERT).await?,
-                client.prepare(tables::UPDATE).await?,
-                client.prepare(&tables::other_holder()).await?,
-            ))
+            let client = &connection.client;
+            Ok(Self {
+                lock: client.prepare(tables::LOCK_TEXT).await?,
+                find: client.prepare(tables::FIND).await?,
+                write: client.prepare(tables::WRITE).await?,
+                other_holder: client.prepare(tables::OTHER_HOLDER).await?,
+                connection,
+            })
         };
-        let (lock, find, insert, update, other_holder) = ask(preparing).await?;
-        Ok(Self { connection, lock, find, insert, update, other_holder })
+        ask(preparing).await
     }
 
     pub(super) async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
@@ -65,35 +62,38 @@ impl Session {
             ask(client.batch_execute("ROLLBACK")).await?;
             return Ok(earlier.clone());
         }
-        let Some(written) = change.decide(found.as_ref()) else {
+        let written = change.decide(found.as_ref());
+        let mut applied = Applied { found, written, same_transaction_as: None };
+        let Some(intent) = &applied.written else {
             ask(client.batch_execute("ROLLBACK")).await?;
-            return Ok(Applied { found, written: None, same_transaction_as: None });
+            return Ok(applied);
         };
-        let row = IntentRow::from(&written);
-        let same_transaction_as = match row.processed_as.as_deref() {
-            Some(id) => {
-                // Two who write the same transaction look one after the other.
-                let looking =
-                    async { try_join!(biased; self.lock(id, TRANSACTIONS), self.other_holder(id, &row)) };
-                let (_, holder) = ask(looking).await?;
-                holder.map(|holder| IntentKey::from_kept(holder.get::<_, String>(0)))
-            }
-            None => None,
-        };
-        if same_transaction_as.is_some() && change.is_refused_if_taken() {
-            ask(client.batch_execute("ROLLBACK")).await?;
-            return Ok(Applied { found, written: None, same_transaction_as });
+        // PostgreSQL keeps no NUL. The document has it escaped; here it is only searched for, in the same form.
+        let processed_as = intent.processed_as().map(|id| id.as_str().replace('\0', "\u{fffd}"));
+        let is_void = intent.request.operation == OperationName::Void;
+        if let Some(id) = &processed_as {
+            // Two who write the same transaction look one after the other.
+            let looking = async {
+                let values: [&(dyn ToSql + Sync); 3] = [id, &key, &is_void];
+                let holder = client.query_opt_scalar::<String, _>(&self.other_holder, &values);
+                try_join!(biased; self.lock(id, TRANSACTIONS), holder)
+            };
+            let (_, holder) = ask(looking).await?;
+            applied.same_transaction_as = holder.map(IntentKey::from_kept);
         }
-        // Before COMMIT is sent: a document that cannot be read is then written nowhere.
-        let written = intent(&row.key, &row.state, &row.document)?;
+        if applied.same_transaction_as.is_some() && change.is_refused_if_taken() {
+            ask(client.batch_execute("ROLLBACK")).await?;
+            return Ok(Applied { written: None, ..applied });
+        }
+        let (state, revision) = (intent.state.name().as_str(), intent.revision.cast_signed());
+        let document = document(intent);
+        let values: [&(dyn ToSql + Sync); 6] = [&key, &state, &processed_as, &is_void, &revision, &document];
         let writing =
-            async { try_join!(biased; self.write(&row, found.as_ref()), client.batch_execute("COMMIT")) };
-        let writing = commit(writing).await;
-        let applied = Applied { found, written: Some(written), same_transaction_as };
-        match writing {
+            async { try_join!(biased; client.execute(&self.write, &values), client.batch_execute("COMMIT")) };
+        match commit(writing).await {
             Ok((1, ())) => Ok(applied),
             Ok(_) => Err(StoreError::unavailable(
-                "the intent was purged, or changed without its lock, at the same moment; nothing was changed",
+                "the intent was changed without its lock at the same moment; nothing was changed",
             )),
             Err(error) => {
                 if error.is_in_doubt() {
@@ -110,35 +110,6 @@ impl Session {
 
     async fn row(&self, key: &str) -> Result<Option<Row>, Error> {
         self.connection.client.query_opt(&self.find, &[&key]).await
-    }
-
-    /// The key of another intent that is processed as the transaction of the row.
-    async fn other_holder(&self, id: &str, row: &IntentRow) -> Result<Option<Row>, Error> {
-        let is_void = row.operation == OperationName::Void.as_str();
-        self.connection.client.query_opt(&self.other_holder, &[&id, &row.key, &is_void]).await
-    }
-
-    /// Returns how many rows were written: none if the row has been changed since it was found.
-    async fn write(&self, row: &IntentRow, found: Option<&Intent>) -> Result<u64, Error> {
-        let client = &self.connection.client;
-        let mut values: Vec<&(dyn ToSql + Sync)> = vec![
-            &row.key,
-            &row.state,
-            &row.operation,
-            &row.amount,
-            &row.transaction_id,
-            &row.processed_as,
-            &row.created_at,
-            &row.begun_at,
-            &row.changed_at,
-            &row.revision,
-            &row.document,
-        ];
-        let Some(found) = found.map(|found| found.revision.cast_signed()) else {
-            return client.execute(&self.insert, &values).await;
-        };
-        values.push(&found);
-        client.execute(&self.update, &values).await
     }
 }
 

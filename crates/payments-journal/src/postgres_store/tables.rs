@@ -1,5 +1,7 @@
+use std::cmp::Ordering;
+
 use super::connection::{Connection, ask};
-use crate::row::{IS_VOID, OLDER};
+use crate::row::OLDER;
 use crate::{StateName, StoreError};
 
 /// Makes the tables if there are none. Of many processes that do this at once, one makes them and the others wait.
@@ -26,38 +28,34 @@ pub(super) async fn make(connection: &mut Connection) -> Result<(), StoreError> 
 
 /// Whether no table was ever made here.
 pub(super) async fn is_missing(connection: &Connection) -> Result<bool, StoreError> {
-    Ok(ask(connection.client.query_one(IS_MISSING, &[])).await?.get(0))
+    ask(connection.client.query_one_scalar(IS_MISSING, &[])).await
 }
 
 /// Whether the tables are of this version.
 pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
-    let client = &connection.client;
     if is_missing(connection).await? {
         return Err(StoreError::damaged("the journal's tables have gone"));
     }
-    let found: i32 = ask(client.query_one("SELECT version FROM payments_journal.version", &[])).await?.get(0);
-    if found > VERSION {
-        return Err(StoreError::newer(format!(
+    let row = ask(connection.client.query_one(VERSION_AND_IS_LOGGED, &[])).await?;
+    let found: i32 = row.get(0);
+    match (found.cmp(&VERSION), row.get(1)) {
+        (Ordering::Greater, _) => Err(StoreError::newer(format!(
             "the journal's tables are of version {found}, and this program knows {VERSION}: use a newer program"
-        )));
-    }
-    if found < VERSION {
-        return Err(StoreError::refused(format!(
+        ))),
+        (Ordering::Less, _) => Err(StoreError::refused(format!(
             "the journal's tables are of version {found}, and this program reads {VERSION}; they were left as they are: {OLDER}"
-        )));
-    }
-    match ask(client.query_opt(IS_LOGGED, &[])).await?.map(|row| row.get(0)) {
-        Some(true) => Ok(()),
-        Some(false) => Err(StoreError::refused(
+        ))),
+        (Ordering::Equal, Some(true)) => Ok(()),
+        (Ordering::Equal, Some(false)) => Err(StoreError::refused(
             "the table payments_journal.intents is UNLOGGED: a crash empties it, and every key would be sent twice; \
              ALTER TABLE payments_journal.intents SET LOGGED",
         )),
-        None => Err(StoreError::damaged("the table payments_journal.intents has gone")),
+        (Ordering::Equal, None) => Err(StoreError::damaged("the table payments_journal.intents has gone")),
     }
 }
 
 /// What this crate writes and reads.
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 
 /// Any number; this one is "payments" as text.
 const LOCK: i64 = 0x7061_796d_656e_7473;
@@ -70,9 +68,11 @@ const IS_MISSING: &str = "
         WHERE nspname = 'payments_journal' AND relname = 'version'
     )";
 const HAS_NO_SCHEMA: &str = "SELECT NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'payments_journal')";
-const IS_LOGGED: &str = "
-    SELECT relpersistence = 'p' FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-    WHERE nspname = 'payments_journal' AND relname = 'intents'";
+const VERSION_AND_IS_LOGGED: &str = "
+    SELECT version, (
+        SELECT relpersistence = 'p' FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        WHERE nspname = 'payments_journal' AND relname = 'intents'
+    ) FROM payments_journal.version";
 
 /// The schema's name is fixed, because two values of `search_path` would make two journals of one.
 ///
@@ -85,13 +85,8 @@ const CREATE: &str = r#"
         position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         key text COLLATE "C" NOT NULL UNIQUE,
         state text NOT NULL,
-        operation text NOT NULL,
-        amount text,
-        transaction_id text,
         processed_as text COLLATE "C",
-        created_at bigint NOT NULL,
-        begun_at bigint NOT NULL,
-        changed_at bigint NOT NULL,
+        is_void boolean NOT NULL,
         revision bigint NOT NULL,
         document text NOT NULL,
         stored_at timestamptz NOT NULL DEFAULT now()
@@ -105,50 +100,39 @@ pub(super) const LOCK_TEXT: &str = "SELECT pg_advisory_xact_lock(hashtextextende
 
 pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal.intents WHERE key = $1";
 
-pub(super) const INSERT: &str = "
-    INSERT INTO payments_journal.intents (key, state, operation, amount, transaction_id, processed_as, created_at, begun_at,
-        changed_at, revision, document)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-    ON CONFLICT (key) DO NOTHING";
+/// Writes a row if nobody else has changed it since it was read: its revision is then one less, or there is none. A row that
+/// was purged meanwhile is written anew.
+pub(super) const WRITE: &str = "
+    INSERT INTO payments_journal.intents AS found (key, state, processed_as, is_void, revision, document)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (key) DO UPDATE
+    SET state = $2, processed_as = $3, is_void = $4, revision = $5, document = $6, stored_at = now()
+    WHERE found.revision = EXCLUDED.revision - 1";
 
-/// After the same values the revision that was read.
-pub(super) const UPDATE: &str = "
-    UPDATE payments_journal.intents
-    SET state = $2, operation = $3, amount = $4, transaction_id = $5, processed_as = $6, created_at = $7, begun_at = $8,
-        changed_at = $9, revision = $10, document = $11, stored_at = now()
-    WHERE key = $1 AND revision = $12";
-
-/// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1`.
-pub(super) fn other_holder() -> String {
-    format!(
-        "SELECT key FROM payments_journal.intents WHERE processed_as = $1 AND key <> $2 AND {IS_VOID} = $3 LIMIT 1"
-    )
-}
+/// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1`. A void and its payment may have the
+/// same transaction; two payments, or two voids, may not.
+pub(super) const OTHER_HOLDER: &str = "
+    SELECT key FROM payments_journal.intents WHERE processed_as = $1 AND key <> $2 AND is_void = $3 LIMIT 1";
 
 /// With the states written out, because only then the index of the unresolved ones is used.
 pub(super) fn list(states: &[StateName]) -> String {
+    let states: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
     format!(
         "SELECT key, state, document, position FROM payments_journal.intents
          WHERE state IN ({}) AND position > $1 ORDER BY position LIMIT $2",
-        quoted(states)
+        states.join(", ")
     )
 }
 
 /// Removes at most `$2` rows that were stored more than `$1` seconds ago, by the server's time. Returns how many, and the
 /// newest of their times. A row that another transaction has changed meanwhile is checked again before it is removed.
-pub(super) fn purge(states: &[StateName]) -> String {
-    let is_old =
-        format!("state IN ({}) AND stored_at < now() - $1::bigint * interval '1 second'", quoted(states));
-    format!(
-        "WITH purged AS (
-             DELETE FROM payments_journal.intents WHERE {is_old} AND position = ANY (ARRAY(
-                 SELECT position FROM payments_journal.intents WHERE {is_old} LIMIT $2))
-             RETURNING stored_at
-         ) SELECT count(*), max(stored_at) FROM purged"
-    )
-}
-
-fn quoted(states: &[StateName]) -> String {
-    let names: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
-    names.join(", ")
-}
+pub(super) const PURGE: &str = "
+    WITH purged AS (
+        DELETE FROM payments_journal.intents
+        WHERE state IN ('processed', 'rejected', 'not_processed', 'resolved') AND stored_at < now() - $1::bigint * interval '1 second'
+            AND position = ANY (ARRAY(
+                SELECT position FROM payments_journal.intents
+                WHERE state IN ('processed', 'rejected', 'not_processed', 'resolved') AND stored_at < now() - $1::bigint * interval '1 second'
+                LIMIT $2))
+        RETURNING stored_at
+    ) SELECT count(*), max(stored_at) FROM purged";

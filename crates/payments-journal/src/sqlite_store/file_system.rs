@@ -1,10 +1,32 @@
-//! Whether a file system is one on which SQLite's log cannot be shared safely.
+//! Whether a file system is one on which SQLite's log cannot be shared safely. Asked on Linux alone.
 
-/// The name of the network file system with this magic number of `statfs`, or `None` for one of this machine.
-///
+use std::path::Path;
+
+use crate::StoreError;
+use crate::sqlite_store::problem::refused;
+
 /// The log's index is memory that processes share. Over a network it is not shared, and then two machines could both take
 /// a key for new.
-pub(super) fn network(magic: u32) -> Option<&'static str> {
+pub(super) fn check(path: &Path) -> Result<(), StoreError> {
+    let found = rustix::fs::statfs(path)
+        .map_err(|error| refused(path, format_args!("cannot be looked at: {error}")))?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "32 bits in a field whose type differs between machines"
+    )]
+    let name = network(found.f_type as u32);
+    name.map_or(Ok(()), |name| {
+        let why = format_args!(
+            "is on a network file system ({name}), where two machines could charge twice: use a local disk, or PostgreSQL \
+             for several machines"
+        );
+        Err(refused(path, why))
+    })
+}
+
+/// The name of the network file system with this magic number of `statfs`, or `None` for one of this machine.
+fn network(magic: u32) -> Option<&'static str> {
     NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
 }
 

@@ -25,44 +25,36 @@
 //! into the database, removes it, and leaves the mark, as a copy by its `.backup` has the mark and no log. Both are refused
 //! until a person says that nothing is missing, because a file cannot tell them from a loss.
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use crate::StoreError;
 use crate::sqlite_store::owners::{self, Owner, Turn};
 use crate::sqlite_store::place::{self, Place};
-use crate::sqlite_store::{connection, problem, schema};
+use crate::sqlite_store::problem::{self, OpenError};
+use crate::sqlite_store::{connection, schema};
 
 /// Refuses a database that needs a log and has none.
-pub(super) fn check(place: &Place) -> Result<(), StoreError> {
+pub(super) fn check(place: &Place) -> Result<(), OpenError> {
     if !place.has_log() && connection::mark_in_file(place) == Some(true) {
-        return Err(problem::log_missing(place.path()));
+        return Err(problem::log_missing(place.path()).into());
     }
     Ok(())
 }
 
 /// From now on a row may be in the log alone.
-pub(super) fn set(place: &Place, connection: &Connection, patience: Duration) -> Result<(), StoreError> {
-    let fail = |error: rusqlite::Error| problem::at_open(place.path(), &error);
-    let is_set: bool = connection.query_row(schema::IS_OPEN, [], |row| row.get(0)).map_err(fail)?;
-    if !is_set {
+pub(super) fn set(place: &Place, connection: &Connection, patience: Duration) -> Result<(), OpenError> {
+    if !connection.query_row(schema::IS_OPEN, [], |row| row.get::<_, bool>(0))? {
         place::sync_directory_of(place.path()).map_err(|error| problem::unavailable(place.path(), error))?;
-        connection.execute(schema::SET_OPEN, [true]).map_err(fail)?;
+        connection.execute(schema::SET_OPEN, [true])?;
     }
-    // Where others have it open, one of them has done it.
-    let since = Instant::now();
-    while connection::mark_in_file(place) != Some(true) {
-        if since.elapsed() >= patience {
-            return Err(problem::busy(place.path()));
-        }
-        if !connection::checkpoint(connection, "PASSIVE").map_err(fail)? {
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-    Ok(())
+    let set = connection::until(patience, || {
+        // Where others have it open, one of them has done it.
+        connection::checkpoint(connection, "PASSIVE")?;
+        Ok::<_, OpenError>(connection::mark_in_file(place).filter(|is_set| *is_set))
+    })?;
+    set.map(drop).ok_or_else(|| problem::busy(place.path()).into())
 }
 
 /// Clears the mark and removes the log, if nobody else has the journal open.

@@ -7,9 +7,9 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::sqlite_store::connection::until;
 use crate::sqlite_store::place::{self, Place};
 use crate::sqlite_store::{problem, rights};
 use crate::{OwnerId, StoreError};
@@ -23,10 +23,9 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// A new one, in the directory of owners, from which the dead are removed.
+    /// A new one, in the directory of owners, from which the dead are removed. It is for who has the [`Turn`].
     pub(super) fn register(place: &Place) -> Result<Self, StoreError> {
         let directory = place.owners();
-        prepare(&directory)?;
         Self::lock_a_file_in(&directory).map_err(|error| {
             let what = format_args!("cannot lock a file in {}: {error}", directory.display());
             problem::refused(place.path(), what)
@@ -60,10 +59,9 @@ impl Owner {
         let id = OwnerId::new();
         let path = directory.join(id.as_str());
         // It gets its name once it is locked, so that nobody finds it unlocked.
-        let new = path.with_extension("new");
-        let file = place::to_be_new().open(&new)?;
-        file.lock()?;
-        fs::rename(&new, &path)?;
+        let file = tempfile::Builder::new().prefix("new-").tempfile_in(directory)?;
+        file.as_file().lock()?;
+        let file = file.persist(&path)?;
         Ok(Self { id, path, file })
     }
 }
@@ -114,21 +112,13 @@ impl Turn {
     pub(super) fn take(place: &Place, patience: Duration) -> Result<Self, StoreError> {
         let directory = place.owners();
         let made = (!directory.exists()).then(|| directory.clone());
-        let since = Instant::now();
-        loop {
+        let file = until(patience, || {
             prepare(&directory)?;
-            match Self::try_take(&directory) {
-                Ok(Some(file)) => return Ok(Self { _file: file, made }),
-                Ok(None) if since.elapsed() < patience => thread::sleep(Duration::from_millis(1)),
-                Ok(None) => return Err(problem::busy(place.path())),
-                Err(error) => {
-                    return Err(problem::refused(
-                        place.path(),
-                        format_args!("cannot lock {}: {error}", directory.display()),
-                    ));
-                }
-            }
-        }
+            Self::try_take(&directory).map_err(|error| {
+                problem::refused(place.path(), format_args!("cannot lock {}: {error}", directory.display()))
+            })
+        })?;
+        Ok(Self { _file: file.ok_or_else(|| problem::busy(place.path()))?, made })
     }
 
     /// What was not taken as a journal needs no owners.
@@ -163,11 +153,10 @@ impl Turn {
 
 /// The directory, for this user alone.
 fn prepare(directory: &Path) -> Result<(), StoreError> {
-    place::make_directory(directory)
+    let found = place::make_directory(directory)
         .and_then(|()| fs::symlink_metadata(directory))
-        .map_err(|error| format!("cannot be made: {error}"))
-        .and_then(|found| rights::check_private_directory(directory, &found))
-        .map_err(|problem| problem::refused(directory, problem))
+        .map_err(|error| problem::refused(directory, format_args!("cannot be made: {error}")))?;
+    rights::check_private_directory(directory, &found)
 }
 
 /// Every owner's file.

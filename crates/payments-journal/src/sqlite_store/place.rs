@@ -1,11 +1,11 @@
 use std::fmt::Write;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
-
 use crate::StoreError;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use crate::sqlite_store::file_system;
 use crate::sqlite_store::problem;
 use crate::sqlite_store::rights::{self, FileId};
 
@@ -13,8 +13,8 @@ use crate::sqlite_store::rights::{self, FileId};
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
-    /// The log and its index, as they were when the database was opened.
-    beside: Vec<(PathBuf, Option<FileId>)>,
+    /// The database as it was before it was opened, and the log and its index as they were afterwards.
+    files: Vec<(Option<FileId>, PathBuf)>,
 }
 
 impl Place {
@@ -25,42 +25,46 @@ impl Place {
     pub(super) fn prepare(given: &Path) -> Result<Self, StoreError> {
         let path = locate(given)?;
         let directory = path.parent().expect("it was joined to one");
-        rights::check_directory(directory).map_err(|problem| problem::refused(directory, problem))?;
-        check_file_system(directory)?;
+        rights::check_directory(directory)?;
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        file_system::check(directory)?;
 
-        let this = Self { path, beside: Vec::new() };
+        let mut this = Self { path: path.clone(), files: Vec::new() };
+        let path = path.as_path();
         // The log first: whoever is opening a new journal at this moment has made the database before it.
         let logged = this.look_at("-wal")?.unwrap_or(0);
         this.look_at("-shm")?;
         this.look_at("-journal")?;
         match this.look_at("")? {
-            Some(0) | None if logged > 0 => Err(problem::damaged(
-                &this.path,
-                "the database is gone or empty, and its log is there; put both back if they still exist",
-            )),
-            Some(length) if (1..SMALLEST_DATABASE).contains(&length) => {
-                Err(problem::no_journal(&this.path, "no SQLite database"))
+            Some(0) | None if logged > 0 => {
+                let how =
+                    "the database is gone or empty, and its log is there; put both back if they still exist";
+                return Err(problem::damaged(path, how));
             }
-            Some(_) => {
-                check_file_system(&this.path)?;
-                Ok(this)
-            }
+            Some(1..SMALLEST_DATABASE) => return Err(problem::no_journal(path, "no SQLite database")),
+            Some(_) => {}
             None => {
-                make(&this.path)
-                    .map_err(|error| problem::refused(&this.path, format_args!("cannot be made: {error}")))?;
-                Ok(this)
+                make(path)
+                    .map_err(|error| problem::refused(path, format_args!("cannot be made: {error}")))?;
             }
         }
+        // It may be on another file system than its directory.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        file_system::check(path)?;
+        this.identify("");
+        Ok(this)
     }
 
     /// Once the database is open, its log and the log's index are there.
-    pub(super) fn opened(self) -> Self {
-        let identified = |suffix| {
-            let path = self.with(suffix);
-            let id = rights::file_id(&path);
-            (path, id)
-        };
-        Self { beside: vec![identified("-wal"), identified("-shm")], path: self.path }
+    pub(super) fn opened(mut self) -> Self {
+        self.identify("-wal");
+        self.identify("-shm");
+        self
+    }
+
+    fn identify(&mut self, suffix: &str) {
+        let path = self.with(suffix);
+        self.files.push((FileId::at(&path), path));
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -83,17 +87,13 @@ impl Place {
 
     /// For SQLite to read the database alone.
     pub(super) fn immutable_uri(&self) -> String {
+        // What means something to SQLite or to the system is written as its number, as is all the rest.
+        let bytes = self.path.as_os_str().as_encoded_bytes();
         let mut uri = "file:".to_owned();
-        for &byte in self.path.as_os_str().as_encoded_bytes() {
-            // Whatever else means something to SQLite or to the system is written as its number.
-            if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
-                uri.push(char::from(byte));
-            } else {
-                write!(uri, "%{byte:02X}").expect("a string takes everything");
-            }
+        for byte in bytes {
+            write!(uri, "%{byte:02X}").expect("a string takes everything");
         }
-        uri.push_str("?immutable=1");
-        uri
+        uri + "?immutable=1"
     }
 
     pub(super) fn log_is_empty(&self) -> bool {
@@ -102,22 +102,17 @@ impl Place {
 
     /// Whether what is open is still what is here. A file that was removed can be written all the same, and would be for
     /// nobody; and beside a file, a log or an index that took its place, another process would take every key for new.
-    pub(super) fn is_displaced(&self, connection: &Connection) -> bool {
-        has_moved(connection) || self.beside.iter().any(|(path, id)| rights::file_id(path) != *id)
+    pub(super) fn is_displaced(&self) -> bool {
+        self.files.iter().any(|(id, path)| FileId::at(path) != *id)
     }
 
     /// The length of a file of the journal, if it is there, and if nobody else may touch it.
     fn look_at(&self, suffix: &str) -> Result<Option<u64>, StoreError> {
         let path = self.with(suffix);
         match fs::symlink_metadata(&path) {
-            Ok(found) => {
-                let checked =
-                    if found.is_symlink() { Err(LINK.to_owned()) } else { rights::check_file(&path, &found) };
-                checked.map_err(|problem| problem::refused(&path, problem))?;
-                Ok(Some(found.len()))
-            }
+            Ok(found) => rights::check_file(&path, &found).map(|()| Some(found.len())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(cannot_see(&path, &error)),
+            Err(error) => Err(problem::refused(&path, format_args!("cannot be looked at: {error}"))),
         }
     }
 
@@ -127,8 +122,6 @@ impl Place {
         path.into()
     }
 }
-
-const LINK: &str = "is a symbolic link: give the path of the file itself";
 
 /// One page of the smallest size; SQLite would take some of what is shorter for an empty database.
 const SMALLEST_DATABASE: u64 = 512;
@@ -140,26 +133,18 @@ fn locate(given: &Path) -> Result<PathBuf, StoreError> {
     };
     let directory =
         given.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    let found = match fs::canonicalize(directory) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            make_directory(directory).and_then(|()| fs::canonicalize(directory))
-        }
-        found => found,
-    };
-    match found {
-        Ok(directory) => Ok(directory.join(name)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Err(problem::refused(
-            given,
-            format_args!(
-                "has no directory to be in, and neither has that: make {} first",
-                directory.display()
+    let made = if directory.exists() { Ok(()) } else { make_directory(directory) };
+    let found = made.and_then(|()| fs::canonicalize(directory));
+    found.map(|directory| directory.join(name)).map_err(|error| {
+        let directory = directory.display();
+        match error.kind() {
+            ErrorKind::NotFound => problem::refused(
+                given,
+                format_args!("has no directory to be in, and neither has that: make {directory} first"),
             ),
-        )),
-        Err(error) => Err(problem::refused(
-            given,
-            format_args!("cannot be in its directory {}: {error}", directory.display()),
-        )),
-    }
+            _ => problem::refused(given, format_args!("cannot be in its directory {directory}: {error}")),
+        }
+    })
 }
 
 /// For its owner alone.
@@ -187,15 +172,6 @@ fn make(path: &Path) -> io::Result<()> {
     }
 }
 
-/// How to make a file that is not there, for its owner alone; nothing that is there is opened, and no link followed.
-pub(super) fn to_be_new() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
 /// A name is durable once its directory is.
 pub(super) fn sync_directory_of(path: &Path) -> io::Result<()> {
     if cfg!(unix)
@@ -205,37 +181,4 @@ pub(super) fn sync_directory_of(path: &Path) -> io::Result<()> {
         File::open(directory)?.sync_all()?;
     }
     Ok(())
-}
-
-fn check_file_system(path: &Path) -> Result<(), StoreError> {
-    match rights::network_file_system(path) {
-        Ok(None) => Ok(()),
-        Ok(Some(name)) => Err(problem::refused(
-            path,
-            format_args!(
-                "is on a network file system ({name}), where two machines could charge twice: use a local disk, or \
-                 PostgreSQL for several machines"
-            ),
-        )),
-        Err(error) => Err(cannot_see(path, &error)),
-    }
-}
-
-fn cannot_see(path: &Path, error: &io::Error) -> StoreError {
-    problem::refused(path, format_args!("cannot be looked at: {error}"))
-}
-
-#[cfg(unix)]
-fn has_moved(connection: &Connection) -> bool {
-    use rusqlite::{FileControl, MAIN_DB};
-
-    let mut has_moved = 0;
-    let asked = connection.file_control(Some(MAIN_DB), FileControl::HasMoved(&mut has_moved));
-    asked.is_err() || has_moved != 0
-}
-
-/// The system does not let go of a file that is open.
-#[cfg(not(unix))]
-fn has_moved(_: &Connection) -> bool {
-    false
 }

@@ -7,57 +7,92 @@ use rusqlite::ErrorCode;
 
 use crate::StoreError;
 use crate::row::OLDER;
+use crate::sqlite_store::schema::VERSION;
+
+/// What can go wrong while the journal is opened.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OpenError {
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl OpenError {
+    /// Of the journal with this path.
+    pub(super) fn at(self, path: &Path) -> StoreError {
+        match self {
+            Self::Store(error) => error,
+            Self::Sqlite(error) => match error.sqlite_error_code() {
+                _ if is_busy(&error) => busy(path),
+                Some(ErrorCode::NotADatabase) => no_journal(path, "no SQLite database"),
+                // Without a code a value is not what its column holds, and an unknown code is a table that is not there.
+                None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => damaged(path, error),
+                Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                    let how = "this user must be able to write the file and its directory";
+                    refused(path, format_args!("cannot be opened ({error}): {how}"))
+                }
+                Some(_) => unavailable(path, error),
+            },
+        }
+    }
+}
+
+/// Whether another process has the file.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+fn nothing_was_sent(kind: fn(String) -> StoreError, what: impl Display) -> StoreError {
+    kind(format!("nothing was sent now, because {what}"))
+}
 
 /// The place is unsafe or impossible. `what_and_how` follows the path.
 pub(super) fn refused(path: &Path, what_and_how: impl Display) -> StoreError {
-    StoreError::refused(format!(
-        "nothing was sent now, because the journal {} {what_and_how}",
-        path.display()
-    ))
+    nothing_was_sent(StoreError::refused, format_args!("the journal {} {what_and_how}", path.display()))
 }
 
 /// What is there cannot be taken as a journal.
 pub(super) fn damaged(path: &Path, how: impl Display) -> StoreError {
-    StoreError::damaged(format!(
-        "nothing was sent now, because the journal {path} is damaged ({how}); keep it and {path}-wal as they are, and \
-         recover what is in them before anything is charged again: what a new journal does not know is charged again",
+    let what = format_args!(
+        "the journal {path} is damaged ({how}); keep it and {path}-wal as they are, and recover what is in them before \
+         anything is charged again: what a new journal does not know is charged again",
         path = path.display()
-    ))
+    );
+    nothing_was_sent(StoreError::damaged, what)
 }
 
 /// The database says that the newest rows may be in a log, and there is none.
 pub(super) fn log_missing(path: &Path) -> StoreError {
-    StoreError::damaged(format!(
-        "nothing was sent now, because the journal {path} was not closed and its log, {path}-wal, is missing, and with it \
-         perhaps the newest rows, which would be charged again: put the log back, or use the original if this is a copy; \
-         if it is lost for good, reconcile everything since the last run that ended well, and only then accept the loss \
-         with an empty log: (umask 077; touch '{path}-wal'), as docs/reconciling.md says under \"A log that is missing\"",
+    let what = format_args!(
+        "the journal {path} was not closed and its log, {path}-wal, is missing, and with it perhaps the newest rows, \
+         which would be charged again: put the log back, or use the original if this is a copy; if it is lost for good, \
+         reconcile everything since the last run that ended well, and only then accept the loss with an empty log: \
+         (umask 077; touch '{path}-wal'), as docs/reconciling.md says under \"A log that is missing\"",
         path = path.display()
-    ))
+    );
+    nothing_was_sent(StoreError::damaged, what)
 }
 
 pub(super) fn no_journal(path: &Path, what: &str) -> StoreError {
-    StoreError::damaged(format!(
-        "nothing was sent now, because {} is {what} and no journal; it was left as it is: give another path",
-        path.display()
-    ))
+    let what =
+        format_args!("{} is {what} and no journal; it was left as it is: give another path", path.display());
+    nothing_was_sent(StoreError::damaged, what)
 }
 
-pub(super) fn newer(path: &Path, version: i32, known: i32) -> StoreError {
-    StoreError::newer(format!(
-        "nothing was sent now, because the journal {} is of a newer version (its schema is {version}, and this version \
-         knows {known}); it was left as it is: use the newer version",
+/// Only the version that has made the tables reads them.
+pub(super) fn of_another_version(path: &Path, version: i32) -> StoreError {
+    let (kind, age, verb, what_to_do): (fn(String) -> StoreError, _, _, _) = if version > VERSION {
+        (StoreError::newer, "a newer", "knows", "use the newer version")
+    } else {
+        (StoreError::refused, "an older", "reads", OLDER)
+    };
+    let what = format_args!(
+        "the journal {} is of {age} version (its schema is {version}, and this version {verb} {VERSION}); it was left as \
+         it is: {what_to_do}",
         path.display()
-    ))
-}
-
-/// No version reads the tables of an older one.
-pub(super) fn older(path: &Path, version: i32, known: i32) -> StoreError {
-    StoreError::refused(format!(
-        "nothing was sent now, because the journal {} is of an older version (its schema is {version}, and this version \
-         reads {known}); it was left as it is: {OLDER}",
-        path.display()
-    ))
+    );
+    nothing_was_sent(kind, what)
 }
 
 pub(super) fn busy(path: &Path) -> StoreError {
@@ -68,35 +103,25 @@ pub(super) fn busy(path: &Path) -> StoreError {
     ))
 }
 
-/// What SQLite or the system said before the store was open.
-pub(super) fn at_open(path: &Path, error: &rusqlite::Error) -> StoreError {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => busy(path),
-        Some(ErrorCode::NotADatabase) => no_journal(path, "no SQLite database"),
-        // Without a code a value is not what its column holds, and an unknown code is a table that is not there.
-        None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => damaged(path, error),
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => refused(
-            path,
-            format_args!(
-                "cannot be opened ({error}): this user must be able to write the file and its directory"
-            ),
-        ),
-        Some(_) => unavailable(path, error),
-    }
-}
-
 /// The disk or the system has failed, and nothing was changed.
 pub(super) fn unavailable(path: &Path, reason: impl Display) -> StoreError {
-    StoreError::unavailable(format!(
-        "nothing was sent now, because the journal {} cannot be used: {reason}; mend the cause, then start again",
+    let what = format_args!(
+        "the journal {} cannot be used: {reason}; mend the cause, then start again",
         path.display()
-    ))
+    );
+    nothing_was_sent(StoreError::unavailable, what)
 }
 
 /// A read failed.
 pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {
+    if let rusqlite::Error::FromSqlConversionFailure(_, _, source) = error
+        && let Some(damaged) = source.downcast_ref::<StoreError>()
+    {
+        // It names the row.
+        return damaged.clone();
+    }
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => busy(path),
+        _ if is_busy(error) => busy(path),
         None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) => {
             damaged(path, error)
         }

@@ -1,13 +1,12 @@
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::StoreError;
 use crate::sqlite_store::place::Place;
-use crate::sqlite_store::schema::Kept;
-use crate::sqlite_store::{problem, schema};
-use crate::{Cursor, Intent, IntentKey, Page, StateName, StoreError};
+use crate::sqlite_store::problem;
 
 /// A thread that reads what is committed, beside the writer's.
 pub(super) struct Reader {
@@ -38,48 +37,14 @@ impl Reader {
         let _ = self.questions.send(None);
     }
 
-    pub(super) async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        let key = key.clone();
-        self.ask(move |connection| connection.query_row(schema::FIND, [key.as_str()], Kept::read).optional())
-            .await?
-            .as_ref()
-            .map(Kept::intent)
-            .transpose()
-    }
-
-    pub(super) async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
-        if states.is_empty() {
-            return Ok(Page { intents: Vec::new(), next: None });
-        }
-        let (sql, after) = (schema::list(states), after.map_or(i64::MIN, Cursor::position));
-        // One more, to know whether it is the last page.
-        let most = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-        self.ask(move |connection| {
-            let mut statement = connection.prepare(&sql)?;
-            let rows = statement.query_map([after, most], Kept::read)?;
-            let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-            let is_last = rows.len() <= limit;
-            rows.truncate(limit);
-            let next = rows.last().filter(|_| !is_last).map(|row| Cursor::new(row.position));
-            let intents = rows.iter().map(Kept::intent).collect::<Result<_, _>>();
-            Ok(intents.map(|intents| Page { intents, next }))
-        })
-        .await?
-    }
-
-    async fn ask<T: Send + 'static>(
+    pub(super) async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let place = self.place.clone();
         let question: Question = Box::new(move |connection| {
-            let answer = if place.is_displaced(connection) {
+            let answer = if place.is_displaced() {
                 Err(problem::poisoned(place.path(), problem::DISPLACED))
             } else {
                 question(connection).map_err(|error| problem::unreadable(place.path(), &error))

@@ -4,17 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::types::ToSql;
+use rusqlite::types::Type;
 use rusqlite::{Connection, Row};
 
-use crate::row::{COLUMNS, IS_VOID, IntentRow, intent};
-use crate::{Intent, StateName, StoreError};
+use crate::row::intent;
+use crate::{Intent, StateName};
 
 /// `PAYJ` in ASCII, by which a file is known as a journal of intents.
 pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
 
 /// The version of the tables.
-pub(super) const VERSION: i32 = 3;
+pub(super) const VERSION: i32 = 4;
 
 /// The tables and indexes, as SQLite keeps their definitions.
 ///
@@ -23,15 +23,15 @@ pub(super) const VERSION: i32 = 3;
 /// what is unresolved are all that a change touches beside its row, until the row is processed. The index of `processed_as`
 /// is not unique, because what the service answers is kept whatever it is.
 /// `stored_at` is when the row was last written: the later of the machine's clock and `newest_stored_at`, which it then is.
-/// `position_floor` keeps the position of a row that was purged from being given again, which would hide a new row from a
-/// list that is being read. `is_open` says that the log may hold what the database does not: see `mark.rs`.
+/// `next_position` never falls, so that the position of a row that was purged is not given again, which would hide a new row
+/// from a list that is being read. `is_open` says that the log may hold what the database does not: see `mark.rs`.
 const DEFINITIONS: &[(&str, &str)] = &[
     (
         "table meta",
         "CREATE TABLE meta (
             row INTEGER PRIMARY KEY CHECK (row = 1),
-            position_floor INTEGER NOT NULL,
-            is_open INTEGER NOT NULL CHECK (is_open IN (0, 1)),
+            next_position INTEGER NOT NULL DEFAULT 1,
+            is_open INTEGER NOT NULL DEFAULT 0 CHECK (is_open IN (0, 1)),
             newest_stored_at INTEGER NOT NULL DEFAULT 0
         ) STRICT",
     ),
@@ -41,14 +41,8 @@ const DEFINITIONS: &[(&str, &str)] = &[
             position INTEGER PRIMARY KEY,
             key TEXT NOT NULL,
             state TEXT NOT NULL,
-            operation TEXT NOT NULL,
-            amount TEXT,
-            transaction_id TEXT,
             processed_as TEXT,
-            created_at INTEGER NOT NULL,
-            begun_at INTEGER NOT NULL,
-            changed_at INTEGER NOT NULL,
-            revision INTEGER NOT NULL,
+            is_void INTEGER NOT NULL,
             document TEXT NOT NULL,
             stored_at INTEGER NOT NULL
         ) STRICT",
@@ -69,7 +63,7 @@ pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     for (_, sql) in DEFINITIONS {
         connection.execute_batch(sql)?;
     }
-    connection.execute_batch("INSERT INTO meta (row, position_floor, is_open) VALUES (1, 0, 0)")?;
+    connection.execute_batch("INSERT INTO meta (row) VALUES (1)")?;
     connection.pragma_update(None, "user_version", VERSION)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)
 }
@@ -88,72 +82,27 @@ pub(super) fn unlike(connection: &Connection) -> rusqlite::Result<Option<&'stati
     Ok(DEFINITIONS.iter().find(|definition| !is_there(definition)).map(|(name, _)| *name))
 }
 
-/// What stands in each of [`COLUMNS`].
-pub(super) fn values(row: &IntentRow) -> [&dyn ToSql; COLUMNS.len()] {
-    [
-        &row.key,
-        &row.state,
-        &row.operation,
-        &row.amount,
-        &row.transaction_id,
-        &row.processed_as,
-        &row.created_at,
-        &row.begun_at,
-        &row.changed_at,
-        &row.revision,
-        &row.document,
-    ]
-}
-
-/// A row as it is read.
-pub(super) struct Kept {
-    pub(super) position: i64,
-    key: String,
-    state: String,
-    document: String,
-}
-
-impl Kept {
-    /// Out of position, key, state and document.
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { position: row.get(0)?, key: row.get(1)?, state: row.get(2)?, document: row.get(3)? })
-    }
-
-    pub(super) fn intent(&self) -> Result<Intent, StoreError> {
-        intent(&self.key, &self.state, &self.document)
-    }
+/// The position and the intent of a row with position, key, state and document. An error without a code of SQLite says that
+/// this row cannot be read.
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Intent)> {
+    let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+    let intent = intent(text(1)?, text(2)?, text(3)?)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(3, Type::Text, error.into()))?;
+    Ok((row.get(0)?, intent))
 }
 
 /// The row with key `?1`.
 pub(super) const FIND: &str = "SELECT position, key, state, document FROM intent WHERE key = ?1";
 
 /// The key, other than `?2`, of a void (`?3`) or of a payment that is processed as `?1`.
-pub(super) fn other_holder() -> String {
-    format!("SELECT key FROM intent WHERE processed_as = ?1 AND key <> ?2 AND {IS_VOID} = ?3 LIMIT 1")
-}
+pub(super) const OTHER_HOLDER: &str = "SELECT key FROM intent \
+     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 LIMIT 1";
 
-/// A new row at the end, with the [`values`], and after them the time.
-pub(super) fn insert() -> String {
-    let values: Vec<_> = (1..=COLUMNS.len()).map(|number| format!("?{number}")).collect();
-    format!(
-        "INSERT INTO intent (position, {}, stored_at) VALUES ({NEXT_POSITION}, {}, ?{STORED_AT})",
-        COLUMNS.join(", "),
-        values.join(", ")
-    )
-}
+pub(super) const INSERT: &str = "INSERT INTO intent \
+     (position, key, state, processed_as, is_void, document, stored_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
-const NEXT_POSITION: &str =
-    "(SELECT max(position_floor, coalesce((SELECT max(position) FROM intent), 0)) + 1 FROM meta)";
-
-/// The number of the parameter after the [`values`].
-const STORED_AT: usize = COLUMNS.len() + 1;
-
-/// The row with the key of the [`values`] becomes these, at the time after them.
-pub(super) fn update() -> String {
-    let columns = COLUMNS.iter().zip(1..).skip(1);
-    let columns: Vec<_> = columns.map(|(column, number)| format!("{column} = ?{number}")).collect();
-    format!("UPDATE intent SET {}, stored_at = ?{STORED_AT} WHERE key = ?1", columns.join(", "))
-}
+pub(super) const UPDATE: &str = "UPDATE intent \
+     SET state = ?3, processed_as = ?4, is_void = ?5, document = ?6, stored_at = ?7 WHERE position = ?1 AND key = ?2";
 
 /// At most `?2` rows in these states from after position `?1`.
 pub(super) fn list(states: &[StateName]) -> String {
@@ -176,18 +125,14 @@ pub(super) const POSITION_AFTER: &str = "SELECT min(position) FROM intent WHERE 
 
 /// Removes what ended and was stored before `?3`, of the rows from position `?1` to `?2`, and tells when each was stored.
 pub(super) const PURGE: &str = "DELETE FROM intent WHERE position BETWEEN ?1 AND ?2 \
-     AND state NOT IN ('sending', 'unknown') AND stored_at < ?3 RETURNING stored_at";
+     AND state IN ('processed', 'rejected', 'not_processed', 'resolved') AND stored_at < ?3 RETURNING stored_at";
 
 /// The newest time in the journal.
 pub(super) const NEWEST_STORED_AT: &str = "SELECT newest_stored_at FROM meta";
 
-/// The time at which rows are stored now, where the clock says `?1`.
-pub(super) const TELL_TIME: &str =
-    "UPDATE meta SET newest_stored_at = max(newest_stored_at, ?1) RETURNING newest_stored_at";
-
-/// Before anything is removed: no position is given twice.
-pub(super) const RAISE_FLOOR: &str = "UPDATE meta SET position_floor = (SELECT max(position) FROM intent) \
-     WHERE position_floor < (SELECT max(position) FROM intent)";
+/// The time at which rows are stored now, where the clock says `?1`, and the first of `?2` new positions.
+pub(super) const STAMP: &str = "UPDATE meta SET newest_stored_at = max(newest_stored_at, ?1), \
+     next_position = next_position + ?2 RETURNING newest_stored_at, next_position - ?2";
 
 /// Whether the log may hold what the database does not.
 pub(super) const IS_OPEN: &str = "SELECT is_open FROM meta";
@@ -208,7 +153,7 @@ mod tests {
     fn what_was_made_is_as_it_should_be() {
         let connection = database();
         assert_eq!(unlike(&connection).unwrap(), None);
-        connection.execute_batch("CREATE INDEX mine ON intent (amount)").unwrap();
+        connection.execute_batch("CREATE INDEX mine ON intent (stored_at)").unwrap();
         assert_eq!(unlike(&connection).unwrap(), None);
         connection.execute_batch("DROP INDEX intent_key").unwrap();
         assert_eq!(unlike(&connection).unwrap(), Some("index intent_key"));
@@ -232,7 +177,7 @@ mod tests {
     #[test]
     fn the_other_holder_of_a_transaction_is_found_by_its_index() {
         let connection = database();
-        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", other_holder())).unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {OTHER_HOLDER}")).unwrap();
         let lines = plan.query_map(("txn_1", "k", false), |row| row.get::<_, String>(3)).unwrap();
         let lines: Vec<_> = lines.map(Result::unwrap).collect();
         assert_eq!(lines, ["SEARCH intent USING INDEX intent_processed (processed_as=?)"]);

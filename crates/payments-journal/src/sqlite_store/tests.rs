@@ -395,7 +395,7 @@ async fn a_position_is_never_given_twice() {
         last = position;
         clock.goes_on(2 * DAY);
         // The journal must have held a newer time before the purge.
-        let newer = rusqlite::Connection::open(&world.path).unwrap();
+        let newer = Connection::open(&world.path).unwrap();
         let newest = milliseconds::of(clock.now());
         newer.execute("UPDATE meta SET newest_stored_at = ?1", [newest]).unwrap();
         drop(store);
@@ -409,7 +409,7 @@ async fn a_journal_that_is_locked_is_unavailable_and_goes_on_later() {
     let world = World::new();
     let patience = Duration::from_millis(50);
     let store = SqliteStore::open_with(&world.path, Settings { patience, ..Settings::default() }).unwrap();
-    let other = rusqlite::Connection::open(&world.path).unwrap();
+    let other = Connection::open(&world.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
 
     let error = store.apply(begin("invoice-17", &store).0).await.unwrap_err();
@@ -429,7 +429,7 @@ async fn a_store_of_an_older_version_stops_when_the_schema_grows_under_it() {
     let world = World::new();
     let store = world.open();
     store.apply(begin("before", &store).0).await.unwrap();
-    let newer = rusqlite::Connection::open(&world.path).unwrap();
+    let newer = Connection::open(&world.path).unwrap();
     newer.pragma_update(None, "user_version", schema::VERSION + 1).unwrap();
     let error = store.apply(begin("after", &store).0).await.unwrap_err();
     assert!(error.is_poisoned(), "{error:?}");

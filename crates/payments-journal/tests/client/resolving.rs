@@ -5,7 +5,6 @@ use payments_core::{Client, OperationName};
 use payments_fake::{FakeGateway, Fault, ManualClock, ScriptedTransport};
 use payments_journal::{IntentKey, IntentState, JournaledClient, Resolution, StateName, Verdict};
 
-use crate::settling::{ScriptedStore, Step};
 use crate::support::{TEN_FIFTY, World, key, payment_of};
 
 /// A world in which the payment was made and its answer lost, and the id of the payment.
@@ -141,25 +140,6 @@ async fn a_charge_whose_transaction_another_intent_holds_is_recorded_and_says_so
     assert!(second.not_recorded.is_none());
     let kept = client.journal().find(&other).await.unwrap().unwrap();
     assert_eq!(kept.processed_as(), Some(&first.transaction_id));
-}
-
-/// Which only a server that works on both at once lets happen.
-#[tokio::test]
-async fn a_resolution_at_the_moment_of_an_end_with_its_transaction_says_that_both_are_written() {
-    let store = ScriptedStore::new([Step::Made, Step::Made, Step::Repeated]);
-    let world = World::over(store).await;
-    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
-    let id = TransactionId::new("txn_1").unwrap();
-    let resolution = Resolution::processed(id.clone(), "ada");
-    let error = world.client.journal().resolve(&key(), resolution).await.unwrap_err();
-    assert!(error.is_contradicted());
-    assert_eq!(
-        error.to_string(),
-        "the service answered invoice-18 with transaction txn_1 at the very moment at which invoice-17 was resolved \
-         with it; both are written down: one of them is wrong, compare them and resolve invoice-17 anew"
-    );
-    assert_eq!(world.intent().await.processed_as(), Some(&id));
 }
 
 #[tokio::test]

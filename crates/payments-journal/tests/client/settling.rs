@@ -25,8 +25,6 @@ pub(crate) enum Step {
     Held,
     /// Not made, once the test lets it pass.
     HeldAndRefused,
-    /// Made, while another intent is written as the same transaction.
-    Repeated,
 }
 
 /// A store that follows a script; when that is over, every change is made.
@@ -67,11 +65,6 @@ impl IntentStore for ScriptedStore {
         let step = self.script.lock().unwrap().pop_front().unwrap_or(Step::Made);
         match step {
             Step::Made => {}
-            Step::Repeated => {
-                let mut applied = self.below.apply(change).await?;
-                applied.same_transaction_as = Some(IntentKey::new("invoice-18").unwrap());
-                return Ok(applied);
-            }
             Step::Refused => return Err(StoreError::unavailable("the disk is full")),
             Step::Held | Step::HeldAndRefused => {
                 self.arrived.add_permits(1);

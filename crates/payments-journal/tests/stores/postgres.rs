@@ -94,3 +94,13 @@ async fn until<F: Future<Output = bool>>(what: &str, mut is_so: impl FnMut() -> 
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
+
+/// Asks until one session waits for a lock.
+async fn until_locked_out(what: &str, url: &str) {
+    let administrator = administrator(url).await;
+    until(what, async || {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+        administrator.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 1
+    })
+    .await;
+}

@@ -78,7 +78,7 @@ fn a_database_of_another_program_is_left_alone() {
         "CREATE TABLE customer (name TEXT)",
         "PRAGMA application_id = 1347639635; CREATE TABLE record (position INTEGER PRIMARY KEY)",
         "PRAGMA application_id = 7",
-        "PRAGMA user_version = 3",
+        "PRAGMA user_version = 4",
         "PRAGMA journal_mode = WAL; CREATE TABLE customer (name TEXT)",
     ];
     for sql in programs {
@@ -93,9 +93,9 @@ fn a_database_of_another_program_is_left_alone() {
 #[test]
 fn a_journal_of_another_version_is_left_alone() {
     for (version, words) in [
-        (4, "of a newer version"),
+        (5, "of a newer version"),
         (900, "of a newer version"),
-        (2, "of an older version"),
+        (3, "of an older version"),
         (0, "of an older version"),
     ] {
         let place = InAFile::new();
@@ -106,7 +106,7 @@ fn a_journal_of_another_version_is_left_alone() {
         let error = assert_left_alone(&place.path());
         assert!(error.to_string().contains(words), "{error}");
         assert!(error.to_string().contains(&format!("its schema is {version}")), "{error}");
-        assert_eq!(error.is_newer(), version > 3);
+        assert_eq!(error.is_newer(), version > 4);
         assert!(error.is_newer() || error.to_string().contains("export it"), "{error}");
     }
 }
@@ -117,7 +117,7 @@ fn a_journal_without_its_index_is_left_alone() {
         "DROP INDEX intent_key",
         "DROP INDEX intent_unresolved",
         "DROP INDEX intent_processed",
-        "ALTER TABLE intent DROP COLUMN amount",
+        "ALTER TABLE intent DROP COLUMN stored_at",
     ] {
         let place = InAFile::new();
         let store = SqliteStore::open(place.path()).unwrap();

@@ -67,10 +67,9 @@ fn fill(place: &InAFile, rows: u64, key: &str) {
         .execute_batch(&format!(
             "PRAGMA synchronous = OFF;
              WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows})
-             INSERT INTO intent (key, state, operation, amount, transaction_id, processed_as, created_at, begun_at,
-                 changed_at, revision, document, stored_at)
-             SELECT key, 'processed', 'token-transaction', '10.50', 'txn_' || id, 'txn_' || id, 1795000000000,
-                 1795000000000, 1795000000000, 2, json_object(
+             UPDATE meta SET next_position = {rows} + 1;
+             INSERT INTO intent (key, state, processed_as, is_void, document, stored_at)
+             SELECT key, 'processed', 'txn_' || id, 0, json_object(
                      'key', key,
                      'request', json('{{\"operation\":\"token-transaction\",\"subject\":{{\"token\":\"tok_0123456789\"}},\"amount\":\"10.50\",\"transaction_type\":null,\"convenience_fee\":\"inactive\",\"reference\":\"invoice 17\"}}'),
                      'state', json_object('processed', json_object('transaction_id', 'txn_' || id)),

@@ -13,8 +13,8 @@ async fn a_beginning_interrupted_by(function: &str) -> Option<StoreError> {
     let inserting = another.transaction().await.unwrap();
     let copy = "
         INSERT INTO payments_journal.intents
-            (key, state, operation, created_at, begun_at, changed_at, revision, document)
-        VALUES ('k', 'sending', 'token-transaction', 0, 0, 0, 1, '')";
+            (key, state, is_void, revision, document)
+        VALUES ('k', 'sending', false, 1, '')";
     inserting.execute(copy, &[]).await.unwrap();
 
     let beginning = tokio::spawn({

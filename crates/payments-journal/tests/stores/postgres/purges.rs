@@ -3,7 +3,7 @@ use std::time::Duration;
 use payments_journal::{Change, Ending, Failure, IntentStore as _, PostgresStore, Purged, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{administrator, make_older, until};
+use super::{administrator, make_older, until_locked_out};
 use crate::contract::{at, begin, key};
 
 /// An old intent of which nothing was sent, and which is being sent again while it is to be removed.
@@ -11,10 +11,7 @@ use crate::contract::{at, begin, key};
 async fn what_is_begun_again_while_it_is_purged_stays() {
     let Some(server) = Server::start() else { return };
     let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
-    let (change, attempt) = begin("k", &*store, 1);
-    store.apply(change).await.unwrap();
-    let ending = Ending::NotProcessed(Failure::of_kind("connect"));
-    store.apply(Change::end(key("k"), attempt, ending, at(2))).await.unwrap();
+    write_not_processed(&store).await;
 
     make_older(&server.url(), Duration::from_hours(48)).await;
 
@@ -27,13 +24,36 @@ async fn what_is_begun_again_while_it_is_purged_stays() {
         let store = store.clone();
         async move { store.purge(Duration::from_hours(24)).await.unwrap() }
     });
-    let administrator = administrator(&server.url()).await;
-    until("the purge waits for the row", async || {
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-        administrator.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 1
-    })
-    .await;
+    until_locked_out("the purge waits for the row", &server.url()).await;
     beginning.commit().await.unwrap();
     assert_eq!(purging.await.unwrap(), Purged::default());
     assert_eq!(store.find(&key("k")).await.unwrap().unwrap().state.name(), StateName::Sending);
+}
+
+/// The other way round: it was read before it was removed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_purged_while_it_is_begun_again_is_written_anew() {
+    let Some(server) = Server::start() else { return };
+    let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
+    write_not_processed(&store).await;
+
+    let mut another = administrator(&server.url()).await;
+    let purging = another.transaction().await.unwrap();
+    purging.execute("DELETE FROM payments_journal.intents", &[]).await.unwrap();
+    let beginning = tokio::spawn({
+        let store = store.clone();
+        async move { store.apply(begin("k", &*store, 3).0).await.unwrap() }
+    });
+    until_locked_out("the beginning waits for the row", &server.url()).await;
+    purging.commit().await.unwrap();
+    let written = beginning.await.unwrap().written.unwrap();
+    assert_eq!((written.state.name(), written.attempts), (StateName::Sending, 2));
+    assert_eq!(store.find(&key("k")).await.unwrap(), Some(written));
+}
+
+async fn write_not_processed(store: &PostgresStore) {
+    let (change, attempt) = begin("k", store, 1);
+    store.apply(change).await.unwrap();
+    let ending = Ending::NotProcessed(Failure::of_kind("connect"));
+    store.apply(Change::end(key("k"), attempt, ending, at(2))).await.unwrap();
 }

@@ -2,7 +2,7 @@ use payments_core::model::TransactionId;
 use payments_journal::{Change, Ending, Failure, IntentStore as _, PostgresStore, Resolution, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{administrator, sql, until};
+use super::{administrator, sql, until_locked_out};
 use crate::contract::{at, begin, key};
 
 fn resolve(text: &str) -> Change {
@@ -36,12 +36,7 @@ async fn a_resolution_waits_for_the_one_before_it() {
         let store = store.clone();
         async move { store.apply(resolve("two")).await.unwrap() }
     });
-    let administrator = administrator(&server.url()).await;
-    until("the second waits", async || {
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-        administrator.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 1
-    })
-    .await;
+    until_locked_out("the second waits", &server.url()).await;
     first.commit().await.unwrap();
     let second = second.await.unwrap();
     assert_eq!((second.written, second.same_transaction_as), (None, Some(key("one"))));
@@ -79,7 +74,7 @@ async fn the_other_holder_of_a_transaction_is_found_by_its_index() {
     let plan = administrator
         .query(
             "EXPLAIN SELECT key FROM payments_journal.intents
-             WHERE processed_as = 'txn_1' AND key <> 'k' AND (operation = 'void') = false LIMIT 1",
+             WHERE processed_as = 'txn_1' AND key <> 'k' AND is_void = false LIMIT 1",
             &[],
         )
         .await
