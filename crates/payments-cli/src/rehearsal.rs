@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::Request;
 use http::header::AUTHORIZATION;
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-use payments_model::unversioned::{RequestMembers, SHOWN_FIELDS};
+use payments_model::unversioned::{FieldName, RequestMembers};
 use payments_model::{MaskedCard, mask, printable_field_name};
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
@@ -68,18 +68,19 @@ impl Rehearsal {
     }
 }
 
-/// The members as they may be shown: the card number masked, and every value redacted that is not that of a field in
-/// [`SHOWN_FIELDS`]. A redacted text is redacted where it stands in another field as well, and so is the API key.
+/// The members as they may be shown: the card number masked, and every other value redacted that is the card's or that of no
+/// field of the interface. A redacted text is redacted where it stands in another field as well, and so is the API key.
 fn redacted_members(members: &RequestMembers<'_>, key: &str) -> Members<Box<RawValue>> {
     let text_of = |value: &str| serde_json::from_str::<String>(value).ok();
-    let hidden = members.iter().filter(|(name, _)| !SHOWN_FIELDS.contains(name));
+    let is_hidden = |name| FieldName::find(name).is_none_or(FieldName::is_of_card);
+    let hidden = members.iter().filter(|(name, _)| is_hidden(name));
     let secrets: Vec<String> = hidden.filter_map(|(_, value)| text_of(value)).collect();
     let secrets: Vec<&str> = secrets.iter().map(String::as_str).chain([key]).collect();
     let redacted = members.iter().map(|(name, value)| {
         let text = text_of(value);
         let shown = match (name, text.as_deref()) {
             ("CardNumber", Some(number)) => to_raw_value(MaskedCard::new(number).as_str()),
-            _ if !SHOWN_FIELDS.contains(&name) => to_raw_value("[redacted]"),
+            _ if is_hidden(name) => to_raw_value("[redacted]"),
             (_, text) => match mask(text.unwrap_or(value), &secrets) {
                 // As it would be sent: an amount with its digits, and a text with its lines.
                 Cow::Borrowed(_) => RawValue::from_string(value.to_owned()),
