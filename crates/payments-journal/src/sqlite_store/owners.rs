@@ -59,7 +59,7 @@ impl Owner {
         let id = OwnerId::new();
         let path = directory.join(id.as_str());
         // It gets its name once it is locked, so that nobody finds it unlocked.
-        let file = tempfile::Builder::new().prefix("new-").tempfile_in(directory)?;
+        let file = tempfile::Builder::new().prefix(UNNAMED).tempfile_in(directory)?;
         file.as_file().lock()?;
         let file = file.persist(&path)?;
         Ok(Self { id, path, file })
@@ -159,13 +159,16 @@ fn prepare(directory: &Path) -> Result<(), StoreError> {
     rights::check_private_directory(directory, &found)
 }
 
-/// Every owner's file.
+/// Every owner's file, for who has the [`Turn`].
 fn look_at_all(directory: &Path) -> io::Result<Vec<(PathBuf, OwnerState)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        if entry.file_name().to_str().is_some_and(is_name) {
-            found.push((entry.path(), state_of(&entry.path())?));
+        match entry.file_name().to_str() {
+            Some(name) if is_name(name) => found.push((entry.path(), state_of(&entry.path())?)),
+            // Whoever was about to become an owner had the turn, and died.
+            Some(name) if name.starts_with(UNNAMED) => found.push((entry.path(), OwnerState::Dead)),
+            _ => {}
         }
     }
     Ok(found)
@@ -184,6 +187,9 @@ fn state_of(path: &Path) -> io::Result<OwnerState> {
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
+
+/// What the name of an owner's file begins with until the file is locked.
+const UNNAMED: &str = "new-";
 
 fn is_name(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

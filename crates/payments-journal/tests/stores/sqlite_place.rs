@@ -262,8 +262,11 @@ async fn who_opens_the_journal_removes_the_files_of_the_dead_alone() {
     let (place, store, dead) = with_a_dead_owner().await;
     let note = dead.with_file_name("note");
     fs::write(&note, "of somebody else").unwrap();
+    let unfinished = dead.with_file_name("new-owner");
+    fs::write(&unfinished, "").unwrap();
     let other = SqliteStore::open(place.path()).unwrap();
     assert!(!dead.exists());
+    assert!(!unfinished.exists());
     assert!(note.exists());
     for owner in [store.owner(), other.owner()] {
         assert!(store.is_live(owner).await.unwrap());
