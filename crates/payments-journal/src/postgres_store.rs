@@ -236,10 +236,10 @@ impl IntentStore for PostgresStore {
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
         let age = age.max(Journal::YOUNGEST_TO_PURGE).as_secs().min(OLDEST.as_secs()).cast_signed();
-        let mut purged = Purged::default();
+        let (statement, mut purged) = (tables::purge(), Purged::default());
         loop {
             let removing = async |Session { connection, .. }: &Session| {
-                commit(connection.client.query_one(tables::PURGE, &[&age, &PURGED_AT_ONCE])).await
+                commit(connection.client.query_one(&statement, &[&age, &PURGED_AT_ONCE])).await
             };
             let removed = self.with(removing).await?;
             let rows: i64 = removed.get(0);

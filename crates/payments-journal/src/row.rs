@@ -3,11 +3,11 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub(crate) use document::{OLDER, document, intent};
+pub(crate) use document::{OLDER, document, ended, intent, names};
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod document {
-    use crate::{Intent, StoreError};
+    use crate::{Intent, StateName, StoreError};
 
     /// What to do with a journal of an older version.
     pub(crate) const OLDER: &str = "with the version that wrote it, resolve what is unknown and export it (payments journal \
@@ -38,14 +38,35 @@ mod document {
         Ok(intent)
     }
 
+    /// These states as a condition of SQL lists them.
+    pub(crate) fn names<'a>(states: impl IntoIterator<Item = &'a StateName>) -> String {
+        let names: Vec<_> = states.into_iter().map(|state| format!("'{}'", state.as_str())).collect();
+        names.join(", ")
+    }
+
+    /// The states of what may be purged. They are named one by one, so that a row in a state that only a newer version knows
+    /// is kept.
+    pub(crate) fn ended() -> String {
+        names(StateName::ALL.iter().filter(|state| !StateName::UNRESOLVED.contains(state)))
+    }
+
     #[cfg(test)]
     mod tests {
-        use std::time::SystemTime;
+        use std::time::{Duration, SystemTime};
 
-        use payments_model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
+        use payments_core::OperationName;
+        use payments_model::{
+            Amount, ConvenienceFee, TokenId, TokenTransaction, TransactionId, TransactionType,
+        };
+        use proptest::option;
+        use proptest::prelude::*;
+        use proptest::sample::select;
 
         use super::*;
-        use crate::{AttemptId, Change, Ending, Failure, IntentKey, OwnerId, Resolution};
+        use crate::{
+            AttemptId, Change, Ending, Failure, IntentKey, IntentRequest, IntentState, OwnerId, Resolution,
+            Subject, Verdict,
+        };
 
         fn resolved() -> Intent {
             let amount = Amount::from_cents(10_50);
@@ -62,6 +83,93 @@ mod document {
             let id = TransactionId::from_answer("txn\0_1").unwrap();
             let resolve = Change::resolve(key, Resolution::processed(id, "ada"), now);
             resolve.decide(Some(&unknown)).unwrap()
+        }
+
+        fn transaction_id() -> impl Strategy<Value = TransactionId> {
+            any::<String>().prop_filter_map("no id", TransactionId::from_answer)
+        }
+
+        fn failure() -> impl Strategy<Value = Failure> {
+            (any::<String>(), any::<Option<u16>>(), any::<Option<String>>(), option::of(transaction_id()))
+                .prop_map(|(kind, http_status, reason, transaction_id)| Failure {
+                    kind: kind.into(),
+                    http_status,
+                    reason,
+                    transaction_id,
+                })
+        }
+
+        fn state() -> impl Strategy<Value = IntentState> {
+            let verdict = option::of(transaction_id())
+                .prop_map(|id| id.map_or(Verdict::NotProcessed, Verdict::Processed));
+            let resolution = (verdict, any::<String>(), any::<Option<String>>())
+                .prop_map(|(verdict, by, note)| Resolution { verdict, by, note });
+            prop_oneof![
+                Just(IntentState::Sending),
+                transaction_id().prop_map(|transaction_id| IntentState::Processed { transaction_id }),
+                failure().prop_map(IntentState::Rejected),
+                failure().prop_map(IntentState::NotProcessed),
+                failure().prop_map(IntentState::Unknown),
+                (resolution, failure())
+                    .prop_map(|(resolution, before)| IntentState::Resolved { resolution, before }),
+            ]
+        }
+
+        fn request() -> impl Strategy<Value = IntentRequest> {
+            let subject = prop_oneof![
+                any::<String>().prop_map(|last_four| Subject::Card { last_four }),
+                Just(Subject::Account),
+                any::<String>()
+                    .prop_filter_map("no token", |text| TokenId::new(text).ok())
+                    .prop_map(Subject::Token),
+                transaction_id().prop_map(Subject::Transaction),
+            ];
+            (
+                select(OperationName::ALL),
+                subject,
+                option::of(any::<i64>().prop_map(Amount::from_cents)),
+                option::of(select(&[
+                    TransactionType::Sale,
+                    TransactionType::Auth,
+                    TransactionType::GatewayDefault,
+                ])),
+                option::of(select(&[ConvenienceFee::Active, ConvenienceFee::Inactive])),
+                any::<Option<String>>(),
+            )
+                .prop_map(
+                    |(operation, subject, amount, transaction_type, convenience_fee, reference)| {
+                        IntentRequest {
+                            operation,
+                            subject,
+                            amount,
+                            transaction_type,
+                            convenience_fee,
+                            reference,
+                        }
+                    },
+                )
+        }
+
+        proptest! {
+            /// A store writes what no store has read first, so what is written must be what is read.
+            #[test]
+            fn every_intent_is_read_as_it_was_written(
+                key in "[!-~]{1,128}",
+                (request, state, follows) in (request(), state(), option::of(failure())),
+                (attempt, owner) in any::<(String, String)>(),
+                (attempts, revision) in any::<(u32, u64)>(),
+                times in any::<[u32; 3]>(),
+            ) {
+                let [created_at, begun_at, changed_at] =
+                    times.map(|time| SystemTime::UNIX_EPOCH + Duration::from_millis(u64::from(time) * 1000));
+                let (attempt, owner) = (AttemptId::from_kept(attempt), OwnerId::from_kept(owner));
+                let key = IntentKey::from_kept(key);
+                let written = Intent {
+                    key, request, state, attempt, owner, follows, attempts, created_at, begun_at, changed_at, revision,
+                };
+                let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));
+                prop_assert_eq!(read.unwrap(), written);
+            }
         }
 
         #[test]

@@ -1,7 +1,7 @@
 use std::cmp::Ordering;
 
 use super::connection::{Connection, ask};
-use crate::row::OLDER;
+use crate::row::{OLDER, ended, names};
 use crate::{StateName, StoreError};
 
 /// Makes the tables if there are none. Of many processes that do this at once, one makes them and the others wait.
@@ -116,23 +116,23 @@ pub(super) const OTHER_HOLDER: &str = "
 
 /// With the states written out, because only then the index of the unresolved ones is used.
 pub(super) fn list(states: &[StateName]) -> String {
-    let states: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
     format!(
         "SELECT key, state, document, position FROM payments_journal.intents
          WHERE state IN ({}) AND position > $1 ORDER BY position LIMIT $2",
-        states.join(", ")
+        names(states)
     )
 }
 
 /// Removes at most `$2` rows that were stored more than `$1` seconds ago, by the server's time. Returns how many, and the
 /// newest of their times. A row that another transaction has changed meanwhile is checked again before it is removed.
-pub(super) const PURGE: &str = "
-    WITH purged AS (
-        DELETE FROM payments_journal.intents
-        WHERE state IN ('processed', 'rejected', 'not_processed', 'resolved') AND stored_at < now() - $1::bigint * interval '1 second'
-            AND position = ANY (ARRAY(
-                SELECT position FROM payments_journal.intents
-                WHERE state IN ('processed', 'rejected', 'not_processed', 'resolved') AND stored_at < now() - $1::bigint * interval '1 second'
-                LIMIT $2))
-        RETURNING stored_at
-    ) SELECT count(*), max(stored_at) FROM purged";
+pub(super) fn purge() -> String {
+    let is_old = format!("state IN ({}) AND stored_at < now() - $1::bigint * interval '1 second'", ended());
+    format!(
+        "WITH purged AS (
+            DELETE FROM payments_journal.intents
+            WHERE {is_old} AND position = ANY (ARRAY(
+                SELECT position FROM payments_journal.intents WHERE {is_old} LIMIT $2))
+            RETURNING stored_at
+        ) SELECT count(*), max(stored_at) FROM purged"
+    )
+}

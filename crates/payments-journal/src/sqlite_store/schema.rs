@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row};
 
-use crate::row::intent;
+use crate::row::{ended, intent, names};
 use crate::{Intent, StateName};
 
 /// `PAYJ` in ASCII, by which a file is known as a journal of intents.
@@ -112,11 +112,10 @@ pub(super) fn list(states: &[StateName]) -> String {
     } else {
         ("", "")
     };
-    let names: Vec<_> = states.iter().map(|state| format!("'{}'", state.as_str())).collect();
     format!(
         "SELECT position, key, state, document FROM intent{index} \
          WHERE position > ?1{condition} AND state IN ({}) ORDER BY position LIMIT ?2",
-        names.join(", ")
+        names(states)
     )
 }
 
@@ -124,8 +123,13 @@ pub(super) fn list(states: &[StateName]) -> String {
 pub(super) const POSITION_AFTER: &str = "SELECT min(position) FROM intent WHERE position > ?1";
 
 /// Removes what ended and was stored before `?3`, of the rows from position `?1` to `?2`, and tells when each was stored.
-pub(super) const PURGE: &str = "DELETE FROM intent WHERE position BETWEEN ?1 AND ?2 \
-     AND state IN ('processed', 'rejected', 'not_processed', 'resolved') AND stored_at < ?3 RETURNING stored_at";
+pub(super) fn purge() -> String {
+    format!(
+        "DELETE FROM intent WHERE position BETWEEN ?1 AND ?2 \
+         AND state IN ({}) AND stored_at < ?3 RETURNING stored_at",
+        ended()
+    )
+}
 
 /// The newest time in the journal.
 pub(super) const NEWEST_STORED_AT: &str = "SELECT newest_stored_at FROM meta";

@@ -341,6 +341,23 @@ async fn a_clock_that_is_behind_purges_nothing_d45() {
     assert_eq!(keys(&store).await, ["young"]);
 }
 
+/// A newer version may have written it.
+#[tokio::test]
+async fn a_row_in_a_state_that_is_not_known_here_is_not_purged() {
+    let (world, clock) = (World::new(), TestClock::new());
+    charged("known", &world.open_at(&clock)).await;
+    charged("strange", &world.open_at(&clock)).await;
+    let connection = Connection::open(&world.path).unwrap();
+    connection.execute("UPDATE intent SET state = 'refunded' WHERE key = 'strange'", []).unwrap();
+    drop(connection);
+    clock.goes_on(100 * DAY);
+    charged("new", &world.open_at(&clock)).await;
+    let store = world.open_at(&clock);
+    assert_eq!(store.purge(30 * DAY).await.unwrap().intents, 1);
+    assert_eq!(keys(&store).await, ["new"]);
+    assert!(store.find(&key("strange")).await.unwrap_err().is_damaged());
+}
+
 /// Once the clock is right again, its rows would look as if they were decades old.
 #[tokio::test]
 async fn what_is_written_while_the_clock_is_behind_is_not_old_d45() {

@@ -1,5 +1,4 @@
 use std::error::Error;
-use std::iter;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
@@ -92,7 +91,7 @@ impl Writer {
                     // the failure before the file is closed.
                     drop(connection);
                     let of_all = poison.get_or_init(|| of_all);
-                    for job in jobs.into_iter().flatten() {
+                    for job in jobs {
                         job.tell(Err(error.clone()));
                     }
                     // Nothing that is asked now can have been done.
@@ -126,7 +125,7 @@ impl Writer {
         &self,
         work: impl FnMut(&mut Session<'_>) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        const GONE: &str = "the thread that writes it has ended";
+        const GONE: &str = "it was closed, or the thread that writes it has panicked";
         let path = self.place.path();
         let (reply, answer) = oneshot::channel();
         self.jobs
@@ -186,23 +185,28 @@ impl<'a> Session<'a> {
     fn serve(
         &mut self,
         asked: &mut mpsc::UnboundedReceiver<Option<Box<dyn Job>>>,
-        jobs: &mut Vec<Option<Box<dyn Job>>>,
+        jobs: &mut Vec<Box<dyn Job>>,
     ) -> Result<(), Failure> {
-        while asked.blocking_recv_many(jobs, MOST_IN_A_COMMIT) > 0 {
-            // Whoever is about to ask shares the commit, which costs much more than to let them run first.
-            let mut before = 0;
-            while before < jobs.len() && jobs.len() < MOST_IN_A_COMMIT {
-                before = jobs.len();
-                thread::yield_now();
-                jobs.extend(iter::from_fn(|| asked.try_recv().ok()).take(MOST_IN_A_COMMIT - before));
-            }
-            if jobs.iter().any(Option::is_none) {
-                asked.close();
-                jobs.retain(Option::is_some);
+        while let Some(first) = asked.blocking_recv() {
+            let mut next = Some(first);
+            while let Some(asked_for) = next {
+                match asked_for {
+                    Some(job) => jobs.push(job),
+                    None => asked.close(),
+                }
+                if jobs.len() == MOST_IN_A_COMMIT {
+                    break;
+                }
+                next = asked.try_recv().ok();
+                if next.is_none() {
+                    // Whoever is about to ask shares the commit, which costs much more than to let them run first.
+                    thread::yield_now();
+                    next = asked.try_recv().ok();
+                }
             }
             if !jobs.is_empty() {
                 let committed = self.transact(jobs)?;
-                for job in jobs.drain(..).flatten() {
+                for job in jobs.drain(..) {
                     job.tell(committed.clone());
                 }
                 // After everybody has been answered.
@@ -214,13 +218,13 @@ impl<'a> Session<'a> {
     }
 
     /// Does it all in one transaction, durable once this has returned. The inner error is that another process has the file.
-    fn transact(&mut self, jobs: &mut [Option<Box<dyn Job>>]) -> Result<Result<(), StoreError>, Failure> {
+    fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Result<(), StoreError>, Failure> {
         let path = self.place.path();
         let before = |reason: Box<dyn Error>| Failure::of_all(problem::poisoned(path, reason));
         if !self.begin(jobs.len()).map_err(before)? {
             return Ok(Err(problem::busy(path)));
         }
-        for job in jobs.iter_mut().flatten() {
+        for job in jobs.iter_mut() {
             job.run(self).map_err(|error| before(error.into()))?;
         }
         self.commit().map(Ok).map_err(|reason| Failure {
@@ -318,7 +322,7 @@ impl<'a> Session<'a> {
         let first = self.connection.query_row(schema::POSITION_AFTER, [after], |row| row.get(0))?;
         let Some(first): Option<i64> = first else { return Ok(None) };
         let last = first.saturating_add(PORTION);
-        let mut purge = self.connection.prepare(schema::PURGE)?;
+        let mut purge = self.connection.prepare(&schema::purge())?;
         let times = purge.query_map([first, last, stored_before], |row| row.get(0))?;
         Ok(Some((last, times.collect::<rusqlite::Result<_>>()?)))
     }

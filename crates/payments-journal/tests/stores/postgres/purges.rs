@@ -3,7 +3,7 @@ use std::time::Duration;
 use payments_journal::{Change, Ending, Failure, IntentStore as _, PostgresStore, Purged, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{administrator, make_older, until_locked_out};
+use super::{administrator, make_older, sql, until_locked_out};
 use crate::contract::{at, begin, key};
 
 /// An old intent of which nothing was sent, and which is being sent again while it is to be removed.
@@ -49,6 +49,18 @@ async fn what_is_purged_while_it_is_begun_again_is_written_anew() {
     let written = beginning.await.unwrap().written.unwrap();
     assert_eq!((written.state.name(), written.attempts), (StateName::Sending, 2));
     assert_eq!(store.find(&key("k")).await.unwrap(), Some(written));
+}
+
+/// A newer version may have written it.
+#[tokio::test]
+async fn a_row_in_a_state_that_is_not_known_here_is_not_purged() {
+    let Some(server) = Server::start() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    write_not_processed(&store).await;
+    make_older(&server.url(), Duration::from_hours(48)).await;
+    sql(&server.url(), "UPDATE payments_journal.intents SET state = 'refunded'").await;
+    assert_eq!(store.purge(Duration::from_hours(24)).await.unwrap(), Purged::default());
+    assert!(store.find(&key("k")).await.unwrap_err().is_damaged());
 }
 
 async fn write_not_processed(store: &PostgresStore) {
