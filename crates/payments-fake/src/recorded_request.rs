@@ -79,7 +79,7 @@ impl RecordedRequest {
         Self {
             operation: Route::of(&method, uri.path()).operation(),
             method: redaction.method(&method),
-            path: redaction.text(uri.path()).into_owned(),
+            path: redaction.path(uri.path()),
             headers: redaction.headers(headers),
             fields: members.map(|members| RecordedFields::redacted(members, &redaction)).unwrap_or_default(),
             body_length,

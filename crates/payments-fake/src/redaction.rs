@@ -6,6 +6,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use payments_model::unversioned::FieldName;
 use payments_model::{MaskedCard, mask, printable_field_name};
+use percent_encoding::percent_decode_str;
 
 /// What is taken out of one request before anything of it is kept.
 pub(crate) struct Redaction<'a> {
@@ -35,6 +36,15 @@ impl<'a> Redaction<'a> {
     pub(crate) fn method(&self, method: &Method) -> Method {
         Method::from_bytes(self.text(method.as_str()).as_bytes())
             .unwrap_or_else(|_| Method::from_bytes(b"REDACTED").expect("a word is a method"))
+    }
+
+    /// A path without keys and card numbers. If one is percent-encoded, nothing of the path is shown.
+    pub(crate) fn path(&self, path: &str) -> String {
+        let decoded = percent_decode_str(path).decode_utf8_lossy();
+        if decoded != path && matches!(self.text(&decoded), Cow::Owned(_)) {
+            return "/[redacted]".to_owned();
+        }
+        self.text(path).into_owned()
     }
 
     /// The text without keys and card numbers, otherwise as it is.
@@ -194,8 +204,19 @@ mod tests {
     #[test]
     fn d62_a_path_for_a_log_has_neither_key_nor_card_number() {
         let accepted = ["accepted_key".to_owned()];
-        let path = Redaction::of(&accepted, None).text("/customer/accepted_key/4242-4242-4242-4242/cus_1");
-        assert_eq!(path, "/customer/[redacted]/****-****-****-4242/cus_1");
+        for (path, shown) in [
+            (
+                "/customer/accepted_key/4242-4242-4242-4242/cus_1",
+                "/customer/[redacted]/****-****-****-4242/cus_1",
+            ),
+            ("/customer/accepted%5Fkey/cus_1", "/[redacted]"),
+            ("/customer/4242%204242%204242%204242", "/[redacted]"),
+            ("/customer/cus%201", "/customer/cus%201"),
+        ] {
+            assert_eq!(Redaction::of(&accepted, None).path(path), shown);
+        }
+        let key = ["key%41of%42a".to_owned()];
+        assert_eq!(Redaction::of(&key, None).path("/customer/key%41of%42a"), "/customer/[redacted]");
     }
 
     fn value() -> impl Strategy<Value = String> {

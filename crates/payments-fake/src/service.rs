@@ -180,7 +180,7 @@ impl Responder {
     /// The path of a request, without its query, for a log: card numbers are masked, and so are the keys that are accepted
     /// and the one that the request came with.
     pub fn loggable_path(&self, request: &Request<Bytes>) -> String {
-        self.redaction_of(request).text(request.uri().path()).into_owned()
+        self.redaction_of(request).path(request.uri().path())
     }
 
     /// The method of a request, for a log, without what [`loggable_path`](Self::loggable_path) hides: a method is any word.
