@@ -29,15 +29,15 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     }),
     (Method::POST, "/tokens", &["api_key"], |admin, ask| done(admin.tenant(ask)?.add_token_json(ask.body)?)),
     (Method::GET, "/requests", &["operation", "limit"], Admin::requests),
-    (Method::DELETE, "/requests", &["operation", "limit"], |admin, _| {
+    (Method::DELETE, "/requests", &[], |admin, _| {
         admin.gateway.clear_requests();
         done("{}")
     }),
-    (Method::GET, "/faults", &["id"], |admin, _| {
+    (Method::GET, "/faults", &[], |admin, _| {
         let faults: Vec<_> = admin.gateway.faults().iter().map(ArmedFault::to_json).collect();
         done(format!(r#"{{"faults":[{}]}}"#, faults.join(",")))
     }),
-    (Method::POST, "/faults", &["id"], Admin::arm),
+    (Method::POST, "/faults", &[], Admin::arm),
     (Method::DELETE, "/faults", &["id"], Admin::disarm),
     // Commits what faults in the phase `late` held back.
     (Method::POST, "/deliver-late", &[], |admin, _| {
