@@ -175,21 +175,25 @@ struct Writer {
 impl Writer {
     /// Returns when the file is closed.
     fn run(self) {
+        let (log, path) = (self.log.clone(), self.file.path.clone());
         // Nobody may wait for a writer that is gone: a panic ends it as an error does.
-        let written = catch_unwind(AssertUnwindSafe(|| self.write_all()))
+        let ended = catch_unwind(AssertUnwindSafe(|| self.write_and_close()))
             .unwrap_or_else(|_| Err(Problem::CannotWrite("the thread that writes has panicked".to_owned())));
+        log.ended(ended.map_err(|problem| StoreError::new(&path, problem)));
+    }
+
+    fn write_and_close(self) -> Result<(), Problem> {
+        // After a failed sync nobody knows what of the log is on the disk: nothing may be built on it here. The next start
+        // reads it anew and takes what is whole.
+        self.file.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        self.write_all()?;
         // Closing writes the log into the file that is held, and removes whatever has the log's name.
-        let written = written.and_then(|()| self.file.check_place());
-        let DataFile { path, connection, .. } = self.file;
-        if written.is_err() {
-            // After a failed sync nobody knows what of the log is on the disk: nothing may be built on it here. The next
-            // start reads it anew and takes what is whole.
-            let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
-        }
+        self.file.check_place()?;
+        self.file.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         // Closing moves the write-ahead log into the file. If that does not work out, the log stays, is as durable, and is
         // read at the next start.
-        drop(connection);
-        self.log.ended(written.map_err(|problem| StoreError::new(&path, problem)));
+        drop(self);
+        Ok(())
     }
 
     fn write_all(&self) -> Result<(), Problem> {
