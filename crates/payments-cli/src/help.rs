@@ -233,9 +233,10 @@ pub(crate) fn sandbox() -> String {
         "\
 Serve the payment service on this machine until SIGINT or SIGTERM
 
-The first line of stdout is one JSON object with base_url, admin_url, api_key,
-version, seed and (with --tls) ca_cert, written when the sandbox is ready;
-everything else goes to stderr. A signal lets what is in flight be finished.
+The first line of stdout is one JSON object with base_url, admin_url, ui_url,
+api_key, version, seed and (with --tls) ca_cert, written when the sandbox is
+ready; everything else goes to stderr. A signal lets what is in flight be
+finished. Open ui_url in a browser to see requests, ledger and faults.
 
 Test values, among others:
 {rows}

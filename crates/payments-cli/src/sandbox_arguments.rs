@@ -38,7 +38,7 @@ pub(crate) struct ServeArguments {
     #[arg(long = "api-key", value_name = "KEY", default_value = FakeGateway::API_KEY)]
     pub(crate) api_keys: Vec<String>,
 
-    /// File to keep everything in, made if it is not there [default: memory]
+    /// File to keep payments, tokens and customers in [default: memory]
     #[arg(long, value_name = "PATH")]
     pub(crate) data: Option<PathBuf>,
 

@@ -165,7 +165,10 @@ fn an_exported_file_is_filled_in_and_given_back() {
 
     // After a crash in the middle the same file says which rows are done.
     let again = wrong_rows(&office.resolving(&filled).end());
-    assert_eq!(again[0], "2 =1+1: Key was resolved so before, by Grace: take this row out of the file");
+    assert_eq!(
+        again[0],
+        "2 =1+1: Key was resolved the same way before, by Grace: take this row out of the file"
+    );
     assert_eq!(again.len(), 3, "{again:?}");
     let other =
         wrong_rows(&office.resolving(format!("Key,TransactionId,Note\ntwo,,gone\nnot-there,{one},\n")).end());
@@ -196,7 +199,8 @@ fn the_export_of_a_lost_void_given_back_as_it_is_resolves_nothing_d10() {
     office.sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
     office.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
     let export = office.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
-    let how = "say how you know that it was not processed";
+    let how =
+        "say how you know that it was not processed, or take the row out of the file if you do not know";
     let told = format!("2 void: Note is required where there is no TransactionId: {how}");
     assert_eq!(wrong_rows(&office.resolving(export).end()), [told]);
     let found = format!("Key,TransactionId,Note\nvoid,{id},\n");
@@ -204,6 +208,18 @@ fn the_export_of_a_lost_void_given_back_as_it_is_resolves_nothing_d10() {
         "2 void: Note is required for a void: the record of its transaction does not show that it was voided";
     assert_eq!(wrong_rows(&office.resolving(found).end()), [told]);
     assert_eq!(office.show("void")["state"], "unknown");
+}
+
+#[test]
+fn an_exported_file_whose_rows_were_mixed_up_is_refused() {
+    let office = Office::open();
+    office.lost(["one"]);
+    let file = |amount: &str| format!("key,amount,transaction_id,note\none,{amount},,in no report\n");
+    let told =
+        "2 one: amount is not what the key was to pay: compare the row with `payments journal show KEY`";
+    assert_eq!(wrong_rows(&office.resolving(file("46.00")).end()), [told]);
+    assert_eq!(office.show("one")["state"], "unknown");
+    assert_eq!(office.resolving(file("45.00")).end().code, Some(0));
 }
 
 #[test]
@@ -251,11 +267,12 @@ fn every_wrong_row_is_named_at_once_and_nothing_is_written() {
         "6 four: TransactionId cannot be this intent's: its amount is 46.00, and 45.00 was to be charged"
             .to_owned(),
         "7 five: TransactionId is not known to the service (HTTP 404)".to_owned(),
-        "8 six: Note is required where there is no TransactionId: say how you know that it was not processed"
+        "8 six: Note is required where there is no TransactionId: say how you know that it was not processed, or take the row \
+         out of the file if you do not know"
             .to_owned(),
         "9 nobody: Key is not in the journal".to_owned(),
         "10 paid: Key is not unknown but processed: take this row out of the file".to_owned(),
-        "11 before: Key was resolved so before, by ada: take this row out of the file".to_owned(),
+        "11 before: Key was resolved the same way before, by ada: take this row out of the file".to_owned(),
         "12 ?: Key must consist of visible ASCII characters, without spaces".to_owned(),
         "13 seven: TransactionId must consist of ASCII letters, digits and the characters - . _ ~ : @ + = , only".to_owned(),
         "14 ?: row has 3 cells, and the header has 4".to_owned(),

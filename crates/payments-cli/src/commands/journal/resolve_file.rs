@@ -8,7 +8,7 @@ use std::path::Path;
 
 use payments_core::{Client, LookupError, OperationName};
 use payments_journal::{Intent, IntentKey, IntentState, Journal, Resolution, StateName, Verdict};
-use payments_model::{TransactionId, TransactionRecord};
+use payments_model::{Amount, TransactionId, TransactionRecord};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use tokio::task::JoinSet;
@@ -38,6 +38,8 @@ struct Row {
     /// The transaction, or none if it was not processed.
     id: Option<TransactionId>,
     note: Option<String>,
+    /// In an exported file that still has it.
+    amount: Option<Amount>,
 }
 
 /// A row and the intent of unknown outcome that it speaks of.
@@ -100,7 +102,8 @@ pub(super) async fn run(
     write(&journal, findings, by, &mut interrupt).await.show(output)
 }
 
-/// The rows that can be read. A heading may be in any case and have underscores; other columns are not looked at.
+/// The rows that can be read. A heading may be in any case and have underscores. Other columns are not looked at, but for the
+/// amount of an exported file: it shows that the cells of several rows were mixed up.
 fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
     let mut table = match Table::begin(file.rewound()?)? {
         Ok(table) => table,
@@ -124,6 +127,7 @@ fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
     // An apostrophe in a file that a person wrote is part of the cell.
     let is_exported =
         ["key", "transaction_id", "note"].iter().all(|name| table.headings().iter().any(|it| it == name));
+    let amount = table.headings().iter().position(|heading| is_exported && heading == "amount");
     let (mut rows, mut lines) = (Vec::new(), HashMap::new());
     let mut is_empty = true;
     while let Some(read) = table.next()? {
@@ -159,15 +163,16 @@ fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
             Err(rule) => Err(rule.to_owned()),
         };
         let note = cell(note).map(|text| Some(text).filter(|text| !text.trim().is_empty()));
+        let amount = amount.and_then(|index| cell(index).ok()?.trim().parse().ok());
         match (id, note) {
             (Err(rule), _) => complain("TransactionId", rule),
             (_, Err(rule)) => complain("Note", rule.to_owned()),
             (Ok(None), Ok(None)) => {
-                let rule =
-                    "is required where there is no TransactionId: say how you know that it was not processed";
+                let rule = "is required where there is no TransactionId: say how you know that it was not processed, \
+                            or take the row out of the file if you do not know";
                 complain("Note", rule.to_owned());
             }
-            (Ok(id), Ok(note)) => rows.push(Row { line, key, id, note }),
+            (Ok(id), Ok(note)) => rows.push(Row { line, key, id, note, amount }),
         }
     }
     if is_empty {
@@ -196,6 +201,11 @@ async fn unknown(
                     let rule = "is required for a void: the record of its transaction does not show that it was voided";
                     problems.push(Problem::new(row.line, "Note", rule).of(&row.key));
                 }
+                if row.amount.is_some() && row.amount != intent.request.amount {
+                    let rule =
+                        "is not what the key was to pay: compare the row with `payments journal show KEY`";
+                    problems.push(Problem::new(row.line, "amount", rule).of(&row.key));
+                }
                 findings.push(Finding { row, intent, record: None });
                 continue;
             }
@@ -206,7 +216,7 @@ async fn unknown(
                 };
                 let by = &resolution.by;
                 if says_the_same {
-                    format!("was resolved so before, by {by}: take this row out of the file")
+                    format!("was resolved the same way before, by {by}: take this row out of the file")
                 } else {
                     format!(
                         "was resolved otherwise before, by {by}: take this row out of the file, and correct the key alone with \
@@ -335,7 +345,7 @@ async fn write(journal: &Journal, findings: Vec<Finding>, by: &str, interrupt: &
             stop = Some(Failure::not_processed("interrupted", format!("interrupted by {signal}")));
             break;
         }
-        let Row { line, key, id, note } = row;
+        let Row { line, key, id, note, .. } = row;
         let resolution = match id {
             Some(id) => Resolution::processed(id, by),
             None => Resolution::not_processed(by),
