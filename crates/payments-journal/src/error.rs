@@ -1,7 +1,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use payments_core::{OperationName, Outcome};
+use payments_core::Outcome;
 use payments_model::TransactionId;
 
 use crate::{Intent, IntentKey, IntentState, StoreError};
@@ -244,8 +244,7 @@ fn write_what_became_of_the_other(intent: &Intent, f: &mut fmt::Formatter<'_>) -
     let amount =
         intent.request.amount.map_or_else(String::new, |amount| format!(" (its amount is {amount})"));
     if let Some(id) = intent.processed_as() {
-        let is_void = intent.request.operation == OperationName::Void;
-        let (done, id) = (if is_void { "voided" } else { "paid" }, id.as_str().escape_debug());
+        let (done, id) = (if intent.is_void() { "voided" } else { "paid" }, id.as_str().escape_debug());
         return write!(
             f,
             "nothing was sent now: it is already {done} as transaction {id}{amount}, do not pay it another way; \

@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 use std::time::SystemTime;
 
+use payments_core::OperationName;
 use payments_model::TransactionId;
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +87,12 @@ impl Intent {
     /// Whether the money can have moved without anybody knowing: what is being sent, and what is unknown.
     pub fn is_unresolved(&self) -> bool {
         matches!(self.state, IntentState::Sending | IntentState::Unknown(_))
+    }
+
+    /// Whether it is a void and not a payment. A void and the payment that it undoes may be
+    /// [processed as](Self::processed_as) the same transaction; two payments may not, nor two voids.
+    pub fn is_void(&self) -> bool {
+        self.request.operation == OperationName::Void
     }
 
     /// The transaction, as far as one is known: of the answer, or named by a person.

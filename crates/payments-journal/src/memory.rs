@@ -2,8 +2,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use payments_core::OperationName;
-
 use crate::{
     Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
     StoreError,
@@ -107,11 +105,10 @@ impl IntentStore for MemoryStore {
         let Some(written) = change.decide(found.as_ref()) else {
             return Ok(Applied { found, written: None, same_transaction_as: None });
         };
-        let is_void = |intent: &Intent| intent.request.operation == OperationName::Void;
         let is_other_holder = |other: &&Intent| {
             other.key != written.key
                 && other.processed_as() == written.processed_as()
-                && is_void(other) == is_void(&written)
+                && other.is_void() == written.is_void()
         };
         let same_transaction_as = written.processed_as().and_then(|_| {
             let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;
@@ -143,9 +140,7 @@ impl IntentStore for MemoryStore {
         };
         let mut rows: Vec<_> = shared.rows.values().filter(is_asked_for).collect();
         rows.sort_unstable_by_key(|row| row.position);
-        let is_last = rows.len() <= limit;
-        rows.truncate(limit);
-        let next = rows.last().filter(|_| !is_last).map(|row| Cursor::new(row.position));
+        let next = Cursor::after_page(&mut rows, limit, |row| row.position);
         Ok(Page { intents: rows.into_iter().map(|row| row.intent.clone()).collect(), next })
     }
 

@@ -221,9 +221,7 @@ impl IntentStore for PostgresStore {
             ask(connection.client.query(&statement, &[&after, &one_more])).await
         };
         let mut rows = self.with(listing).await?;
-        let is_last = rows.len() <= limit;
-        rows.truncate(limit);
-        let next = rows.last().filter(|_| !is_last).map(|row| Cursor::new(row.get("position")));
+        let next = Cursor::after_page(&mut rows, limit, |row| row.get("position"));
         Ok(Page { intents: rows.iter().map(read).collect::<Result<_, _>>()?, next })
     }
 

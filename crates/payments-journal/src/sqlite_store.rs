@@ -220,9 +220,7 @@ impl IntentStore for SqliteStore {
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
         let mut rows = self.reader.ask(list).await?;
-        let is_last = rows.len() <= limit;
-        rows.truncate(limit);
-        let next = rows.last().filter(|_| !is_last).map(|(position, _)| Cursor::new(*position));
+        let next = Cursor::after_page(&mut rows, limit, |(position, _)| *position);
         Ok(Page { intents: rows.into_iter().map(|(_, intent)| intent).collect(), next })
     }
 

@@ -121,6 +121,17 @@ impl Cursor {
     pub const fn position(self) -> i64 {
         self.0
     }
+
+    /// Cuts rows down to a page of this length. If more were read, returns where the next page begins.
+    pub(crate) fn after_page<R>(
+        rows: &mut Vec<R>,
+        limit: usize,
+        position: impl FnOnce(&R) -> i64,
+    ) -> Option<Self> {
+        let is_last = rows.len() <= limit;
+        rows.truncate(limit);
+        rows.last().filter(|_| !is_last).map(|row| Self(position(row)))
+    }
 }
 
 /// Some rows of a list.

@@ -1,4 +1,3 @@
-use payments_core::OperationName;
 use tokio::try_join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
@@ -70,7 +69,7 @@ impl Session {
         };
         // PostgreSQL keeps no NUL. The document has it escaped; here it is only searched for, in the same form.
         let processed_as = intent.processed_as().map(|id| id.as_str().replace('\0', "\u{fffd}"));
-        let is_void = intent.request.operation == OperationName::Void;
+        let is_void = intent.is_void();
         if let Some(id) = &processed_as {
             // Two who write the same transaction look one after the other.
             let looking = async {

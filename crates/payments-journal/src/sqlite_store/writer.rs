@@ -2,7 +2,6 @@ use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
-use payments_core::OperationName;
 use payments_model::TransactionId;
 use rusqlite::{Connection, OptionalExtension, Statement};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -280,7 +279,7 @@ impl<'a> Session<'a> {
             return Ok(Ok(Applied { found, written: None, same_transaction_as: None }));
         };
         let (key, processed_as) = (written.key.as_str(), written.processed_as().map(TransactionId::as_str));
-        let is_void = written.request.operation == OperationName::Void;
+        let is_void = written.is_void();
         let other_holder = match processed_as {
             Some(id) => self.other_holder.query_row((id, key, is_void), |row| row.get(0)).optional()?,
             None => None,

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use payments_core::{Client, LookupError, OperationName};
+use payments_core::{Client, LookupError};
 use payments_journal::{Intent, IntentKey, IntentState, Journal, Resolution, StateName, Verdict};
 use payments_model::{Amount, TransactionId, TransactionRecord};
 use serde::Serialize;
@@ -197,7 +197,7 @@ async fn unknown(
         let found = journal.find(&row.key).await.map_err(|error| store_failure(&error))?;
         let rule = match found {
             Some(intent) if intent.state.name() == StateName::Unknown => {
-                if intent.request.operation == OperationName::Void && row.note.is_none() {
+                if intent.is_void() && row.note.is_none() {
                     let rule = "is required for a void: the record of its transaction does not show that it was voided";
                     problems.push(Problem::new(row.line, "Note", rule).of(&row.key));
                 }
@@ -241,11 +241,10 @@ async fn unknown(
 /// Finds the transactions that are in the file twice, or that another key has. As in the journal, a payment is compared with
 /// payments and a void with voids.
 async fn find_taken(journal: &Journal, findings: &[Finding], problems: &mut Problems) -> Result<(), Ended> {
-    let is_void = |intent: &Intent| intent.request.operation == OperationName::Void;
     let mut named: HashMap<(bool, &TransactionId), &Row> = HashMap::new();
     for Finding { row, intent, .. } in findings {
         let Some(id) = &row.id else { continue };
-        match named.entry((is_void(intent), id)) {
+        match named.entry((intent.is_void(), id)) {
             Entry::Vacant(entry) => {
                 entry.insert(row);
             }
@@ -260,7 +259,7 @@ async fn find_taken(journal: &Journal, findings: &[Finding], problems: &mut Prob
     }
     let found = for_each_page(journal, &[StateName::Processed, StateName::Resolved], |page| {
         for other in &page.intents {
-            let row = other.processed_as().and_then(|id| named.get(&(is_void(other), id)));
+            let row = other.processed_as().and_then(|id| named.get(&(other.is_void(), id)));
             if let Some(row) = row {
                 let rule = format!("already belongs to {}", other.key);
                 problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
