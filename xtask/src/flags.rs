@@ -26,7 +26,7 @@ xflags::xflags! {
             optional --report-only
             /// Rows of the long billing run of `batch`; 100000 unless told otherwise.
             optional --rows rows: u32
-            /// Keep the figures as data, and their tables as pictures, in `benches/results`.
+            /// Keep the figures as data, and their tables as pictures, in `xtask/bench/results`.
             optional --save
         }
         /// Count the instructions of one `process_card`, and fail if it takes more than hyper-util with serde's derive.

@@ -149,7 +149,7 @@ fn host(shell: &Shell) -> anyhow::Result<String> {
 
 /// The folders of the committed corpus that the target reads, by what its package says of it.
 fn committed_folders(root: &Path, target: &str) -> Vec<PathBuf> {
-    let corpus = root.join("fuzz/corpus");
+    let corpus = root.join("tests/fuzz/corpus");
     let shared =
         SHARED.iter().filter(|(prefixes, _)| prefixes.iter().any(|prefix| target.starts_with(prefix)));
     let folders = std::iter::once(target).chain(shared.map(|(_, folder)| *folder));
@@ -158,7 +158,7 @@ fn committed_folders(root: &Path, target: &str) -> Vec<PathBuf> {
 
 /// The names of all targets: those of their programs.
 fn targets(workspace: &Workspace) -> Vec<String> {
-    let paths = workspace.files.iter().filter_map(|path| path.strip_prefix("fuzz/fuzz_targets/"));
+    let paths = workspace.files.iter().filter_map(|path| path.strip_prefix("tests/fuzz/fuzz_targets/"));
     paths
         .filter(|path| has_extension(path, "rs"))
         .filter_map(|path| Some(path.strip_suffix(".rs")?.to_owned()))
@@ -250,7 +250,7 @@ mod tests {
         let read: Vec<PathBuf> =
             targets.iter().flat_map(|target| committed_folders(&workspace.root, target)).collect();
         assert!(read.iter().all(|folder| folder.is_dir()), "{read:?}");
-        for folder in listed(&workspace.root.join("fuzz/corpus")).unwrap() {
+        for folder in listed(&workspace.root.join("tests/fuzz/corpus")).unwrap() {
             assert!(!folder.is_dir() || read.contains(&folder), "{folder:?}");
         }
     }
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn folders_are_shared_as_the_package_says() {
         let workspace = Workspace::load().unwrap();
-        let table = workspace.read("fuzz/src/target.rs").unwrap();
+        let table = workspace.read("tests/fuzz/src/target.rs").unwrap();
         for target in targets(&workspace) {
             let row = table.lines().find(|line| line.contains(&format!("\"{target}\""))).expect(&target);
             let says = |word: &str| row.contains(&format!("also: {word}"));

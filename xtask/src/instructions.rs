@@ -50,7 +50,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 fn build(shell: &Shell, target: &Path, package: &str) -> anyhow::Result<PathBuf> {
     let build = "build --release --locked --quiet --message-format=json-render-diagnostics";
     let messages = cargo(shell, build.split(' '))
-        .args(["--manifest-path", "benches/clients/Cargo.toml", "--package", package, "--target-dir"])
+        .args(["--manifest-path", "xtask/bench/clients/Cargo.toml", "--package", package, "--target-dir"])
         .arg(target)
         .read()
         .with_context(|| format!("cannot build {package}"))?;

@@ -110,7 +110,7 @@ pub(super) fn steps(workspace: &Workspace, has_nextest: bool) -> Vec<Step> {
 
 /// Of what this SDK is compared with, a workspace of its own. Its lints would compile all of our peers: too much for every
 /// change, and `CONTRIBUTING.md` has the call.
-const CLIENTS_FORMATTING: &str = "fmt --all --check --manifest-path benches/clients/Cargo.toml";
+const CLIENTS_FORMATTING: &str = "fmt --all --check --manifest-path xtask/bench/clients/Cargo.toml";
 
 /// What rustdoc calls the examples of a file that a doc comment includes.
 const README: &str = "README.md";

@@ -17,7 +17,7 @@ pub(crate) fn write(root: &Path) {
         if root.join(format!("crates/{name}/src/lib.rs")).exists() {
             let module = name.replace('-', "_");
             let api = format!("pub mod {module}\npub fn {module}::links() -> u32\n");
-            put(root, &format!("release/api/{name}.txt"), &api);
+            put(root, &format!("tests/api/{name}.txt"), &api);
         }
         for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
             symlink(format!("../../{file}"), root.join("crates").join(name).join(file)).unwrap();

@@ -95,7 +95,7 @@ impl Builds {
 const BUDGETS: [(&str, f64); 2] = [("payments-core", 20.0), ("payments-hyper", 60.0)];
 
 fn ours() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 #[cfg(test)]
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn hello_charge_is_the_first_example_of_the_readme() {
         let program = include_str!("../clients/hello-payments/src/first_example.rs");
-        let readme = include_str!("../../README.md");
+        let readme = include_str!("../../../README.md");
         let (_, example) = readme.split_once("```rust,no_run\n").unwrap();
         assert_eq!(example.split_once("```\n").unwrap().0, program, "copy it into hello-payments");
     }

@@ -14,7 +14,7 @@ use crate::rustdoc::{self, Features, Items, Rustdoc};
 use crate::workspace::{Member, Workspace};
 
 /// The folder of the snapshots, from the root.
-const FOLDER: &str = "release/api";
+const FOLDER: &str = "tests/api";
 
 pub(crate) fn run(asked: &Api) -> anyhow::Result<()> {
     let workspace = Workspace::load()?;

@@ -15,10 +15,10 @@ xflags::xflags! {
             optional --rows rows: u32
             /// With tiny counts, within seconds: shows that everything works, and the figures mean nothing.
             optional --smoke
-            /// Keep the figures as data, and their tables as pictures, in `benches/results`.
+            /// Keep the figures as data, and their tables as pictures, in `xtask/bench/results`.
             optional --save
         }
-        /// Draw the pictures in `benches/results` anew, from the data beside them.
+        /// Draw the pictures in `xtask/bench/results` anew, from the data beside them.
         cmd draw {}
         /// Serve fixed bytes for every request: what the sandbox is compared with.
         cmd serve-bare {}
