@@ -69,7 +69,7 @@ pub(crate) struct TestFunction {
 /// one test of it for each transport.
 pub(crate) fn test_functions(file: &SourceFile) -> Vec<TestFunction> {
     let mut found = Vec::new();
-    let counts_all = file.path.starts_with("tests/");
+    let counts_all = file.path.strip_prefix("tests/").is_some_and(|name| !name.contains('/'));
     collect_tests(file.syntax().to_token_stream(), counts_all, &file.path, &mut found);
     found
 }
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_behaviour_of_the_cross_crate_tests_counts() {
         assert_eq!(
-            names("tests/tests/behaviour.rs", "pub async fn d03_close_is_unknown() {}"),
+            names("tests/behaviour.rs", "pub async fn d03_close_is_unknown() {}"),
             ["d03_close_is_unknown"]
         );
         assert_eq!(names("crates/a/src/b.rs", "pub async fn d03_close_is_unknown() {}"), [""; 0]);

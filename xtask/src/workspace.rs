@@ -43,6 +43,7 @@ impl Workspace {
             .map(|package| Member::load(&root, package, &files))
             .collect::<anyhow::Result<Vec<_>>>()?;
         members.sort_by(|a, b| a.folder.cmp(&b.folder));
+        leave_sources_to_the_innermost(&mut members);
 
         let target =
             metadata["target_directory"].as_str().context("cargo metadata names no target folder")?;
@@ -198,6 +199,16 @@ pub(crate) fn cargo<'a>(shell: &'a Shell, arguments: impl IntoIterator<Item = &'
         }
     }
     cargo
+}
+
+/// A package such as `tests/canary` stands inside another, and its files belong to it alone.
+fn leave_sources_to_the_innermost(members: &mut [Member]) {
+    let folders: Vec<_> = members.iter().map(|member| format!("{}/", member.folder)).collect();
+    for (member, folder) in members.iter_mut().zip(&folders) {
+        let inner: Vec<_> =
+            folders.iter().filter(|other| *other != folder && other.starts_with(folder)).collect();
+        member.sources.retain(|file| !inner.iter().any(|inner| file.path.starts_with(*inner)));
+    }
 }
 
 fn read(root: &Path, path: &str) -> anyhow::Result<String> {

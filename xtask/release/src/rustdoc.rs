@@ -109,7 +109,7 @@ fn must_be_readable(description: &Value) -> anyhow::Result<()> {
         READABLE.contains(&format),
         "the rustdoc of this toolchain writes its JSON in format {format}, and formats {first} to {last} are read here. \
          Take a toolchain that writes one of them (rustup toolchain install 1.95, and RUSTUP_TOOLCHAIN=1.95), or raise \
-         public-api in release/Cargo.toml and READABLE in release/src/rustdoc.rs"
+         public-api in xtask/release/Cargo.toml and READABLE in xtask/release/src/rustdoc.rs"
     );
     Ok(())
 }

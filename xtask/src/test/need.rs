@@ -45,7 +45,7 @@ pub(super) const SSH_KEYGEN: Need = Need {
     otherwise: "ssh-keygen is not installed, so no release is tried",
 };
 
-/// Rustdoc writes JSON to its standard output where it can; the formats are those that `release/src/rustdoc.rs` reads.
+/// Rustdoc writes JSON to its standard output where it can; the formats are those that `xtask/release/src/rustdoc.rs` reads.
 pub(super) const RUSTDOC_JSON: Need = Need {
     program: "sh",
     arguments: &[

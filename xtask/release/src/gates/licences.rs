@@ -6,7 +6,7 @@ use super::{Commit, Verdict};
 use crate::workspace::cargo;
 
 /// What is allowed, and the exceptions with their reasons.
-const RULES: &str = "release/deny.toml";
+const RULES: &str = "xtask/release/deny.toml";
 
 pub(super) fn check(commit: &Commit) -> anyhow::Result<Verdict> {
     let workspace = &commit.workspace;

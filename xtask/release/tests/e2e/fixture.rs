@@ -86,7 +86,7 @@ incremental = false
         "# Chain\n\n```toml\n[dependencies]\nchain-c = \"0.1.0\"\n```\n\n\
          ```rust\nassert_eq!(chain_c::links(), 3);\n```\n",
     ),
-    ("release/deny.toml", "[licenses]\nallow = [\"MIT\"]\n"),
+    ("xtask/release/deny.toml", "[licenses]\nallow = [\"MIT\"]\n"),
     ("LICENSE-MIT", "Permission is hereby granted.\n"),
     ("LICENSE-APACHE", "Grant of licence.\n"),
     (
