@@ -37,19 +37,20 @@ macro_rules! behaviours {
 }
 
 behaviours! {
-    d05_d26_a_sale_is_charged_once_and_its_record_comes_back,
-    d05_d66_an_authorisation_is_voided,
-    d66_a_void_may_answer_with_an_id_of_its_own,
-    d05_d39_an_ach_payment_is_made,
-    d05_d40_a_token_is_charged,
-    d40_a_token_that_approves_twice_then_declines,
-    d12_a_transaction_and_a_customer_are_found,
-    d09_every_documented_error_is_a_rejection,
-    d06_d09_a_decline_is_rejected_whatever_its_shape,
-    d12_a_lookup_survives_a_passing_fault,
+    a_sale_is_charged_once_and_its_record_comes_back_d05_d26,
+    an_authorisation_is_voided_d05_d66,
+    a_void_may_answer_with_an_id_of_its_own_d66,
+    an_ach_payment_is_made_d05_d39,
+    a_token_is_charged_d05_d40,
+    a_token_that_approves_twice_then_declines_d40,
+    a_transaction_and_a_customer_are_found_d12,
+    every_documented_error_is_a_rejection_d09,
+    a_decline_is_rejected_whatever_its_shape_d06_d09,
+    a_lookup_survives_a_passing_fault_d12,
+    every_cent_of_a_charge_arrives,
 }
 
-async fn d05_d26_a_sale_is_charged_once_and_its_record_comes_back(network: Network) {
+async fn a_sale_is_charged_once_and_its_record_comes_back_d05_d26(network: Network) {
     let rig = network.rig().await;
     let charged = rig.client.process_card(&sale(10_50)).await.unwrap();
     assert_eq!(charged.http_status().as_u16(), 200);
@@ -70,7 +71,7 @@ async fn d05_d26_a_sale_is_charged_once_and_its_record_comes_back(network: Netwo
     );
 }
 
-async fn d05_d66_an_authorisation_is_voided(network: Network) {
+async fn an_authorisation_is_voided_d05_d66(network: Network) {
     let rig = network.rig().await;
     let authorised = rig.client.process_card(&card(APPROVED, TransactionType::Auth, 25_00)).await.unwrap();
     assert_eq!(authorised.transaction_type.value(), Some(&TransactionTypeCode::AUTH));
@@ -83,7 +84,7 @@ async fn d05_d66_an_authorisation_is_voided(network: Network) {
     assert_eq!(rejected(rig.client.void(&void).await, 400).reason(), Some("invalid transaction id"));
 }
 
-async fn d66_a_void_may_answer_with_an_id_of_its_own(network: Network) {
+async fn a_void_may_answer_with_an_id_of_its_own_d66(network: Network) {
     let gateway =
         FakeGateway::builder().choices(|choices| choices.void_answer = VoidAnswer::NewTransactionId);
     let rig = network.rig_of(gateway).await;
@@ -93,14 +94,14 @@ async fn d66_a_void_may_answer_with_an_id_of_its_own(network: Network) {
     assert_ne!(voided.receipt.transaction_id, authorised.transaction_id);
 }
 
-async fn d05_d39_an_ach_payment_is_made(network: Network) {
+async fn an_ach_payment_is_made_d05_d39(network: Network) {
     let rig = network.rig().await;
     let debited = rig.client.process_ach(&ach(99)).await.unwrap();
     let ledger = rig.gateway.ledger();
     assert_eq!(ledger.assert_charged_once(Amount::from_cents(99)).transaction_id(), &debited.transaction_id);
 }
 
-async fn d05_d40_a_token_is_charged(network: Network) {
+async fn a_token_is_charged_d05_d40(network: Network) {
     let rig = network.rig().await;
     let charged = rig.client.process_token(&token("tok_approved", 7_00)).await.unwrap();
     let ledger = rig.gateway.ledger();
@@ -110,7 +111,7 @@ async fn d05_d40_a_token_is_charged(network: Network) {
     );
 }
 
-async fn d40_a_token_that_approves_twice_then_declines(network: Network) {
+async fn a_token_that_approves_twice_then_declines_d40(network: Network) {
     let rig = network.rig().await;
     for _ in 0..2 {
         rig.client.process_token(&token("tok_then_declined", 1_00)).await.unwrap();
@@ -120,7 +121,7 @@ async fn d40_a_token_that_approves_twice_then_declines(network: Network) {
     rig.gateway.ledger().assert_charged_total(Amount::from_cents(2_00));
 }
 
-async fn d12_a_transaction_and_a_customer_are_found(network: Network) {
+async fn a_transaction_and_a_customer_are_found_d12(network: Network) {
     let rig = network.rig().await;
     let charged = rig.client.process_card(&sale(10_50)).await.unwrap();
     let found = rig.client.transaction(&charged.transaction_id).await.unwrap();
@@ -132,7 +133,7 @@ async fn d12_a_transaction_and_a_customer_are_found(network: Network) {
     assert_eq!(customer.customer_id.value().map(CustomerId::as_str), Some("cus_1"));
 }
 
-async fn d09_every_documented_error_is_a_rejection(network: Network) {
+async fn every_documented_error_is_a_rejection_d09(network: Network) {
     let rig = network.rig().await;
     let stranger = rig.client_with_key("not-the-key");
     let error = rejected(stranger.process_card(&sale(1_00)).await, 401);
@@ -163,7 +164,7 @@ async fn d09_every_documented_error_is_a_rejection(network: Network) {
     rig.gateway.ledger().assert_nothing_charged();
 }
 
-async fn d06_d09_a_decline_is_rejected_whatever_its_shape(network: Network) {
+async fn a_decline_is_rejected_whatever_its_shape_d06_d09(network: Network) {
     for shape in DeclineShape::ALL {
         let rig = network.rig_of(FakeGateway::builder().decline_shape(shape)).await;
         let declined = card("4000000000000002", TransactionType::Sale, 1_00);
@@ -176,7 +177,7 @@ async fn d06_d09_a_decline_is_rejected_whatever_its_shape(network: Network) {
     }
 }
 
-async fn d12_a_lookup_survives_a_passing_fault(network: Network) {
+async fn a_lookup_survives_a_passing_fault_d12(network: Network) {
     let rig = network.rig().await;
     let charged = rig.client.process_card(&sale(10_50)).await.unwrap();
     rig.gateway.arm(Fault::response_lost(OperationName::GetTransaction));
@@ -231,4 +232,16 @@ fn told_of_void(result: Result<Success<VoidReceipt>, Error>) -> String {
         Ok(success) => format!("{} {:?}", success.receipt.transaction_id, success.message()),
         Err(error) => error.to_string(),
     }
+}
+
+async fn every_cent_of_a_charge_arrives(network: Network) {
+    let rig = network.rig().await;
+    let mut total = Amount::from_cents(0);
+    for cents in [1, 7, 10, 29, 1_00, 19_99, 45_00, 70_07, 4_503_599_627_370_497, 9_007_199_254_740_993] {
+        let amount = Amount::from_cents(cents);
+        let charged = rig.client.process_card(&sale(cents)).await.unwrap();
+        assert_eq!(charged.amount.value(), Some(&amount), "{amount}");
+        total = total.checked_add(amount).unwrap();
+    }
+    rig.gateway.ledger().assert_charged_total(total);
 }

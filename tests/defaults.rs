@@ -34,7 +34,7 @@ fn seconds(time: Duration) -> String {
 }
 
 #[test]
-fn d23_d65_the_figures_of_the_chapter_are_the_codes() {
+fn the_figures_of_the_chapter_are_the_codes_d23_d65() {
     assert_eq!(default_of("`connect_timeout`"), seconds(Deadlines::DEFAULT_CONNECT));
     assert_eq!(default_of("`total_timeout`"), seconds(Deadlines::DEFAULT_TOTAL));
     assert_eq!(default_of("a deadline switched off"), "never; the longest is a year");
@@ -126,7 +126,7 @@ fn pauses(retries: Option<u32>, jitter: u64) -> Vec<Duration> {
 }
 
 #[test]
-fn d12_d20_a_look_up_is_repeated_as_the_chapter_says() {
+fn a_look_up_is_repeated_as_the_chapter_says_d12_d20() {
     let (shortest, longest) = (pauses(None, 0), pauses(None, 1023));
     assert_eq!(default_of("`lookup_retries`"), shortest.len().to_string());
     let words = format!(

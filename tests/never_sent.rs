@@ -52,7 +52,7 @@ async fn every_call_is_not_processed(client: &Client) -> &'static str {
 }
 
 #[tokio::test]
-async fn d02_where_nobody_listens_nothing_is_processed() {
+async fn where_nobody_listens_nothing_is_processed_d02() {
     let nobody = DeafPort::refusing();
     let address = nobody.address();
     for scheme in ["http", "https"] {
@@ -62,7 +62,7 @@ async fn d02_where_nobody_listens_nothing_is_processed() {
 }
 
 #[tokio::test]
-async fn d02_where_no_name_resolves_nothing_is_processed() {
+async fn where_no_name_resolves_nothing_is_processed_d02() {
     let client = client("https://no-such-host.invalid/api", &transport());
     assert_eq!(every_call_is_not_processed(&client).await, "resolve");
 }
@@ -75,7 +75,7 @@ fn short_deadlines() -> [(Duration, Duration); 2] {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn d02_d23_where_no_connection_comes_about_nothing_is_processed() {
+async fn where_no_connection_comes_about_nothing_is_processed_d02_d23() {
     let port = DeafPort::full();
     for (connect, total) in short_deadlines() {
         for scheme in ["http", "https"] {
@@ -88,7 +88,7 @@ async fn d02_d23_where_no_connection_comes_about_nothing_is_processed() {
 }
 
 #[tokio::test]
-async fn d02_d23_where_no_tls_comes_about_nothing_is_processed() {
+async fn where_no_tls_comes_about_nothing_is_processed_d02_d23() {
     let port = DeafPort::silent();
     for (connect, total) in short_deadlines() {
         let client = client_within(&format!("https://{}/api", port.address()), &transport(), connect, total);
@@ -99,7 +99,7 @@ async fn d02_d23_where_no_tls_comes_about_nothing_is_processed() {
 
 /// Any deadlines, in any order, the ones that have ended before they begin included.
 #[test]
-fn d02_d23_whichever_deadline_ends_on_the_way_to_a_connection_nothing_is_processed() {
+fn whichever_deadline_ends_on_the_way_to_a_connection_nothing_is_processed_d02_d23() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut ports = vec![("https", DeafPort::silent())];
     if cfg!(target_os = "linux") {
@@ -143,7 +143,7 @@ fn assert_nothing_came(gateway: &FakeGateway) {
 }
 
 #[tokio::test]
-async fn d02_where_the_certificate_is_of_an_unknown_authority_nothing_is_processed() {
+async fn where_the_certificate_is_of_an_unknown_authority_nothing_is_processed_d02() {
     let (sandbox, gateway, _) = https_sandbox("127.0.0.1").await;
     let CertifiedKey { cert: another, .. } =
         rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
@@ -154,14 +154,14 @@ async fn d02_where_the_certificate_is_of_an_unknown_authority_nothing_is_process
 }
 
 #[tokio::test]
-async fn d02_where_the_certificate_is_for_another_host_nothing_is_processed() {
+async fn where_the_certificate_is_for_another_host_nothing_is_processed_d02() {
     let (sandbox, gateway, pem) = https_sandbox("pay.example").await;
     assert_eq!(every_call_is_not_processed(&client(&sandbox.base_url(), &trusting(&pem))).await, "tls");
     assert_nothing_came(&gateway);
 }
 
 #[tokio::test]
-async fn d02_where_the_server_speaks_no_tls_nothing_is_processed() {
+async fn where_the_server_speaks_no_tls_nothing_is_processed_d02() {
     let gateway = FakeGateway::new();
     let sandbox = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
     let https = sandbox.base_url().replace("http://", "https://");
@@ -170,7 +170,7 @@ async fn d02_where_the_server_speaks_no_tls_nothing_is_processed() {
 }
 
 #[tokio::test]
-async fn d02_where_the_server_goes_during_the_handshake_nothing_is_processed() {
+async fn where_the_server_goes_during_the_handshake_nothing_is_processed_d02() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -187,7 +187,7 @@ async fn d02_where_the_server_goes_during_the_handshake_nothing_is_processed() {
 
 /// The connection of an earlier call was closed meanwhile, and nobody takes another one.
 #[tokio::test]
-async fn d02_where_the_pooled_connection_is_dead_nothing_is_processed() {
+async fn where_the_pooled_connection_is_dead_nothing_is_processed_d02() {
     for call in Call::ALL {
         let (https, gateway, pem) = https_sandbox("127.0.0.1").await;
         dead_pool(https, &gateway, &trusting(&pem), call).await;
@@ -211,7 +211,7 @@ async fn dead_pool(sandbox: Sandbox, gateway: &FakeGateway, transport: &HyperTra
 
 /// What is wrong by itself is refused here: a request when it is built, an id when it is to stand in a path.
 #[tokio::test]
-async fn d01_what_is_invalid_is_not_processed() {
+async fn what_is_invalid_is_not_processed_d01() {
     let gateway = FakeGateway::new();
     let sandbox = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
     let client = client(&sandbox.base_url(), &transport());
@@ -252,7 +252,7 @@ fn invalid<T>(built: Result<T, ValidationError>) -> Result<(), Error> {
 }
 
 #[test]
-fn d01_d24_d25_what_is_configured_wrongly_is_not_processed() {
+fn what_is_configured_wrongly_is_not_processed_d01_d24_d25() {
     let is_not_processed = |error: Error| {
         assert_eq!((error.outcome(), error.is_configuration()), (Outcome::NotProcessed, true), "{error}");
     };

@@ -101,7 +101,7 @@ fn of_rows(rows: &[Row]) -> Fields<'_> {
 const CARD_FIELDS: [&str; 3] = ["CardNumber", "Cvv", "ExpiryDate"];
 
 #[test]
-fn d30_the_openapi_document_has_the_fields_of_every_request() {
+fn the_openapi_document_has_the_fields_of_every_request_d30() {
     let document = Document::read();
     for (name, rows) in [
         ("CardTransaction", &CARD_TRANSACTION[..]),
@@ -114,7 +114,7 @@ fn d30_the_openapi_document_has_the_fields_of_every_request() {
 }
 
 #[test]
-fn d39_the_openapi_document_has_ach_payments_without_card_fields_and_with_any_other() {
+fn the_openapi_document_has_ach_payments_without_card_fields_and_with_any_other_d39() {
     let document = Document::read();
     let mut expected = of_rows(&CARD_TRANSACTION);
     expected.retain(|name, _| !CARD_FIELDS.contains(name));
@@ -125,7 +125,7 @@ fn d39_the_openapi_document_has_ach_payments_without_card_fields_and_with_any_ot
 }
 
 #[test]
-fn d60_the_openapi_document_has_the_fields_of_every_record() {
+fn the_openapi_document_has_the_fields_of_every_record_d60() {
     let document = Document::read();
     // The sandbox leaves out one field of one kind of record: an ACH payment has no card.
     let transaction = TRANSACTION_RECORD.map(|(name, kind)| (name, (kind, name != "CardNumber")));
@@ -249,7 +249,7 @@ fn every_error_that_the_openapi_document_shows_is_as_the_model_writes_it() {
 }
 
 #[test]
-fn d06_a_decline_that_the_openapi_document_shows_reads_as_one() {
+fn a_decline_that_the_openapi_document_shows_reads_as_one_d06() {
     let document = Document::read();
     for path in ["/transaction", "/token-transaction"] {
         let example = document.answer("post", path, "200", "declined").to_string();

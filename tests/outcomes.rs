@@ -15,25 +15,12 @@ use crate::requests::sale;
 use crate::rig::{Network, Rig};
 
 #[tokio::test]
-async fn d02_d03_d07_d08_d09_d10_d11_d12_in_process_every_fault_has_the_outcome_of_the_table() {
+async fn in_process_every_fault_has_the_outcome_of_the_table_d02_d03_d07_d08_d09_d10_d11_d12() {
     every_fault(Network::InProcess).await;
 }
 
 #[tokio::test]
-#[cfg_attr(
-    any(feature = "arbitrary_precision", feature = "float_roundtrip"),
-    ignore = "how a number is read is no question of the network: in process it is asked"
-)]
-async fn d02_d03_d07_d08_d09_d10_d11_d12_over_http_every_fault_has_the_outcome_of_the_table() {
-    every_fault(Network::Http).await;
-}
-
-#[tokio::test]
-#[cfg_attr(
-    any(feature = "arbitrary_precision", feature = "float_roundtrip"),
-    ignore = "how a number is read is no question of the network: in process it is asked"
-)]
-async fn d02_d03_d07_d08_d09_d10_d11_d12_over_https_every_fault_has_the_outcome_of_the_table() {
+async fn over_https_every_fault_has_the_outcome_of_the_table_d02_d03_d07_d08_d09_d10_d11_d12() {
     every_fault(Network::Https).await;
 }
 
@@ -106,7 +93,7 @@ fn without_ids(text: &str) -> String {
 
 /// The two cases that no client can tell apart: the promise is that it does not pretend to.
 #[tokio::test]
-async fn d03_a_lost_request_and_a_lost_answer_look_the_same_and_only_one_charges() {
+async fn a_lost_request_and_a_lost_answer_look_the_same_and_only_one_charges_d03() {
     for network in Network::ALL {
         let rig = network.rig().await;
         let operation = Call::Card.operation();

@@ -1,4 +1,4 @@
-//! Questions about the house as a whole, one file each.
+//! Questions about the whole workspace, one file each.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -6,7 +6,6 @@ mod behaviour;
 mod calls;
 mod defaults;
 mod fault_document;
-mod money;
 mod never_sent;
 mod openapi;
 mod outcomes;

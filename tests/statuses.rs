@@ -36,7 +36,7 @@ fn bodies(call: Call, body: AnswerBody, status: u16) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn d05_d06_d07_d08_d09_d10_d11_d12_every_status_with_every_body_means_what_the_table_says() {
+fn every_status_with_every_body_means_what_the_table_says_d05_d06_d07_d08_d09_d10_d11_d12() {
     let endpoint = payments_fake::FakeGateway::new().endpoint();
     for call in Call::ALL {
         for status in 200..=599 {
@@ -58,11 +58,7 @@ fn d05_d06_d07_d08_d09_d10_d11_d12_every_status_with_every_body_means_what_the_t
 
 /// The same from the other side: what the fake shows under any status, and whether it charged or voided.
 #[tokio::test]
-#[cfg_attr(
-    any(feature = "arbitrary_precision", feature = "float_roundtrip"),
-    ignore = "how a number is read is asked above"
-)]
-async fn d06_d08_d09_d10_d11_every_status_of_a_fault_has_the_outcome_of_the_table() {
+async fn every_status_of_a_fault_has_the_outcome_of_the_table_d06_d08_d09_d10_d11() {
     for call in [Call::Card, Call::Void] {
         let rig = Network::InProcess.rig().await;
         let client = rig.client.with_lookup_retries(0);

@@ -15,7 +15,7 @@ pub(super) const PHASES: [Phase; 3] = [Phase::BeforeCommit, Phase::AfterCommit, 
 
 /// Where time and chance come from the test, two runs must not even tell which secrets they were about.
 #[test]
-fn d62_no_call_with_any_fault_leaves_a_secret_behind() {
+fn no_call_with_any_fault_leaves_a_secret_behind_d62() {
     Page::assert_clean("what calls leave behind", every_fault);
 }
 

@@ -93,7 +93,7 @@ fn tell_all_but_json(page: &Page, read: &Result<Success<TransactionRecord>, Erro
 }
 
 #[test]
-fn d62_no_violation_shows_a_value() {
+fn no_violation_shows_a_value_d62() {
     Page::assert_clean("violations", violations);
 }
 

@@ -36,7 +36,7 @@ use super::{journal_types, kit_types};
 use crate::requests::{payer, token};
 
 #[test]
-fn d62_no_public_type_tells_a_secret() {
+fn no_public_type_tells_a_secret_d62() {
     Page::assert_clean("what the public types tell", told);
     let canaries = Canaries::set(0);
     let of_servers = told_of_servers(&canaries);

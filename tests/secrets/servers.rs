@@ -18,12 +18,12 @@ use super::page::{Page, tell};
 use super::requests::{ach_payment, card_payment};
 
 #[test]
-fn d62_no_call_over_http_leaves_a_secret_behind() {
+fn no_call_over_http_leaves_a_secret_behind_d62() {
     assert_clean("calls over http", false);
 }
 
 #[test]
-fn d62_no_call_over_https_leaves_a_secret_behind() {
+fn no_call_over_https_leaves_a_secret_behind_d62() {
     let written = log();
     assert_clean("calls over https", true);
     let logged = written.lock().unwrap().clone();

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn d24_plain_http_is_taken_for_loopback_alone() {
+    fn plain_http_is_taken_for_loopback_alone_d24() {
         for good in [
             "https://pay.example.com/api/v1/public",
             "http://localhost:8080/api/v1/public",
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn d24_no_userinfo_query_or_fragment() {
+    fn no_userinfo_query_or_fragment_d24() {
         for bad in [
             "https://user@pay.example.com",
             "https://user:secret@pay.example.com/x",
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn d24_the_path_prefix_is_kept_and_trailing_slashes_are_trimmed() {
+    fn the_path_prefix_is_kept_and_trailing_slashes_are_trimmed_d24() {
         let with_prefix = endpoint("https://pay.example.com/tenant/7/api/v1/public//").unwrap();
         assert_eq!(with_prefix.transaction(), "https://pay.example.com/tenant/7/api/v1/public/transaction");
         assert_eq!(
@@ -295,13 +295,13 @@ mod tests {
     }
 
     #[test]
-    fn d25_debug_shows_the_address_and_not_the_key() {
+    fn debug_shows_the_address_and_not_the_key_d25() {
         let shown = format!("{:?}", endpoint("http://localhost/").unwrap());
         assert_eq!(shown, r#"Endpoint { base_url: "http://localhost", api_key: ApiKey([redacted]) }"#);
     }
 
     #[test]
-    fn d25_a_key_is_visible_ascii_and_never_shown() {
+    fn a_key_is_visible_ascii_and_never_shown_d25() {
         for bad in ["", " ", "key\n", "a key", "key\t", "schl\u{fc}ssel", "k\0"] {
             let error = ApiKey::new(bad).expect_err("refused");
             assert_eq!(error.outcome(), Outcome::NotProcessed);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn d25_the_header_is_the_bare_key_marked_sensitive() {
+    fn the_header_is_the_bare_key_marked_sensitive_d25() {
         let key = ApiKey::new("sk_live_51H").unwrap();
         assert_eq!(key.header_value(), "sk_live_51H");
         assert!(key.header_value().is_sensitive());

@@ -102,7 +102,7 @@ fn id() -> TransactionId {
 }
 
 #[test]
-fn d20_a_payment_is_sent_once_whatever_comes_back() {
+fn a_payment_is_sent_once_whatever_comes_back_d20() {
     let ends: [(fn() -> Step, Outcome); 5] = [
         (closed, Outcome::Unknown),
         (refused, Outcome::NotProcessed),
@@ -124,7 +124,7 @@ fn d20_a_payment_is_sent_once_whatever_comes_back() {
 }
 
 #[test]
-fn d12_d20_a_lookup_is_repeated_with_growing_pauses() {
+fn a_lookup_is_repeated_with_growing_pauses_d12_d20() {
     let script = Script::new([closed(), unavailable(""), found()]);
     let clock = ManualClock::auto();
     let record = block_on(builder(&script, &clock).build().transaction(&id())).unwrap();
@@ -134,7 +134,7 @@ fn d12_d20_a_lookup_is_repeated_with_growing_pauses() {
 }
 
 #[test]
-fn d12_a_lookup_is_repeated_only_so_often() {
+fn a_lookup_is_repeated_only_so_often_d12() {
     let script = Script::new([closed(), closed(), closed(), found()]);
     let error = block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap_err();
     assert_eq!((error.code(), error.is_rejected(), error.is_unclear()), ("closed", false, false));
@@ -155,7 +155,7 @@ fn a_look_up_is_not_repeated_where_the_transport_cannot_send_d12() {
 }
 
 #[test]
-fn d12_every_passing_status_is_asked_again() {
+fn every_passing_status_is_asked_again_d12() {
     for status in [408, 425, 429, 500, 501, 502, 503, 504, 599] {
         let script = Script::new([answer(status, ""), found()]);
         block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap();
@@ -164,7 +164,7 @@ fn d12_every_passing_status_is_asked_again() {
 }
 
 #[test]
-fn d12_an_unreadable_answer_is_asked_for_again() {
+fn an_unreadable_answer_is_asked_for_again_d12() {
     for status in [200, 299] {
         let script = Script::new([answer(status, "<html>"), found()]);
         block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap();
@@ -173,7 +173,7 @@ fn d12_an_unreadable_answer_is_asked_for_again() {
 }
 
 #[test]
-fn d20_a_date_to_retry_after_is_measured_by_the_answers_own_clock() {
+fn a_date_to_retry_after_is_measured_by_the_answers_own_clock_d20() {
     let clock = ManualClock::auto();
     let answer = http::Response::builder()
         .status(503)
@@ -185,7 +185,7 @@ fn d20_a_date_to_retry_after_is_measured_by_the_answers_own_clock() {
 }
 
 #[test]
-fn d12_an_answer_is_not_asked_for_again() {
+fn an_answer_is_not_asked_for_again_d12() {
     let failed = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
     for step in [answer(404, failed), answer(401, failed), answer(200, failed), answer(302, "")] {
         let script = Script::new([step, found()]);
@@ -195,7 +195,7 @@ fn d12_an_answer_is_not_asked_for_again() {
 }
 
 #[test]
-fn d20_retry_after_lengthens_a_lookups_pause_within_the_deadline() {
+fn retry_after_lengthens_a_lookups_pause_within_the_deadline_d20() {
     let clock = ManualClock::auto();
     let script = Script::new([unavailable("7"), found()]);
     block_on(builder(&script, &clock).build().transaction(&id())).unwrap();
@@ -210,7 +210,7 @@ fn d20_retry_after_lengthens_a_lookups_pause_within_the_deadline() {
 }
 
 #[test]
-fn d20_no_retry_after_is_too_long_to_count() {
+fn no_retry_after_is_too_long_to_count_d20() {
     let clock = ManualClock::auto();
     let script = Script::new([unavailable("1"), unavailable("18446744073709551615"), found()]);
     let client = builder(&script, &clock).total_timeout(Duration::MAX).build();
@@ -219,7 +219,7 @@ fn d20_no_retry_after_is_too_long_to_count() {
 }
 
 #[test]
-fn d23_no_deadline_is_too_long_or_too_short_to_count() {
+fn no_deadline_is_too_long_or_too_short_to_count_d23() {
     for total in [Duration::MAX, Duration::from_millis(u64::MAX), Duration::ZERO] {
         let script = Script::new([Step::Hang]);
         let client = builder(&script, &ManualClock::auto())
@@ -233,7 +233,7 @@ fn d23_no_deadline_is_too_long_or_too_short_to_count() {
 }
 
 #[test]
-fn d23_deadlines_may_be_given_in_any_order() {
+fn deadlines_may_be_given_in_any_order_d23() {
     let script = Script::new([closed(), closed(), closed()]);
     let (connect, total) = (Duration::from_secs(90), Duration::from_secs(100));
     let one = builder(&script, &ManualClock::auto()).connect_timeout(connect).total_timeout(total).build();
@@ -246,7 +246,7 @@ fn d23_deadlines_may_be_given_in_any_order() {
 }
 
 #[test]
-fn d12_d23_all_attempts_of_a_lookup_share_one_deadline() {
+fn all_attempts_of_a_lookup_share_one_deadline_d12_d23() {
     let clock = ManualClock::auto();
     let script = Script::new([unavailable("3"), unavailable("3"), unavailable("3"), found()]);
     let client = builder(&script, &clock).total_timeout(Duration::from_secs(10)).lookup_retries(9).build();
@@ -257,7 +257,7 @@ fn d12_d23_all_attempts_of_a_lookup_share_one_deadline() {
 }
 
 #[test]
-fn d12_d23_a_lookup_whose_deadline_passed_during_a_pause_is_not_sent_again() {
+fn a_lookup_whose_deadline_passed_during_a_pause_is_not_sent_again_d12_d23() {
     let clock = ManualClock::new();
     let script = Script::new([unavailable("3"), found()]);
     let client = builder(&script, &clock).total_timeout(Duration::from_secs(10)).build();
@@ -273,7 +273,7 @@ fn d12_d23_a_lookup_whose_deadline_passed_during_a_pause_is_not_sent_again() {
 }
 
 #[test]
-fn d23_deadlines_always_exist_and_a_call_may_change_its_own() {
+fn deadlines_always_exist_and_a_call_may_change_its_own_d23() {
     let script = Script::new([closed(), closed()]);
     let client = builder(&script, &ManualClock::auto()).build();
     block_on(client.process_token(&payment())).unwrap_err();
@@ -284,7 +284,7 @@ fn d23_deadlines_always_exist_and_a_call_may_change_its_own() {
 }
 
 #[test]
-fn d03_d23_a_transport_that_ignores_its_deadlines_cannot_hang_a_payment() {
+fn a_transport_that_ignores_its_deadlines_cannot_hang_a_payment_d03_d23() {
     let clock = ManualClock::auto();
     let script = Script::new([Step::Hang]);
     let error = block_on(builder(&script, &clock).build().process_token(&payment())).unwrap_err();
@@ -294,7 +294,7 @@ fn d03_d23_a_transport_that_ignores_its_deadlines_cannot_hang_a_payment() {
 }
 
 #[test]
-fn d12_d23_nor_can_it_hang_a_lookup() {
+fn nor_can_it_hang_a_lookup_d12_d23() {
     let clock = ManualClock::auto();
     let script = Script::new([Step::Hang]);
     let error = block_on(builder(&script, &clock).build().transaction(&id())).unwrap_err();
@@ -344,7 +344,7 @@ fn evidence_that_is_ready_with_the_backstop_wins_d23() {
 }
 
 #[test]
-fn d08_d65_an_answer_over_the_cap_is_unreadable_whatever_the_transport_thinks() {
+fn an_answer_over_the_cap_is_unreadable_whatever_the_transport_thinks_d08_d65() {
     let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#;
     let call = |cap: usize| {
         let script = Script::new([answer(200, processed)]);
@@ -470,7 +470,7 @@ fn told<O: Operation>(operation: &O) -> [Fact; 2] {
 }
 
 #[test]
-fn d22_an_abandoned_payment_is_reported_with_what_it_can_be_found_by() {
+fn an_abandoned_payment_is_reported_with_what_it_can_be_found_by_d22() {
     let payer = Payer {
         customer_name: "Ada Lovelace",
         email: "ada@example.com",
@@ -553,7 +553,7 @@ fn a_panic_of_the_observer_takes_no_outcome_with_it() {
 }
 
 #[test]
-fn d22_the_observer_hears_of_a_dropped_payment() {
+fn the_observer_hears_of_a_dropped_payment_d22() {
     let log = Log::default();
     let clock = ManualClock::new();
     let client = builder(&Script::new([Step::Hang]), &clock).observer(log.clone()).build();
@@ -567,7 +567,7 @@ fn d22_the_observer_hears_of_a_dropped_payment() {
 }
 
 #[test]
-fn d22_a_call_that_was_never_polled_was_never_sent() {
+fn a_call_that_was_never_polled_was_never_sent_d22() {
     let log = Log::default();
     let script = Script::new([Step::Hang]);
     let client = builder(&script, &ManualClock::new()).observer(log.clone()).build();
@@ -588,7 +588,7 @@ fn clones_share_the_transport() {
 }
 
 #[test]
-fn d25_debug_shows_the_settings_and_not_the_key() {
+fn debug_shows_the_settings_and_not_the_key_d25() {
     let endpoint = Endpoint::new("https://pay.example.com", ApiKey::new("sk_canary_7Qz").unwrap()).unwrap();
     let builder = Client::builder(endpoint, Script::default(), ManualClock::auto()).lookup_retries(7);
     let shown = [format!("{builder:?}"), format!("{:?}", builder.build())];

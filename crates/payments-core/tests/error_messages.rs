@@ -95,7 +95,7 @@ fn what_a_payment_can_be_found_by_depends_on_the_operation_d46() {
 }
 
 #[test]
-fn d20_a_lost_void_names_the_transaction_to_lookup() {
+fn a_lost_void_names_the_transaction_to_lookup_d20() {
     let void = Void::new("txn_1".parse().unwrap());
     let error = void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
     shows(
@@ -134,7 +134,7 @@ fn an_id_that_no_look_up_takes_is_none_to_lookup() {
 }
 
 #[test]
-fn d62_the_id_of_a_lost_void_is_none_where_it_is_a_secret() {
+fn the_id_of_a_lost_void_is_none_where_it_is_a_secret_d62() {
     let void = Void::new(format!("x{KEY}").parse().unwrap());
     let error = void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
     assert_eq!(error.transaction_id(), None);
@@ -191,7 +191,7 @@ fn a_refusal_of_the_service() {
 }
 
 #[test]
-fn d10_a_refusal_of_a_proxy() {
+fn a_refusal_of_a_proxy_d10() {
     let error = answer(429, "<html>");
     shows(
         &error,
@@ -217,7 +217,7 @@ fn a_403_in_foreign_words_may_come_after_the_service_has_acted_d10() {
 }
 
 #[test]
-fn d07_d08_an_unclear_answer_names_the_transaction_to_lookup() {
+fn an_unclear_answer_names_the_transaction_to_lookup_d07_d08() {
     let error = answer(
         200,
         r#"{"status":"success","status_code":101,"message":"pending","data":{"TransactionId":"t9"}}"#,
@@ -235,7 +235,7 @@ fn d07_d08_an_unclear_answer_names_the_transaction_to_lookup() {
 }
 
 #[test]
-fn d07_d08_an_answer_that_is_no_success_says_what_it_lacks() {
+fn an_answer_that_is_no_success_says_what_it_lacks_d07_d08() {
     for (status, body, what) in [
         (200, r#"{"result":"ok"}"#, "HTTP 200 without status_code 100 and a TransactionId; "),
         (204, "", "HTTP 204 without status_code 100 and a TransactionId; "),
@@ -256,7 +256,7 @@ fn d07_d08_an_answer_that_is_no_success_says_what_it_lacks() {
 }
 
 #[test]
-fn d06_a_refusal_in_a_200_is_not_called_ok() {
+fn a_refusal_in_a_200_is_not_called_ok_d06() {
     for (body, what) in [
         (r#"{"status":"failed"}"#, "HTTP 200 with an error body"),
         (
@@ -271,7 +271,7 @@ fn d06_a_refusal_in_a_200_is_not_called_ok() {
 }
 
 #[test]
-fn d12_a_look_up_that_found_nothing_out_says_what_it_lacks() {
+fn a_look_up_that_found_nothing_out_says_what_it_lacks_d12() {
     for (status, body, what) in [
         (200, "<html>", "HTTP 200 without what was asked for"),
         (
@@ -292,7 +292,7 @@ fn d12_a_look_up_that_found_nothing_out_says_what_it_lacks() {
 
 /// Whoever looks a payment of unknown outcome up, and finds nothing, must not conclude that nothing will come.
 #[test]
-fn d63_a_transaction_that_is_not_found_may_still_come() {
+fn a_transaction_that_is_not_found_may_still_come_d63() {
     let not_found = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
     shows(
         &lookup(404, not_found),
@@ -307,7 +307,7 @@ fn d63_a_transaction_that_is_not_found_may_still_come() {
 }
 
 #[test]
-fn d06_a_refusal_in_a_200_keeps_what_the_answer_told() {
+fn a_refusal_in_a_200_keeps_what_the_answer_told_d06() {
     let error = answer(
         200,
         r#"{"status":"failed","status_code":200,"message":"card declined","data":{"TransactionId":"t7","Status":"5","Amount":10.50}}"#,
@@ -324,7 +324,7 @@ fn d06_a_refusal_in_a_200_keeps_what_the_answer_told() {
 }
 
 #[test]
-fn d63_the_reason_is_msg_then_message_then_error_then_the_http_phrase() {
+fn the_reason_is_msg_then_message_then_error_then_the_http_phrase_d63() {
     let reason = |body| answer(400, body).reason().map(str::to_owned);
     assert_eq!(reason(r#"{"status":"failed","msg":"a","message":"b"}"#).as_deref(), Some("a"));
     assert_eq!(reason(r#"{"status":"failed","message":"b","error":"c"}"#).as_deref(), Some("b"));
@@ -335,7 +335,7 @@ fn d63_the_reason_is_msg_then_message_then_error_then_the_http_phrase() {
 }
 
 #[test]
-fn d63_not_found_is_http_404_only() {
+fn not_found_is_http_404_only_d63() {
     let lookup = GetTransaction::new("t".parse().unwrap());
     let body = Bytes::from_static(br#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#);
     let not_found = |status: u16| {
@@ -348,7 +348,7 @@ fn d63_not_found_is_http_404_only() {
 }
 
 #[test]
-fn d64_status_code_retry_after_request_id_and_snippet_are_kept() {
+fn status_code_retry_after_request_id_and_snippet_are_kept_d64() {
     let answer = http::Response::builder()
         .status(503)
         .header("retry-after", "7")
@@ -368,7 +368,7 @@ fn d64_status_code_retry_after_request_id_and_snippet_are_kept() {
 }
 
 #[test]
-fn d64_a_status_code_that_equals_the_security_code_is_still_the_status_code() {
+fn a_status_code_that_equals_the_security_code_is_still_the_status_code_d64() {
     // 917 and 1131 are the sale's own security code and expiry.
     for (body, code) in [
         (r#"{"status":"failed","status_code":917,"msg":"no"}"#, "917"),
@@ -382,7 +382,7 @@ fn d64_a_status_code_that_equals_the_security_code_is_still_the_status_code() {
 }
 
 #[test]
-fn d64_the_snippet_is_bounded_and_masked() {
+fn the_snippet_is_bounded_and_masked_d64() {
     let mut body =
         r#"{"status":"failed","msg":"no","CardNumber":"4000 0000 0000 9995","note":"4242-4242-4242-4242 "#
             .to_owned();
@@ -397,7 +397,7 @@ fn d64_the_snippet_is_bounded_and_masked() {
 }
 
 #[test]
-fn d62_an_answer_that_echoes_the_request_shows_none_of_it() {
+fn an_answer_that_echoes_the_request_shows_none_of_it_d62() {
     let echo: &'static str = Box::leak(
         format!(
             r#"{{"status":"failed","status_code":400,"msg":"card 4242424242424242 cvv 917 exp 1131 key {KEY}","data":{{"TransactionId":"t","CardNumber":"4242424242424242","Cvv":"917","ExpiryDate":"1131","AccountNumber":"000123456789"}}}}"#
@@ -418,7 +418,7 @@ fn d62_an_answer_that_echoes_the_request_shows_none_of_it() {
 }
 
 #[test]
-fn d62_debug_shows_no_secret_that_a_record_repeats() {
+fn debug_shows_no_secret_that_a_record_repeats_d62() {
     for (status, code) in [(400, 400), (200, 100)] {
         let body = format!(
             r#"{{"status_code":{code},"status":"{}","data":{{"TransactionId":"t","Status":"key {KEY}","CardNumber":"{KEY}","Amount":10.50}}}}"#,
@@ -432,7 +432,7 @@ fn d62_debug_shows_no_secret_that_a_record_repeats() {
 }
 
 #[test]
-fn d62_a_secret_with_any_character_in_it_is_one_secret() {
+fn a_secret_with_any_character_in_it_is_one_secret_d62() {
     let account = |number: &str| {
         AchTransaction::builder(
             Amount::from_cents(1_00),
@@ -457,7 +457,7 @@ fn d62_a_secret_with_any_character_in_it_is_one_secret() {
 }
 
 #[test]
-fn d65_an_encoded_answer_is_unreadable() {
+fn an_encoded_answer_is_unreadable_d65() {
     let body = r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#;
     let read = |coding: &str| {
         let answer = http::Response::builder()
@@ -472,7 +472,7 @@ fn d65_an_encoded_answer_is_unreadable() {
 }
 
 #[test]
-fn d65_the_whole_body_is_checked_as_utf8() {
+fn the_whole_body_is_checked_as_utf8_d65() {
     let mut body = br#"{"status":"success","status_code":100,"data":{"TransactionId":"t"},"x":"_"}"#.to_vec();
     let ignored = body.iter().rposition(|byte| *byte == b'_').unwrap();
     body[ignored] = 0xff;
@@ -481,7 +481,7 @@ fn d65_the_whole_body_is_checked_as_utf8() {
 }
 
 #[test]
-fn d01_an_id_that_cannot_stand_in_a_path_is_refused_before_anything_is_sent() {
+fn an_id_that_cannot_stand_in_a_path_is_refused_before_anything_is_sent_d01() {
     let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"../../customer/1"}}"#;
     let answer =
         http::Response::builder().status(200).body(Bytes::from_static(processed.as_bytes())).unwrap();
@@ -505,7 +505,7 @@ fn the_alternate_form_adds_the_causes() {
 }
 
 #[test]
-fn d08_d10_an_answer_that_broke_off_is_not_believed_even_if_it_looks_whole() {
+fn an_answer_that_broke_off_is_not_believed_even_if_it_looks_whole_d08_d10() {
     let broken = |status: u16, body: &'static str| {
         let partial =
             http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
@@ -522,7 +522,7 @@ fn d08_d10_an_answer_that_broke_off_is_not_believed_even_if_it_looks_whole() {
 }
 
 #[test]
-fn d64_the_request_id_is_that_of_the_first_known_header() {
+fn the_request_id_is_that_of_the_first_known_header_d64() {
     let names = ["x-request-id", "request-id", "x-correlation-id"];
     for first in 0..names.len() {
         let answer = http::Response::builder().status(500).header("date", "now");
@@ -533,7 +533,7 @@ fn d64_the_request_id_is_that_of_the_first_known_header() {
 }
 
 #[test]
-fn d64_a_request_id_is_short_printable_and_no_secret() {
+fn a_request_id_is_short_printable_and_no_secret_d64() {
     let request_id = |value: &str| {
         let answer =
             http::Response::builder().status(500).header("x-request-id", value).body(Bytes::new()).unwrap();
@@ -551,14 +551,14 @@ fn d64_a_request_id_is_short_printable_and_no_secret() {
 }
 
 #[test]
-fn d64_a_page_in_the_message_is_cut() {
+fn a_page_in_the_message_is_cut_d64() {
     let body = format!(r#"{{"status":"failed","msg":"{}"}}"#, "\u{20ac}".repeat(1000));
     let error = answer(400, Box::leak(body.into_boxed_str()));
     assert_eq!(error.reason().map(str::len), Some(1023));
 }
 
 #[test]
-fn d65_every_content_coding_counts() {
+fn every_content_coding_counts_d65() {
     let answer = http::Response::builder()
         .status(200)
         .header("content-encoding", "identity")
@@ -577,7 +577,7 @@ fn a_server_cannot_write_a_line_into_a_log() {
 }
 
 #[test]
-fn d64_a_number_of_eight_digits_is_no_code_where_it_is_the_key() {
+fn a_number_of_eight_digits_is_no_code_where_it_is_the_key_d64() {
     let status_code = |key: &str| {
         let endpoint = Endpoint::new("https://pay.example.com", ApiKey::new(key).unwrap()).unwrap();
         let body = format!(r#"{{"status":"failed","status_code":{key},"msg":"no"}}"#);
@@ -589,7 +589,7 @@ fn d64_a_number_of_eight_digits_is_no_code_where_it_is_the_key() {
 }
 
 #[test]
-fn d62_an_id_or_a_code_that_is_a_secret_is_none() {
+fn an_id_or_a_code_that_is_a_secret_is_none_d62() {
     let echo =
         format!(r#"{{"status_code":101,"data":{{"TransactionId":"x{KEY}","Status":"4242424242424242"}}}}"#);
     let error = answer(200, Box::leak(echo.into_boxed_str()));

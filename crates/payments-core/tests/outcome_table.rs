@@ -309,13 +309,13 @@ const LOOKUP: &[Row] = &[
 ];
 
 #[test]
-fn d01_d02_d03_d04_d05_d06_d07_d08_d09_d10_d11_every_row_of_the_table_holds_for_a_payment() {
+fn every_row_of_the_table_holds_for_a_payment_d01_d02_d03_d04_d05_d06_d07_d08_d09_d10_d11() {
     let payment = token_payment();
     prove(PAYMENT, |case| run(&payment, case).map_err(|error| Means::Failed(error.outcome())));
 }
 
 #[test]
-fn d12_every_row_of_the_table_holds_for_a_lookup() {
+fn every_row_of_the_table_holds_for_a_lookup_d12() {
     let lookup = GetTransaction::new("t".parse().unwrap());
     let means = |error: LookupError| Means::LookupFailed { is_rejected: error.is_rejected() };
     prove(LOOKUP, |case| run(&lookup, case).map_err(means));

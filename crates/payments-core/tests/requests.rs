@@ -18,7 +18,7 @@ fn common(request: &Request<bytes::Bytes>) {
 }
 
 #[test]
-fn d20_d21_d65_a_post_has_a_body_and_says_what_it_is() {
+fn a_post_has_a_body_and_says_what_it_is_d20_d21_d65() {
     let payment =
         TokenTransaction::builder("tok_1", Amount::from_cents(5), ConvenienceFee::Active).build().unwrap();
     let request = payment.request(&endpoint()).unwrap();
@@ -30,7 +30,7 @@ fn d20_d21_d65_a_post_has_a_body_and_says_what_it_is() {
 }
 
 #[test]
-fn d28_a_void_says_that_it_is_one() {
+fn a_void_says_that_it_is_one_d28() {
     let request = Void::new(TransactionId::new("txn_1").unwrap()).request(&endpoint()).unwrap();
     common(&request);
     assert_eq!(request.uri(), "https://pay.example.com/prefix/api/v1/public/void");

@@ -107,7 +107,7 @@ fn an_unknown_outcome_is_an_error_and_a_safe_failure_a_warning() {
 }
 
 #[test]
-fn d22_a_dropped_payment_is_an_error() {
+fn a_dropped_payment_is_an_error_d22() {
     let lines = reported(|gateway| {
         let gate = gateway.gate(OperationName::TokenTransaction);
         let client = gateway.client_builder().observer(TracingObserver::new()).build();

@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d35_any_country_text_has_a_number_that_stays() {
+    fn any_country_text_has_a_number_that_stays_d35() {
         assert_eq!(country_number("840"), 840);
         assert_eq!(country_number("US"), country_number("US"));
         for text in ["US", "us", "United States", "côte d’ivoire", " ", "-1", "4242424242424242"] {

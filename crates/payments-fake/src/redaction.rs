@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn d62_a_shown_value_has_neither_key_nor_card_number() {
+    fn a_shown_value_has_neither_key_nor_card_number_d62() {
         let redaction = Redaction::of(&[], Some(&KEY));
         for json in [
             "10.50",
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn d62_a_path_for_a_log_has_neither_key_nor_card_number() {
+    fn a_path_for_a_log_has_neither_key_nor_card_number_d62() {
         let accepted = ["accepted_key".to_owned()];
         for (path, shown) in [
             (

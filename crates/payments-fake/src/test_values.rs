@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn d31_every_test_card_passes_luhn_but_the_one_that_says_otherwise() {
+    fn every_test_card_passes_luhn_but_the_one_that_says_otherwise_d31() {
         for row in of_field(TestField::CardNumber) {
             assert_eq!(
                 CardNumber::new(row.value).is_ok(),

@@ -22,7 +22,7 @@ fn answering(bytes: &'static [u8]) -> Server {
 }
 
 #[tokio::test]
-async fn d20_redirect_not_followed() {
+async fn redirect_not_followed_d20() {
     let elsewhere = Server::start(|connection| connection.serve("{}"));
     let target = elsewhere.url();
     let server = Server::start(move |connection| {
@@ -66,7 +66,7 @@ async fn a_chunked_body_is_put_together() {
 }
 
 #[tokio::test]
-async fn d03_an_answer_whose_length_is_ambiguous_is_refused() {
+async fn an_answer_whose_length_is_ambiguous_is_refused_d03() {
     for head in [
         "Content-Length: 2\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding: chunked\r\nContent-Length: 2",

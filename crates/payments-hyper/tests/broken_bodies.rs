@@ -98,7 +98,7 @@ async fn a_broken_chunk_is_answered() {
 }
 
 #[tokio::test]
-async fn d23_a_dripping_body_ends_with_the_total_deadline_and_is_answered() {
+async fn a_dripping_body_ends_with_the_total_deadline_and_is_answered_d23() {
     let (delivery, kind, partial) = broken_within(SHORT, 1_000_000, |connection| {
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n");
         while connection.write("a") {
@@ -111,7 +111,7 @@ async fn d23_a_dripping_body_ends_with_the_total_deadline_and_is_answered() {
 }
 
 #[tokio::test]
-async fn d65_an_endless_body_is_read_to_the_cap_and_no_further() {
+async fn an_endless_body_is_read_to_the_cap_and_no_further_d65() {
     let (delivery, kind, partial) = broken(10_000, |connection| {
         connection.write("HTTP/1.1 200 OK\r\n\r\n");
         while connection.write([b'a'; 4096]) {}
@@ -122,7 +122,7 @@ async fn d65_an_endless_body_is_read_to_the_cap_and_no_further() {
 }
 
 #[tokio::test]
-async fn d65_an_endless_chunked_body_is_read_to_the_cap() {
+async fn an_endless_chunked_body_is_read_to_the_cap_d65() {
     let (delivery, kind, partial) = broken(10_000, |connection| {
         connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
         while connection.write("1\r\na\r\n".repeat(1000)) {}
@@ -133,7 +133,7 @@ async fn d65_an_endless_chunked_body_is_read_to_the_cap() {
 }
 
 #[tokio::test]
-async fn d23_pieces_that_have_already_arrived_do_not_outlast_the_deadline() {
+async fn pieces_that_have_already_arrived_do_not_outlast_the_deadline_d23() {
     const PIECES: usize = 5_000;
     let (arrived, wait_until_arrived) = gate();
     let (may_write, wait_until_may_write) = gate();
@@ -163,7 +163,7 @@ async fn d23_pieces_that_have_already_arrived_do_not_outlast_the_deadline() {
 }
 
 #[tokio::test]
-async fn d65_a_body_announced_as_larger_is_kept_up_to_the_cap() {
+async fn a_body_announced_as_larger_is_kept_up_to_the_cap_d65() {
     let (delivery, kind, partial) = broken(5, |connection| {
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nabcdefg");
         connection.hold();
@@ -174,7 +174,7 @@ async fn d65_a_body_announced_as_larger_is_kept_up_to_the_cap() {
 }
 
 #[tokio::test]
-async fn d65_an_announcement_beyond_memory_reserves_none() {
+async fn an_announcement_beyond_memory_reserves_none_d65() {
     let (delivery, kind, partial) = broken_within(SHORT, 1000, |connection| {
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9000000000000000000\r\n\r\nabc");
         connection.hold();
@@ -185,7 +185,7 @@ async fn d65_an_announcement_beyond_memory_reserves_none() {
 }
 
 #[tokio::test]
-async fn d65_a_body_as_long_as_the_cap_is_an_answer() {
+async fn a_body_as_long_as_the_cap_is_an_answer_d65() {
     let server = Server::start(|connection| connection.serve("12345"));
     let transport = HyperTransport::builder().build().unwrap();
     let answer = send(&transport, post(server.url()).cap(5)).await.unwrap();

@@ -146,7 +146,7 @@ fn each_compiled_in_set_of_roots_builds_and_each_other_names_its_feature() {
 
 #[cfg(not(any(feature = "ring", feature = "aws-lc-rs")))]
 #[tokio::test]
-async fn d02_https_without_a_provider_is_not_processed_and_names_the_features() {
+async fn https_without_a_provider_is_not_processed_and_names_the_features_d02() {
     let transport = HyperTransport::builder().build().unwrap();
     let (delivery, kind, error) =
         support::send_failing(&transport, support::post("https://127.0.0.1:1/")).await;
@@ -164,7 +164,7 @@ async fn d02_https_without_a_provider_is_not_processed_and_names_the_features() 
     not(any(feature = "webpki-roots", feature = "platform-verifier"))
 ))]
 #[tokio::test]
-async fn d02_https_without_roots_is_not_processed_and_names_the_features() {
+async fn https_without_roots_is_not_processed_and_names_the_features_d02() {
     let transport = HyperTransport::builder().build().unwrap();
     let (delivery, _, error) = support::send_failing(&transport, support::post("https://127.0.0.1:1/")).await;
     assert_eq!(delivery, payments_core::Delivery::NotProcessed);

@@ -140,7 +140,7 @@ fn server(script: impl Fn(Frames<'_>, usize) + Send + Sync + 'static) -> (Server
 }
 
 #[tokio::test]
-async fn d65_a_body_over_the_cap_is_kept_up_to_it_and_given_up() {
+async fn a_body_over_the_cap_is_kept_up_to_it_and_given_up_d65() {
     let (given_up, codes) = mpsc::channel();
     let (server, transport) = server(move |mut frames, _| {
         let (stream, _) = frames.next_request().unwrap();

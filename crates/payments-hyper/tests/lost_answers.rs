@@ -48,17 +48,17 @@ async fn kinds_after_read(total: Duration, fate: fn(&mut Conversation)) -> [Tran
 }
 
 #[tokio::test]
-async fn d03_read_then_fin_is_unknown() {
+async fn read_then_fin_is_unknown_d03() {
     assert_eq!(kinds_after_read(AMPLE, Conversation::close).await, [TransportErrorKind::Closed; 2]);
 }
 
 #[tokio::test]
-async fn d03_read_then_reset_is_unknown() {
+async fn read_then_reset_is_unknown_d03() {
     assert_eq!(kinds_after_read(AMPLE, Conversation::reset).await, [TransportErrorKind::Closed; 2]);
 }
 
 #[tokio::test]
-async fn d03_garbage_instead_of_a_head_is_unknown() {
+async fn garbage_instead_of_a_head_is_unknown_d03() {
     let garbage = |connection: &mut Conversation| {
         connection.write("\u{1}\u{2} nonsense\r\n\r\n");
         connection.hold();
@@ -67,7 +67,7 @@ async fn d03_garbage_instead_of_a_head_is_unknown() {
 }
 
 #[tokio::test]
-async fn d03_half_a_head_and_then_fin_is_unknown() {
+async fn half_a_head_and_then_fin_is_unknown_d03() {
     let half = |connection: &mut Conversation| {
         connection.write("HTTP/1.1 200 OK\r\nContent-Le");
         connection.close();
@@ -76,13 +76,13 @@ async fn d03_half_a_head_and_then_fin_is_unknown() {
 }
 
 #[tokio::test]
-async fn d23_silence_ends_with_the_total_deadline_as_unknown() {
+async fn silence_ends_with_the_total_deadline_as_unknown_d23() {
     let silence = |connection: &mut Conversation| drop(connection.hold());
     assert_eq!(kinds_after_read(SHORT, silence).await, [TransportErrorKind::Timeout; 2]);
 }
 
 #[tokio::test]
-async fn d23_a_dripping_head_ends_with_the_total_deadline_as_unknown() {
+async fn a_dripping_head_ends_with_the_total_deadline_as_unknown_d23() {
     let drip = |connection: &mut Conversation| {
         connection.write("HTTP/1.1 200 OK\r\nX-Drip: ");
         while connection.write("a") {
@@ -93,7 +93,7 @@ async fn d23_a_dripping_head_ends_with_the_total_deadline_as_unknown() {
 }
 
 #[tokio::test]
-async fn d03_an_endless_head_is_refused() {
+async fn an_endless_head_is_refused_d03() {
     let endless = |connection: &mut Conversation| {
         connection.write("HTTP/1.1 200 OK\r\nX-Long: ");
         while connection.write([b'a'; 4096]) {}
@@ -102,7 +102,7 @@ async fn d03_an_endless_head_is_refused() {
 }
 
 #[tokio::test]
-async fn d03_a_hundred_thousand_headers_are_refused() {
+async fn a_hundred_thousand_headers_are_refused_d03() {
     let many = |connection: &mut Conversation| {
         connection.write("HTTP/1.1 200 OK\r\n");
         connection.write("A: b\r\n".repeat(100_000));
@@ -113,7 +113,7 @@ async fn d03_a_hundred_thousand_headers_are_refused() {
 }
 
 #[tokio::test]
-async fn d23_endless_interim_answers_end_with_the_total_deadline() {
+async fn endless_interim_answers_end_with_the_total_deadline_d23() {
     // As fast as the socket takes them, so that there is always something to read: the deadline must not starve.
     let endless = |connection: &mut Conversation| {
         let many = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1000);

@@ -17,7 +17,7 @@ fn transport() -> HyperTransport {
 }
 
 #[tokio::test]
-async fn d02_refused_is_not_processed() {
+async fn refused_is_not_processed_d02() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", nobody.local_addr().unwrap());
     drop(nobody);
@@ -26,13 +26,13 @@ async fn d02_refused_is_not_processed() {
 }
 
 #[tokio::test]
-async fn d02_a_name_that_does_not_resolve_is_not_processed() {
+async fn a_name_that_does_not_resolve_is_not_processed_d02() {
     let (delivery, kind, _) = send_failing(&transport(), post("http://no-such-host.invalid/")).await;
     assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Resolve));
 }
 
 #[tokio::test]
-async fn d01_a_uri_that_names_no_server_is_not_processed() {
+async fn a_uri_that_names_no_server_is_not_processed_d01() {
     for url in ["/transaction", "ftp://127.0.0.1/", "http://user:word@127.0.0.1/"] {
         let (delivery, ..) = send_failing(&transport(), post(url)).await;
         assert_eq!(delivery, Delivery::NotProcessed, "{url}");
@@ -41,7 +41,7 @@ async fn d01_a_uri_that_names_no_server_is_not_processed() {
 
 /// A port that cannot be read must not become the scheme's own: somebody else may listen there.
 #[tokio::test]
-async fn d01_a_port_that_cannot_be_read_sends_nothing_anywhere() {
+async fn a_port_that_cannot_be_read_sends_nothing_anywhere_d01() {
     // Where this port is not for tests to take, the kind of the error shows that nobody tried to connect.
     let fall_back = TcpListener::bind("127.0.0.1:80").ok();
     for port in ["", "0", "+80", "65616", "99999", "000080"] {
@@ -57,7 +57,7 @@ async fn d01_a_port_that_cannot_be_read_sends_nothing_anywhere() {
 }
 
 #[tokio::test]
-async fn d23_no_time_at_all_sends_nothing_even_on_an_open_connection() {
+async fn no_time_at_all_sends_nothing_even_on_an_open_connection_d23() {
     let server = Server::start(|connection| connection.serve("{}"));
     let transport = transport();
     support::send(&transport, post(server.url())).await.unwrap();
@@ -69,7 +69,7 @@ async fn d23_no_time_at_all_sends_nothing_even_on_an_open_connection() {
 /// What a server does before it can have read anything makes hyper hand the request back. From a new connection that
 /// ends the call: another connection might fare no better, and so on for ever.
 #[tokio::test]
-async fn d02_a_new_connection_that_hands_the_request_back_is_not_processed_and_the_last() {
+async fn a_new_connection_that_hands_the_request_back_is_not_processed_and_the_last_d02() {
     let speak_first = |mut tcp: &TcpStream| tcp.write_all(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
     let close = |tcp: &TcpStream| tcp.shutdown(Shutdown::Both);
     for greet in [speak_first, close] {

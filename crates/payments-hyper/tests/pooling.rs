@@ -130,12 +130,12 @@ fn answer(connection: &mut Conversation) {
 }
 
 #[tokio::test]
-async fn d02_a_pooled_connection_that_was_closed_is_replaced() {
+async fn a_pooled_connection_that_was_closed_is_replaced_d02() {
     next_call_after(answer, Conversation::close).await;
 }
 
 #[tokio::test]
-async fn d02_a_pooled_connection_that_was_reset_is_replaced() {
+async fn a_pooled_connection_that_was_reset_is_replaced_d02() {
     next_call_after(answer, Conversation::reset).await;
 }
 
@@ -153,7 +153,7 @@ async fn a_second_answer_in_one_piece_with_the_first_is_nobodys() {
 }
 
 #[tokio::test]
-async fn d02_many_dead_connections_are_all_replaced_by_one_call() {
+async fn many_dead_connections_are_all_replaced_by_one_call_d02() {
     const MANY: usize = 16;
     let (may_close, wait_until_may_close) = gate();
     let (closed, wait_until_closed) = gate();
@@ -187,7 +187,7 @@ async fn d02_many_dead_connections_are_all_replaced_by_one_call() {
 }
 
 #[tokio::test]
-async fn d02_no_connection_left_after_a_dead_one_is_not_processed() {
+async fn no_connection_left_after_a_dead_one_is_not_processed_d02() {
     // The listener is gone as well, so that the request which was handed back has nowhere to go.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

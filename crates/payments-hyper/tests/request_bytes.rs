@@ -15,7 +15,7 @@ fn transport() -> HyperTransport {
 }
 
 #[tokio::test]
-async fn d25_a_charge_is_these_bytes_and_no_others() {
+async fn a_charge_is_these_bytes_and_no_others_d25() {
     let server = Server::start(|connection| connection.serve("{}"));
     send(&transport(), post(server.url())).await.unwrap();
     let [request] = server.received().try_into().expect("one request");

@@ -179,7 +179,7 @@ impl Wake for Unpark {
 }
 
 #[test]
-fn d23_a_timer_that_needs_no_runtime_ends_a_call_in_one_that_nobody_drives() {
+fn a_timer_that_needs_no_runtime_ends_a_call_in_one_that_nobody_drives_d23() {
     let transport = HyperTransport::builder().build().unwrap();
     let server = Server::start(|connection| _ = connection.hold());
     let endpoint = Endpoint::new(&server.url(), ApiKey::new("key").unwrap()).unwrap();

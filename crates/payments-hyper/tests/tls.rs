@@ -74,40 +74,40 @@ async fn only_the_given_authorities_are_enough() {
 }
 
 #[tokio::test]
-async fn d02_an_expired_certificate_is_not_processed() {
+async fn an_expired_certificate_is_not_processed_d02() {
     let authority = Authority::new();
     let server = serving(authority.issue_expired("localhost").server());
     assert_refused(&trusting(&authority), &server, server.https_url()).await;
 }
 
 #[tokio::test]
-async fn d02_a_self_signed_certificate_is_not_processed() {
+async fn a_self_signed_certificate_is_not_processed_d02() {
     let server = serving(Identity::self_signed("localhost").server());
     assert_refused(&trusting(&Authority::new()), &server, server.https_url()).await;
 }
 
 #[tokio::test]
-async fn d02_a_certificate_for_another_host_is_not_processed() {
+async fn a_certificate_for_another_host_is_not_processed_d02() {
     let authority = Authority::new();
     let server = serving(authority.issue("pay.example").server());
     assert_refused(&trusting(&authority), &server, server.https_url()).await;
 }
 
 #[tokio::test]
-async fn d02_a_certificate_of_an_unknown_authority_is_not_processed() {
+async fn a_certificate_of_an_unknown_authority_is_not_processed_d02() {
     let server = serving(Authority::new().issue("localhost").server());
     assert_refused(&trusting(&Authority::new()), &server, server.https_url()).await;
 }
 
 #[cfg(any(feature = "webpki-roots", feature = "platform-verifier"))]
 #[tokio::test]
-async fn d02_public_authorities_alone_do_not_vouch_for_a_private_one() {
+async fn public_authorities_alone_do_not_vouch_for_a_private_one_d02() {
     let server = serving(Authority::new().issue("localhost").server());
     assert_refused(&HyperTransport::builder().build().unwrap(), &server, server.https_url()).await;
 }
 
 #[tokio::test]
-async fn d02_a_server_that_does_not_speak_tls_is_not_processed() {
+async fn a_server_that_does_not_speak_tls_is_not_processed_d02() {
     let server = Server::start(|connection| {
         connection.peer().read_some();
         connection.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
@@ -117,7 +117,7 @@ async fn d02_a_server_that_does_not_speak_tls_is_not_processed() {
 }
 
 #[tokio::test]
-async fn d02_a_server_that_closes_during_the_handshake_is_not_processed() {
+async fn a_server_that_closes_during_the_handshake_is_not_processed_d02() {
     let server = Server::start(|connection| {
         connection.peer().read_some();
         connection.close();
@@ -126,7 +126,7 @@ async fn d02_a_server_that_closes_during_the_handshake_is_not_processed() {
 }
 
 #[tokio::test]
-async fn d02_a_host_that_no_certificate_can_name_is_not_processed() {
+async fn a_host_that_no_certificate_can_name_is_not_processed_d02() {
     let url = "https://not_a..name/".to_owned();
     let (delivery, ..) = send_failing(&trusting(&Authority::new()), post(url)).await;
     assert_eq!(delivery, Delivery::NotProcessed);
@@ -149,14 +149,14 @@ async fn a_client_certificate_is_shown_to_a_server_that_asks() {
 }
 
 #[tokio::test]
-async fn d02_a_missing_client_certificate_is_not_processed_in_tls_1_2() {
+async fn a_missing_client_certificate_is_not_processed_in_tls_1_2_d02() {
     let (servers, clients) = (Authority::new(), Authority::new());
     let server = serving(servers.issue("localhost").server_for(&[&TLS12], Some(&clients)));
     assert_refused(&trusting(&servers), &server, server.https_url()).await;
 }
 
 #[tokio::test]
-async fn d03_a_missing_client_certificate_is_told_by_what_left_in_tls_1_3() {
+async fn a_missing_client_certificate_is_told_by_what_left_in_tls_1_3_d03() {
     // The server refuses after the handshake has ended for the client. Whether the request was written by then is a
     // race; what was not provably kept back is unknown.
     let (servers, clients) = (Authority::new(), Authority::new());
@@ -203,7 +203,7 @@ async fn a_second_connection_resumes_the_session_of_the_first() {
 }
 
 #[tokio::test]
-async fn d23_connect_deadline_covers_a_stalled_tls_handshake() {
+async fn connect_deadline_covers_a_stalled_tls_handshake_d23() {
     let (accepted, wait_until_accepted) = gate();
     let server = Server::start(move |connection| {
         accepted();
@@ -218,7 +218,7 @@ async fn d23_connect_deadline_covers_a_stalled_tls_handshake() {
 }
 
 #[tokio::test]
-async fn d23_total_deadline_that_ends_while_connecting_is_not_processed() {
+async fn total_deadline_that_ends_while_connecting_is_not_processed_d23() {
     let server = Server::start(|connection| drop(connection.hold()));
     let transport = trusting(&Authority::new());
     let plan = post(server.https_url()).total(Duration::from_millis(200));

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d62_secret_names_are_known_in_any_spelling() {
+    fn secret_names_are_known_in_any_spelling_d62() {
         for name in
             ["Cvv", "CVV2", "card_number", "Card-Number", "expiry date", "AccountNumber", "PAN", "i.b.a.n"]
         {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn d62_a_card_number_is_masked_in_whatever_groups_it_is_written() {
+    fn a_card_number_is_masked_in_whatever_groups_it_is_written_d62() {
         let cards =
             ["4007000000027", "4242424242424242", "5555555555554444", "2223000010309703", "378282246310005"];
         let more = ["6011111111111117", "30569309025904", "3530111333300000", "135410000000009"];
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn d62_groups_of_a_card_number_are_three_digits_or_more_without_wide_gaps() {
+    fn groups_of_a_card_number_are_three_digits_or_more_without_wide_gaps_d62() {
         for masked in ["424 242 424 242 4242", "x4007000000027y", "17 4242424242424242 17"] {
             assert_ne!(mask(masked, &[]), masked);
         }
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn d62_the_last_four_digits_of_a_masked_number_begin_no_other_one() {
+    fn the_last_four_digits_of_a_masked_number_begin_no_other_one_d62() {
         for (text, masked) in [
             ("4242424242424242 12345674", "************4242 12345674"),
             ("4242 4242 4242 4242 1234 56786", "**** **** **** 4242 1234 56786"),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn d64_a_secret_is_replaced_where_it_stands_as_given() {
+    fn a_secret_is_replaced_where_it_stands_as_given_d64() {
         for (text, masked) in [
             ("6200000000000009", "[redacted]"),
             ("00006200000000000009x", "0000[redacted]x"),

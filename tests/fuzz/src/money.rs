@@ -1,6 +1,6 @@
 //! Amounts from text to [`Amount`] to JSON and back, against arithmetic on whole numbers.
 //!
-//! `cargo xtask exhaustive-money` takes them all; the tests of `payments-tests` take a sample, under every combination
+//! `cargo xtask exhaustive-money` takes them all; the tests of this package take a sample, under every combination
 //! of `serde_json`'s number features. Every function panics at the first amount that does not arrive.
 
 use std::fmt::Write as _;

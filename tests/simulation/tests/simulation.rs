@@ -8,7 +8,7 @@ use payments_simulation::{Failure, Figures, Invariant, Sabotage, Simulation};
 
 /// Its time is bounded by the test runner's own limit alone: on two idle cores it takes well under a minute.
 #[test]
-fn d20_a_hundred_thousand_charges_break_no_promise() {
+fn a_hundred_thousand_charges_break_no_promise_d20() {
     let figures = found_nothing(&Simulation::new(100_000, 1).threads(NonZeroUsize::new(2).unwrap()));
     println!("{figures}");
     assert_eq!(figures.charges, 100_000);

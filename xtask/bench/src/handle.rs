@@ -3,7 +3,7 @@
 //! It is counted in instructions, by [`valgrind`]. The profile of a call is in what callgrind leaves behind:
 //!
 //! ```text
-//! valgrind --tool=callgrind target/release/payments-benches handle-loop card-payment 1000
+//! valgrind --tool=callgrind target/release/payments-bench handle-loop card-payment 1000
 //! callgrind_annotate --inclusive=yes callgrind.out.*
 //! ```
 
@@ -100,7 +100,7 @@ const AFTER_EPOCH: Duration = Duration::from_hours(490_896);
 fn post(gateway: &FakeGateway, operation: &str, body: &'static str) -> Request<Bytes> {
     Request::post(format!("/api/v1/public/{operation}"))
         .header("host", "127.0.0.1:4012")
-        .header("user-agent", "payments-benches")
+        .header("user-agent", "payments-bench")
         .header("accept", "application/json")
         .header("content-length", body.len())
         .header(AUTHORIZATION, gateway.api_key())
@@ -116,7 +116,7 @@ fn look_up(gateway: &FakeGateway) -> Request<Bytes> {
     let id = transaction_id(answer.body()).expect("a payment has an id");
     Request::get(format!("/api/v1/public/transaction/{id}"))
         .header("host", "127.0.0.1:4012")
-        .header("user-agent", "payments-benches")
+        .header("user-agent", "payments-bench")
         .header("accept", "application/json")
         .header(AUTHORIZATION, gateway.api_key())
         .body(Bytes::new())

@@ -4,7 +4,7 @@
 //! decide. What runs here can be profiled as one process:
 //!
 //! ```text
-//! perf record -g target/release/payments-benches test-loop 100000
+//! perf record -g target/release/payments-bench test-loop 100000
 //! ```
 
 use std::hint::black_box;

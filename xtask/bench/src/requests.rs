@@ -42,7 +42,7 @@ pub(crate) fn transaction_id(body: &[u8]) -> Option<String> {
 fn head(server: &Server, line: &str) -> String {
     let (address, key) = (server.address(), server.api_key());
     format!(
-        "{line} HTTP/1.1\r\nHost: {address}\r\nUser-Agent: payments-benches\r\nAccept: application/json\r\n\
+        "{line} HTTP/1.1\r\nHost: {address}\r\nUser-Agent: payments-bench\r\nAccept: application/json\r\n\
          Authorization: {key}\r\n"
     )
 }

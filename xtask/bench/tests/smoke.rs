@@ -5,7 +5,7 @@ use std::process::Command;
 
 #[test]
 fn every_benchmark_runs_to_its_end_with_tiny_counts() {
-    let bench = env!("CARGO_BIN_EXE_payments-benches");
+    let bench = env!("CARGO_BIN_EXE_payments-bench");
     build_the_command_unless_it_is_there(bench);
     let output = Command::new(bench).args(["run", "--smoke"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
@@ -33,7 +33,7 @@ fn every_benchmark_runs_to_its_end_with_tiny_counts() {
 #[test]
 fn a_benchmark_that_does_not_exist_is_told_with_those_that_do() {
     let output =
-        Command::new(env!("CARGO_BIN_EXE_payments-benches")).args(["run", "clients"]).output().unwrap();
+        Command::new(env!("CARGO_BIN_EXE_payments-bench")).args(["run", "clients"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success() && text.contains("sandbox"), "{text}");
 }

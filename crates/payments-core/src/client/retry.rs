@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn d12_half_of_a_pause_is_fixed_and_half_of_it_is_spread() {
+    fn half_of_a_pause_is_fixed_and_half_of_it_is_spread_d12() {
         let policy = RetryPolicy { retries: u32::MAX };
         for (attempt, number, milliseconds) in [
             (1, 0, 100),
@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn d12_a_certificate_that_is_wrong_now_is_wrong_in_a_second() {
+    fn a_certificate_that_is_wrong_now_is_wrong_in_a_second_d12() {
         let pause = |kind| RetryPolicy::DEFAULT.pause(1, &failed(kind), &Always(0));
         assert_eq!(pause(TransportErrorKind::Tls), None);
         assert!(pause(TransportErrorKind::Connect).is_some());
     }
 
     #[test]
-    fn d12_there_are_as_many_pauses_as_repetitions() {
+    fn there_are_as_many_pauses_as_repetitions_d12() {
         let error = failed(TransportErrorKind::Closed);
         for retries in [0, 1, 2] {
             let pauses =

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn d20_retry_after_is_read_as_seconds_or_as_a_date() {
+    fn retry_after_is_read_as_seconds_or_as_a_date_d20() {
         assert_eq!(read("120"), Some(RetryAfter::Delay(Duration::from_mins(2))));
         let date = read("Fri, 31 Dec 1999 23:59:59 GMT").unwrap();
         let before = httpdate::parse_http_date("Fri, 31 Dec 1999 23:59:29 GMT").unwrap();
@@ -61,14 +61,14 @@ mod tests {
     }
 
     #[test]
-    fn d20_an_unreadable_retry_after_is_none() {
+    fn an_unreadable_retry_after_is_none_d20() {
         for text in ["", "soon", "-1", "1.5", "99999999999999999999999"] {
             assert_eq!(read(text), None, "{text}");
         }
     }
 
     #[test]
-    fn d20_an_answer_tells_its_own_time() {
+    fn an_answer_tells_its_own_time_d20() {
         let headers = |date| HeaderMap::from_iter([(DATE, HeaderValue::from_static(date))]);
         let date = "Fri, 31 Dec 1999 23:59:59 GMT";
         assert_eq!(answered_at(&headers(date)), httpdate::parse_http_date(date).ok());

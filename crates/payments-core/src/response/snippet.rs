@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn d64_a_card_number_at_the_cut_is_not_shown_in_half() {
+    fn a_card_number_at_the_cut_is_not_shown_in_half_d64() {
         for card in ["4929 9073-9031 8794", "4929.9073.9031.8794"] {
             for behind in 0..card.len() {
                 assert!(at_the_cut(behind, card).ends_with("x\""), "{behind}");
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn d64_a_known_secret_at_the_cut_is_not_shown_in_half() {
+    fn a_known_secret_at_the_cut_is_not_shown_in_half_d64() {
         for behind in 0..KEY.len() {
             assert!(at_the_cut(behind, KEY).ends_with("x\""), "{behind}");
         }
@@ -79,13 +79,13 @@ mod tests {
     }
 
     #[test]
-    fn d62_debug_shows_no_more_than_the_length() {
+    fn debug_shows_no_more_than_the_length_d62() {
         let snippet = Snippet::new(&Bytes::from_static(b"Ada"), &secrets());
         assert_eq!(format!("{snippet:?}"), "[3 bytes]");
     }
 
     #[test]
-    fn d64_a_snippet_is_at_most_two_kibibytes_and_whole_letters() {
+    fn a_snippet_is_at_most_two_kibibytes_and_whole_letters_d64() {
         let text = text("\u{20ac}".repeat(2000));
         assert_eq!(text.len(), 2046);
         assert!(text.chars().all(|letter| letter == '\u{20ac}'));

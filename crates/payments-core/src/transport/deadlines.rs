@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d23_no_deadline_is_longer_than_a_year() {
+    fn no_deadline_is_longer_than_a_year_d23() {
         let year = Duration::from_hours(8760);
         for asked in [year, year + Duration::from_nanos(1), Duration::MAX] {
             let deadlines = Deadlines::new(asked, asked);

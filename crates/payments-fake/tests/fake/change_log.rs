@@ -589,7 +589,7 @@ fn without_a_log_nothing_is_waited_for() {
 }
 
 #[test]
-fn d62_nothing_that_is_kept_or_told_holds_a_full_card_number_wherever_it_was_written() {
+fn nothing_that_is_kept_or_told_holds_a_full_card_number_wherever_it_was_written_d62() {
     const NUMBER: &str = "4242424242424242";
     let log = Recording::default();
     let gateway = FakeGateway::builder().change_log(log.clone()).choices(|choices| {

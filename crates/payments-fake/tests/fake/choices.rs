@@ -20,7 +20,7 @@ fn pay(
 }
 
 #[test]
-fn d27_a_convenience_fee_is_charged_only_where_it_is_active() {
+fn a_convenience_fee_is_charged_only_where_it_is_active_d27() {
     let fee = Amount::from_cents(1_95);
     let gateway = FakeGateway::builder().choices(|choices| choices.convenience_fee = Some(fee)).build();
     let client = gateway.client();
@@ -38,7 +38,7 @@ fn d27_a_convenience_fee_is_charged_only_where_it_is_active() {
 }
 
 #[test]
-fn d26_an_omitted_transaction_type_is_what_was_chosen() {
+fn an_omitted_transaction_type_is_what_was_chosen_d26() {
     for (chosen, kind) in [
         (None, EntryKind::Sale),
         (Some(TransactionType::Sale), EntryKind::Sale),
@@ -68,7 +68,7 @@ fn a_token_payment_may_be_an_authorisation_and_can_then_be_voided() {
 }
 
 #[test]
-fn d66_a_void_may_answer_with_a_new_id_that_can_be_looked_up() {
+fn a_void_may_answer_with_a_new_id_that_can_be_looked_up_d66() {
     let gateway =
         FakeGateway::builder().choices(|choices| choices.void_answer = VoidAnswer::NewTransactionId).build();
     let client = gateway.client();
@@ -85,7 +85,7 @@ fn d66_a_void_may_answer_with_a_new_id_that_can_be_looked_up() {
 }
 
 #[test]
-fn d66_a_void_answers_with_the_same_id_by_default() {
+fn a_void_answers_with_the_same_id_by_default_d66() {
     let gateway = FakeGateway::new();
     let client = gateway.client();
     let authorised = block_on(client.process_card(&authorisation())).unwrap().into_data().transaction_id;
@@ -95,7 +95,7 @@ fn d66_a_void_answers_with_the_same_id_by_default() {
 }
 
 #[test]
-fn d29_a_record_may_name_the_token_that_was_made() {
+fn a_record_may_name_the_token_that_was_made_d29() {
     let gateway =
         FakeGateway::builder().choices(|choices| choices.token_field = Some("PaymentToken".into())).build();
     let client = gateway.client();
@@ -114,7 +114,7 @@ fn status_codes_are_what_was_chosen() {
 }
 
 #[test]
-fn d25_another_key_is_the_only_one_that_opens_the_service() {
+fn another_key_is_the_only_one_that_opens_the_service_d25() {
     let gateway = FakeGateway::builder().api_key("another_key").build();
     block_on(gateway.client().process_card(&sale())).unwrap();
     let stranger =
@@ -125,6 +125,6 @@ fn d25_another_key_is_the_only_one_that_opens_the_service() {
 
 #[test]
 #[should_panic(expected = "an API key is visible ASCII without spaces")]
-fn d25_a_key_that_no_client_could_send_is_refused() {
+fn a_key_that_no_client_could_send_is_refused_d25() {
     let _ = FakeGateway::builder().api_key("a key");
 }

@@ -76,7 +76,7 @@ fn d3_a_broken_connection_is_unknown_in_every_phase_and_looks_the_same() {
 }
 
 #[test]
-fn d11_an_unclear_answer_is_unknown_in_every_phase_and_looks_the_same() {
+fn an_unclear_answer_is_unknown_in_every_phase_and_looks_the_same_d11() {
     for (kind, http_status) in unclear_answers() {
         let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
             let error = pay_under(kind, phase);
@@ -120,7 +120,7 @@ fn request_lost_and_response_lost_look_identical_and_only_one_charges() {
 }
 
 #[test]
-fn d10_a_refusal_by_status_before_the_commit_is_a_rejection() {
+fn a_refusal_by_status_before_the_commit_is_a_rejection_d10() {
     let kind = |fault: FaultMoment| fault.status(StatusCode::TOO_MANY_REQUESTS).retry_after("120");
     let error = pay_under(kind, Phase::BeforeCommit);
     assert_eq!(error.outcome(), Outcome::Rejected);
@@ -139,7 +139,7 @@ fn a_delay_gives_the_true_answer_late() {
 }
 
 #[test]
-fn d23_a_delay_beyond_the_deadline_is_unknown_and_the_phase_says_who_was_charged() {
+fn a_delay_beyond_the_deadline_is_unknown_and_the_phase_says_who_was_charged_d23() {
     let minutes = Duration::from_secs(121);
     let told = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
         let gateway = FakeGateway::new();
@@ -199,7 +199,7 @@ fn a_truncated_answer_never_has_its_last_byte() {
 }
 
 #[test]
-fn d20_a_void_under_a_fault_is_unknown_and_the_ledger_knows() {
+fn a_void_under_a_fault_is_unknown_and_the_ledger_knows_d20() {
     for (phase, state) in [
         (Phase::BeforeCommit, EntryState::Approved),
         (Phase::AfterCommit, EntryState::Voided),
@@ -234,7 +234,7 @@ fn a_late_void_after_another_void_changes_nothing() {
 }
 
 #[test]
-fn d20_a_look_up_is_repeated_through_passing_faults() {
+fn a_look_up_is_repeated_through_passing_faults_d20() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().reset());
     gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().html());
@@ -244,7 +244,7 @@ fn d20_a_look_up_is_repeated_through_passing_faults() {
 }
 
 #[test]
-fn d20_a_payment_is_never_repeated() {
+fn a_payment_is_never_repeated_d20() {
     for (kind, ..) in failing_kinds() {
         let gateway = FakeGateway::new();
         gateway.arm(kind(Fault::on(OperationName::Transaction).after_commit()));
@@ -302,7 +302,7 @@ fn a_fault_on_any_operation_strikes_every_operation() {
 }
 
 #[test]
-fn d65_an_answer_over_the_cap_is_answered_and_unknown() {
+fn an_answer_over_the_cap_is_answered_and_unknown_d65() {
     let gateway = FakeGateway::new();
     let client = gateway.client_builder().response_cap(100).build();
     let error = block_on(client.process_card(&sale())).unwrap_err();

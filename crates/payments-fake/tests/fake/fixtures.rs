@@ -367,7 +367,7 @@ fn a_state_with_all_that_can_be_chosen_is_read_back() {
 }
 
 #[test]
-fn d62_an_id_that_looks_like_a_card_number_is_refused_and_not_told() {
+fn an_id_that_looks_like_a_card_number_is_refused_and_not_told_d62() {
     for document in [
         r#"{"customers":[{"CustomerId":"4539578763621486"}]}"#,
         r#"{"tokens":[{"TokenId":"4539578763621486"}]}"#,

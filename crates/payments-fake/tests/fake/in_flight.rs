@@ -56,7 +56,7 @@ fn automatic_time_stands_still_while_a_gate_holds_a_request() {
 }
 
 #[test]
-fn d22_a_dropped_call_was_charged_or_not_depending_on_where_it_was() {
+fn a_dropped_call_was_charged_or_not_depending_on_where_it_was_d22() {
     let give_up = |gateway: &FakeGateway| {
         let client = gateway.client();
         let payment = sale();
@@ -77,7 +77,7 @@ fn d22_a_dropped_call_was_charged_or_not_depending_on_where_it_was() {
 }
 
 #[test]
-fn d23_a_stalled_call_ends_when_the_test_moves_the_clock_to_its_deadline() {
+fn a_stalled_call_ends_when_the_test_moves_the_clock_to_its_deadline_d23() {
     let clock = ManualClock::new();
     let gateway = FakeGateway::builder().clock(clock.clone()).build();
     gateway.arm(Fault::on(OperationName::Transaction).after_commit().stall());
@@ -97,7 +97,7 @@ fn d23_a_stalled_call_ends_when_the_test_moves_the_clock_to_its_deadline() {
 }
 
 #[test]
-fn d23_a_timeout_takes_no_real_time_with_the_automatic_clock() {
+fn a_timeout_takes_no_real_time_with_the_automatic_clock_d23() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on(OperationName::Transaction).before_commit().stall());
     let client = gateway.client().with_total_timeout(Duration::from_secs(3601));

@@ -157,14 +157,14 @@ fn a_body_must_be_json_by_its_content_type_and_in_fact() {
 }
 
 #[test]
-fn d37_a_body_over_64_kib_is_too_large() {
+fn a_body_over_64_kib_is_too_large_d37() {
     let gateway = FakeGateway::new();
     let large = |length: usize| json(&gateway, post("/void", vec![b' '; length])).0;
     assert_eq!((large(64 * 1024), large(64 * 1024 + 1)), (400, 413));
 }
 
 #[test]
-fn d30_an_unknown_field_and_every_other_violation_is_named_and_no_value_is() {
+fn an_unknown_field_and_every_other_violation_is_named_and_no_value_is_d30() {
     let gateway = FakeGateway::new();
     let mut body: serde_json::Value = serde_json::from_slice(&encoded(&sale())).unwrap();
     body["BillingEmial"] = json!("ada@example.com");
@@ -213,7 +213,7 @@ fn an_authorisation_is_voided_once() {
 }
 
 #[test]
-fn d39_any_account_of_an_ach_payment_is_good_and_none_is_kept() {
+fn any_account_of_an_ach_payment_is_good_and_none_is_kept_d39() {
     let gateway = FakeGateway::new();
     let (status, body) = json(&gateway, post("/transaction", ach().encode().as_ref().to_vec()));
     assert_eq!((status, body["data"].get("CardNumber")), (200, None));

@@ -29,7 +29,7 @@ fn assert_no_secret(text: &str) {
 }
 
 #[test]
-fn d62_nothing_that_is_kept_holds_a_secret() {
+fn nothing_that_is_kept_holds_a_secret_d62() {
     let gateway = FakeGateway::new();
     let client = gateway.client();
     let paid = block_on(client.process_card(&payment())).unwrap();
@@ -56,7 +56,7 @@ fn d62_nothing_that_is_kept_holds_a_secret() {
 }
 
 #[test]
-fn d62_a_captured_request_shows_what_a_test_needs() {
+fn a_captured_request_shows_what_a_test_needs_d62() {
     let gateway = FakeGateway::new();
     block_on(gateway.client().process_card(&payment())).unwrap();
     let request = &gateway.requests()[0];
@@ -78,7 +78,7 @@ fn d62_a_captured_request_shows_what_a_test_needs() {
 }
 
 #[test]
-fn d39_account_fields_are_captured_by_name_alone() {
+fn account_fields_are_captured_by_name_alone_d39() {
     let gateway = FakeGateway::new();
     block_on(gateway.client().process_ach(&ach())).unwrap();
     let request = &gateway.requests()[0];
@@ -110,7 +110,7 @@ fn a_secret_where_nobody_expects_it_is_not_captured_either() {
 }
 
 #[test]
-fn d62_a_card_number_in_a_text_is_masked_however_the_text_is_escaped() {
+fn a_card_number_in_a_text_is_masked_however_the_text_is_escaped_d62() {
     let gateway = FakeGateway::new();
     for text in [
         r"card \u00274242424242424242\u0027",
@@ -225,7 +225,7 @@ fn shown(gateway: &FakeGateway) -> Vec<String> {
 }
 
 #[test]
-fn d62_a_secret_is_not_recorded_wherever_it_was_put() {
+fn a_secret_is_not_recorded_wherever_it_was_put_d62() {
     const SECRET_FIELDS: [&str; 7] =
         ["Cvv", "ExpiryDate", "AccountNumber", "RoutingNumber", "cardnumber", "Api-Key", "Unknown"];
     let shown_fields = [
@@ -354,7 +354,7 @@ fn s5_no_accepted_key_is_kept_in_the_books_wherever_it_was_put() {
 }
 
 #[test]
-fn d62_a_method_that_is_a_secret_is_neither_kept_nor_logged() {
+fn a_method_that_is_a_secret_is_neither_kept_nor_logged_d62() {
     let gateway = FakeGateway::new();
     for (method, shown) in [(NUMBER, "************4242"), ("my_own_key", "REDACTED"), ("PURGE", "PURGE")] {
         let request = http::Request::builder().method(method).uri("/api/v1/public/transaction");

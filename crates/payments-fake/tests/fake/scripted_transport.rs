@@ -29,7 +29,7 @@ fn it_gives_its_steps_in_order_and_keeps_the_requests() {
 }
 
 #[test]
-fn d23_a_transport_that_ignores_its_deadline_cannot_hang_a_payment() {
+fn a_transport_that_ignores_its_deadline_cannot_hang_a_payment_d23() {
     let clock = ManualClock::auto();
     let script = ScriptedTransport::new().hang();
     let client = Client::builder(FakeGateway::new().endpoint(), script, clock.clone()).build();

@@ -91,7 +91,7 @@ fn one_token_approves_twice_and_then_declines() {
 }
 
 #[test]
-fn d29_a_token_made_from_a_card_is_learnt_from_the_gateway_and_can_be_charged() {
+fn a_token_made_from_a_card_is_learnt_from_the_gateway_and_can_be_charged_d29() {
     let gateway = FakeGateway::new();
     let payment = card(VISA).payment_tokenization(true).build().unwrap();
     let paid = block_on(gateway.client().process_card(&payment)).unwrap();
@@ -123,7 +123,7 @@ fn a_declined_card_makes_no_token() {
 }
 
 #[test]
-fn d40_a_token_belongs_to_its_customer() {
+fn a_token_belongs_to_its_customer_d40() {
     let gateway = FakeGateway::new();
     let charge = |owner: &str| {
         let payment = TokenTransaction::builder("tok_approved", PRICE, ConvenienceFee::Inactive);
@@ -135,7 +135,7 @@ fn d40_a_token_belongs_to_its_customer() {
 }
 
 #[test]
-fn d40_a_token_made_from_a_card_belongs_to_its_customer_too() {
+fn a_token_made_from_a_card_belongs_to_its_customer_too_d40() {
     let gateway = FakeGateway::new();
     let payment = card(VISA).payment_tokenization(true).build().unwrap();
     block_on(gateway.client().process_card(&payment)).unwrap();

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn d62_values_under_secret_names_are_replaced_and_the_rest_is_left_as_it_is() {
+    fn values_under_secret_names_are_replaced_and_the_rest_is_left_as_it_is_d62() {
         for (json, redacted) in [
             (r#"{"Cvv" : "1"}"#, r#"{"Cvv":"[redacted]"}"#),
             (r#"[{"Cvv":{"Cvv":["}"]}, "b":1}]"#, r#"[{"Cvv":"[redacted]","b":1}]"#),

@@ -180,7 +180,7 @@ fn s3_a_flattened_record_keeps_a_binary_fraction_as_unreadable_and_costs_no_othe
 }
 
 #[test]
-fn d62_a_serializer_gets_no_secret_of_a_record() {
+fn a_serializer_gets_no_secret_of_a_record_d62() {
     let text = r#"{"TransactionId":"t","CardNumber":"4242424242424242","Cvv":"917","x":{"pan":1,"y":"5555555555554444"}}"#;
     let record: TransactionRecord = serde_json::from_str(text).unwrap();
     let expected = json!({ "TransactionId": "t", "CardNumber": "************4242", "Cvv": "[redacted]",

@@ -79,14 +79,14 @@ fn values_that_were_checked_already_are_taken_by_value_and_by_reference() {
 }
 
 #[test]
-fn d31_a_card_number_that_was_made_without_its_check_digit_is_taken_as_it_is() {
+fn a_card_number_that_was_made_without_its_check_digit_is_taken_as_it_is_d31() {
     let number = CardNumber::without_luhn_check("4242424242424241").unwrap();
     let card = Card { number, cvv: CARD.cvv, expiry: CARD.expiry };
     assert_eq!(sale_with!(card, PAYER).card_number().expose_secret(), "4242424242424241");
 }
 
 #[test]
-fn d32_a_typed_code_is_still_checked_against_the_card() {
+fn a_typed_code_is_still_checked_against_the_card_d32() {
     let card = Card { number: CARD.number, cvv: Cvv::new("1234").unwrap(), expiry: CARD.expiry };
     let result = CardTransaction::builder(
         Amount::from_cents(1),

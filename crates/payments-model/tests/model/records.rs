@@ -26,7 +26,7 @@ fn full(table: &[(&str, Kind)]) -> Value {
 }
 
 #[test]
-fn d60_every_field_of_the_tables_is_read_and_written_under_its_name_and_type_in_order() {
+fn every_field_of_the_tables_is_read_and_written_under_its_name_and_type_in_order_d60() {
     let document = full(&TRANSACTION_RECORD);
     let record = transaction(&document);
     assert!(record.other.is_empty(), "{:?}", record.other);
@@ -43,7 +43,7 @@ fn d60_every_field_of_the_tables_is_read_and_written_under_its_name_and_type_in_
 }
 
 #[test]
-fn d60_every_field_but_the_identifier_is_optional() {
+fn every_field_but_the_identifier_is_optional_d60() {
     let record = transaction(&json!({ "TransactionId": "t" }));
     assert_eq!(record, TransactionRecord::new("t".parse().unwrap()));
     assert_eq!(record.to_json(), r#"{"TransactionId":"t"}"#);
@@ -55,7 +55,7 @@ fn d60_every_field_but_the_identifier_is_optional() {
 }
 
 #[test]
-fn d60_a_wrong_type_in_one_field_is_kept_raw_and_costs_no_other() {
+fn a_wrong_type_in_one_field_is_kept_raw_and_costs_no_other_d60() {
     for (name, _) in &TRANSACTION_RECORD[1..] {
         let mut document = full(&TRANSACTION_RECORD);
         document[*name] = json!({ "odd": [true] });
@@ -74,7 +74,7 @@ fn d60_a_wrong_type_in_one_field_is_kept_raw_and_costs_no_other() {
 }
 
 #[test]
-fn d60_absent_null_and_empty_stay_distinct() {
+fn absent_null_and_empty_stay_distinct_d60() {
     let record = transaction(&json!({ "TransactionId": "t", "BillingState": null, "BillingCity": "" }));
     assert_eq!(record.billing_state, Field::Null);
     assert_eq!(record.billing_city, Field::Value(String::new()));
@@ -83,7 +83,7 @@ fn d60_absent_null_and_empty_stay_distinct() {
 }
 
 #[test]
-fn d60_unknown_fields_are_kept_verbatim_in_order_and_reachable() {
+fn unknown_fields_are_kept_verbatim_in_order_and_reachable_d60() {
     let text = r#"{"zeta":1.50,"TransactionId":"t","alpha":{"a" : [1e5]},"zeta":2}"#;
     let record: TransactionRecord = serde_json::from_str(text).unwrap();
     let names: Vec<_> = record.other.iter().map(|(name, _)| name.into_owned()).collect();
@@ -95,7 +95,7 @@ fn d60_unknown_fields_are_kept_verbatim_in_order_and_reachable() {
 }
 
 #[test]
-fn d60_a_repeated_field_is_unreadable_and_a_repeated_identifier_is_none() {
+fn a_repeated_field_is_unreadable_and_a_repeated_identifier_is_none_d60() {
     let record: TransactionRecord =
         serde_json::from_str(r#"{"TransactionId":"t","Amount":1,"Status":"1","Amount":2.50,"Amount":null}"#)
             .unwrap();
@@ -110,14 +110,14 @@ fn d60_a_repeated_field_is_unreadable_and_a_repeated_identifier_is_none() {
 }
 
 #[test]
-fn d60_a_field_set_among_the_others_is_not_written_twice() {
+fn a_field_set_among_the_others_is_not_written_twice_d60() {
     let mut record = TransactionRecord::new("t".parse().unwrap());
     record.other.insert("Amount", RawJson::parse("1").unwrap());
     assert_eq!(record.to_json(), r#"{"TransactionId":"t"}"#);
 }
 
 #[test]
-fn d60_records_of_100_000_unknown_or_repeated_fields_are_read_in_linear_time() {
+fn records_of_100_000_unknown_or_repeated_fields_are_read_in_linear_time_d60() {
     let unknown: Vec<String> = (0..100_000).map(|index| format!(r#""x{index}":{{"y":1}}"#)).collect();
     let record: TransactionRecord =
         serde_json::from_str(&format!(r#"{{"TransactionId":"t",{}}}"#, unknown.join(","))).unwrap();
@@ -129,7 +129,7 @@ fn d60_records_of_100_000_unknown_or_repeated_fields_are_read_in_linear_time() {
 }
 
 #[test]
-fn d60_deeply_nested_fields_do_not_overflow_the_stack() {
+fn deeply_nested_fields_do_not_overflow_the_stack_d60() {
     let deep = format!("{}1{}", r#"{"Cvv":["#.repeat(100_000), "]}".repeat(100_000));
     let record: TransactionRecord =
         serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{deep},"x":{deep}}}"#)).unwrap();
@@ -138,7 +138,7 @@ fn d60_deeply_nested_fields_do_not_overflow_the_stack() {
 }
 
 #[test]
-fn d61_numbers_as_texts_and_texts_as_numbers_for_identifiers_codes_and_amounts() {
+fn numbers_as_texts_and_texts_as_numbers_for_identifiers_codes_and_amounts_d61() {
     let record = transaction(&json!({
         "TransactionId": 17, "Amount": "10.50", "BaseAmount": "1e1", "TransactionType": "2", "Status": 3, "BillingCountry": "840",
         "BillingPostalCode": 94105, "BillingCountryCode": 1, "CardNumber": 4242,
@@ -159,7 +159,7 @@ fn d61_numbers_as_texts_and_texts_as_numbers_for_identifiers_codes_and_amounts()
 }
 
 #[test]
-fn d61_the_transaction_type_is_an_open_integer() {
+fn the_transaction_type_is_an_open_integer_d61() {
     for (raw, expected) in [
         ("1", Some(1)),
         ("2", Some(2)),
@@ -178,7 +178,7 @@ fn d61_the_transaction_type_is_an_open_integer() {
 }
 
 #[test]
-fn d61_a_long_numeric_identifier_is_kept_digit_by_digit() {
+fn a_long_numeric_identifier_is_kept_digit_by_digit_d61() {
     for (raw, expected) in [
         ("12345678901234567890123", Some("12345678901234567890123")),
         ("0", Some("0")),
@@ -197,7 +197,7 @@ fn d61_a_long_numeric_identifier_is_kept_digit_by_digit() {
 }
 
 #[test]
-fn d62_a_full_card_number_in_a_record_is_masked_at_once() {
+fn a_full_card_number_in_a_record_is_masked_at_once_d62() {
     for (raw, shown) in [
         (json!("4242424242424242"), "************4242"),
         (json!("4242 4242 4242 4242"), "**** **** **** 4242"),
@@ -219,7 +219,7 @@ fn d62_a_full_card_number_in_a_record_is_masked_at_once() {
 }
 
 #[test]
-fn d62_the_last_four_digits_if_present() {
+fn the_last_four_digits_if_present_d62() {
     for (text, last_four) in [
         ("************4242", Some("4242")),
         ("4242", Some("4242")),
@@ -235,7 +235,7 @@ fn d62_the_last_four_digits_if_present() {
 }
 
 #[test]
-fn d62_the_masked_card_number_is_another_type() {
+fn the_masked_card_number_is_another_type_d62() {
     let number = payments_model::CardNumber::new("4242424242424242").unwrap();
     assert_eq!(number.masked(), MaskedCard::new("4242424242424242"));
     assert_eq!(number.masked().to_string(), "************4242");
@@ -294,7 +294,7 @@ fn object(members: &[(String, String)]) -> String {
 
 proptest! {
     #[test]
-    fn d60_any_record_round_trips(members in proptest::collection::vec((name(), any_json()), 0..12)) {
+    fn any_record_round_trips_d60(members in proptest::collection::vec((name(), any_json()), 0..12)) {
         let text = object(&members);
         if let Ok(record) = serde_json::from_str::<TransactionRecord>(&text) {
             let written = record.to_json();
@@ -310,7 +310,7 @@ proptest! {
     }
 
     #[test]
-    fn d62_no_text_leaves_more_than_four_digits_legible(text in any::<String>(), digits in "[0-9 *-]{0,40}") {
+    fn no_text_leaves_more_than_four_digits_legible_d62(text in any::<String>(), digits in "[0-9 *-]{0,40}") {
         for text in [text, digits] {
             let masked = MaskedCard::new(&text);
             prop_assert!(masked.as_str().chars().filter(|character| character.is_numeric()).count() <= 4);

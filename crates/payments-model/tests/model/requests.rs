@@ -16,7 +16,7 @@ fn sent(request: &CardTransaction) -> Value {
 }
 
 #[test]
-fn d26_sale_or_authorise_is_always_said_and_leaving_it_out_is_explicit() {
+fn sale_or_authorise_is_always_said_and_leaving_it_out_is_explicit_d26() {
     let amount = Amount::from_cents(1);
     for (transaction_type, wire) in [
         (TransactionType::Sale, json!("1")),
@@ -37,7 +37,7 @@ fn d26_sale_or_authorise_is_always_said_and_leaving_it_out_is_explicit() {
 }
 
 #[test]
-fn d27_the_convenience_fee_has_no_default() {
+fn the_convenience_fee_has_no_default_d27() {
     let mut document = card_document();
     document.as_object_mut().unwrap().remove("ConvenienceFeeActive");
     let result = CardTransaction::from_json(document.to_string().as_bytes());
@@ -50,7 +50,7 @@ fn d27_the_convenience_fee_has_no_default() {
 }
 
 #[test]
-fn d28_transaction_for_is_the_constant_void() {
+fn transaction_for_is_the_constant_void_d28() {
     let void = Void::new(TransactionId::new("t").unwrap());
     assert_eq!(void.encode().as_ref(), br#"{"TransactionId":"t","TransactionFor":"Void"}"#);
     assert_eq!(Void::from_json(br#"{"TransactionId":"t"}"#).unwrap(), void);
@@ -61,14 +61,14 @@ fn d28_transaction_for_is_the_constant_void() {
 }
 
 #[test]
-fn d29_payment_tokenization_is_left_out_unless_set() {
+fn payment_tokenization_is_left_out_unless_set_d29() {
     assert!(sent(&sale(CARD, PAYER).build().unwrap()).get("PaymentTokenization").is_none());
     let request = sale(CARD, PAYER).payment_tokenization(false).build().unwrap();
     assert_eq!(sent(&request)["PaymentTokenization"], json!(false));
 }
 
 #[test]
-fn d30_unset_fields_are_left_out_and_never_null() {
+fn unset_fields_are_left_out_and_never_null_d30() {
     let request = sale(CARD, PAYER).build().unwrap();
     let value = sent(&request);
     let mut names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
@@ -84,7 +84,7 @@ fn d30_unset_fields_are_left_out_and_never_null() {
 }
 
 #[test]
-fn d30_every_required_field_is_required_and_must_not_be_blank() {
+fn every_required_field_is_required_and_must_not_be_blank_d30() {
     for row in CARD_TRANSACTION.iter().filter(|row| row.required) {
         let mut document = card_document();
         document.as_object_mut().unwrap().remove(row.name);
@@ -100,7 +100,7 @@ fn d30_every_required_field_is_required_and_must_not_be_blank() {
 }
 
 #[test]
-fn d30_a_wrong_json_type_is_a_violation_of_that_field() {
+fn a_wrong_json_type_is_a_violation_of_that_field_d30() {
     for row in &CARD_TRANSACTION {
         for wrong in [json!(null), json!([]), json!({}), json!(1.5), json!("x"), json!(true), json!("10.50")]
         {
@@ -114,7 +114,7 @@ fn d30_a_wrong_json_type_is_a_violation_of_that_field() {
 }
 
 #[test]
-fn d30_a_repeated_key_is_a_violation_even_if_both_say_the_same() {
+fn a_repeated_key_is_a_violation_even_if_both_say_the_same_d30() {
     for row in &CARD_TRANSACTION {
         let document = card_document();
         let value = document.get(row.name).cloned().unwrap_or_else(|| match row.kind {
@@ -131,7 +131,7 @@ fn d30_a_repeated_key_is_a_violation_even_if_both_say_the_same() {
 }
 
 #[test]
-fn d30_an_unknown_field_is_a_violation_so_that_a_misspelt_one_does_not_vanish() {
+fn an_unknown_field_is_a_violation_so_that_a_misspelt_one_does_not_vanish_d30() {
     let document = with(card_document(), "PaymentTokenisation", json!(true));
     let result = CardTransaction::from_json(&document);
     assert_eq!(violations(result), ["PaymentTokenisation: is not a field of this request"]);
@@ -145,7 +145,7 @@ fn d30_an_unknown_field_is_a_violation_so_that_a_misspelt_one_does_not_vanish() 
 }
 
 #[test]
-fn d30_an_unknown_name_that_could_be_a_card_number_is_not_repeated() {
+fn an_unknown_name_that_could_be_a_card_number_is_not_repeated_d30() {
     for name in ["4242424242424242", "a b", "", "Größe", "x1234567 8", &"a".repeat(65)] {
         let document = with(card_document(), name, json!(1));
         assert_eq!(fields(CardTransaction::from_json(&document)), ["(unprintable field name)"]);
@@ -153,7 +153,7 @@ fn d30_an_unknown_name_that_could_be_a_card_number_is_not_repeated() {
 }
 
 #[test]
-fn d30_all_violations_come_at_once_in_the_order_of_the_table_and_alike_from_builder_and_json() {
+fn all_violations_come_at_once_in_the_order_of_the_table_and_alike_from_builder_and_json_d30() {
     let payer = Payer {
         customer_name: " ",
         email: "no",
@@ -188,7 +188,7 @@ fn d30_all_violations_come_at_once_in_the_order_of_the_table_and_alike_from_buil
 }
 
 #[test]
-fn d30_the_texts_of_all_rules_are_pinned() {
+fn the_texts_of_all_rules_are_pinned_d30() {
     let nothing = CardTransaction::from_json(b"{}").unwrap_err().to_string();
     assert!(
         nothing.starts_with("13 fields are invalid: Amount: is required; BillingCountry: is required; "),
@@ -228,7 +228,7 @@ fn d30_the_texts_of_all_rules_are_pinned() {
 }
 
 #[test]
-fn d30_a_document_that_is_no_json_object_is_a_violation_of_body_without_its_text() {
+fn a_document_that_is_no_json_object_is_a_violation_of_body_without_its_text_d30() {
     for (document, rule) in [
         (&b""[..], "body: must be JSON; it stops being so at line 1, column 1"),
         (b"4242424242424242", "body: must be a JSON object"),
@@ -256,7 +256,7 @@ fn one_byte_order_mark_before_a_document_is_skipped() {
 }
 
 #[test]
-fn d30_hostile_documents_neither_overflow_the_stack_nor_take_quadratic_time() {
+fn hostile_documents_neither_overflow_the_stack_nor_take_quadratic_time_d30() {
     let deep = format!(r#"{{"Amount":{}1{}}}"#, "[".repeat(300_000), "]".repeat(300_000));
     assert!(CardTransaction::from_json(deep.as_bytes()).is_err());
     assert!(AchTransaction::from_json(deep.as_bytes()).is_err());
@@ -269,7 +269,7 @@ fn d30_hostile_documents_neither_overflow_the_stack_nor_take_quadratic_time() {
 }
 
 #[test]
-fn d31_card_number_luhn_required_except_62() {
+fn card_number_luhn_required_except_62_d31() {
     for valid in [
         "4242424242424242",
         "4111111111111111",
@@ -313,7 +313,7 @@ fn d31_card_number_luhn_required_except_62() {
 }
 
 #[test]
-fn d31_an_explicit_constructor_skips_luhn_and_nothing_else() {
+fn an_explicit_constructor_skips_luhn_and_nothing_else_d31() {
     assert!(CardNumber::without_luhn_check("4242424242424241").is_ok());
     assert!(CardNumber::without_luhn_check("000000000000").is_err());
     let card = Card { number: "4242424242424241", ..CARD };
@@ -322,7 +322,7 @@ fn d31_an_explicit_constructor_skips_luhn_and_nothing_else() {
 }
 
 #[test]
-fn d31_spaces_and_hyphens_are_not_sent() {
+fn spaces_and_hyphens_are_not_sent_d31() {
     let request = sale(Card { number: " 4242 4242-4242 4242 ", ..CARD }, PAYER).build().unwrap();
     assert_eq!(sent(&request)["CardNumber"], json!("4242424242424242"));
 }
@@ -356,7 +356,7 @@ fn the_brand_is_a_hint_from_the_first_digits() {
 }
 
 #[test]
-fn d32_cvv_is_3_or_4_ascii_digits_and_keeps_its_zeros() {
+fn cvv_is_3_or_4_ascii_digits_and_keeps_its_zeros_d32() {
     assert_eq!(Cvv::new("007").unwrap().expose_secret(), "007");
     for invalid in ["", "12", "12345", "12a", " 123", "１２３", "-12", "1.2"] {
         assert!(Cvv::new(invalid).is_err(), "{invalid}");
@@ -364,7 +364,7 @@ fn d32_cvv_is_3_or_4_ascii_digits_and_keeps_its_zeros() {
 }
 
 #[test]
-fn d32_cvv_has_4_digits_for_american_express_and_3_otherwise() {
+fn cvv_has_4_digits_for_american_express_and_3_otherwise_d32() {
     let amex = "378282246310005";
     for (number, cvv, fits) in
         [(amex, "1234", true), (amex, "123", false), (CARD.number, "123", true), (CARD.number, "1234", false)]
@@ -377,7 +377,7 @@ fn d32_cvv_has_4_digits_for_american_express_and_3_otherwise() {
 }
 
 #[test]
-fn d33_expiry_is_mmyy_on_the_wire_and_mm_yy_from_callers() {
+fn expiry_is_mmyy_on_the_wire_and_mm_yy_from_callers_d33() {
     for (text, month, year) in [("1230", 12, 2030), ("01/00", 1, 2000), ("0999", 9, 2099)] {
         let expiry: Expiry = text.parse().unwrap();
         assert_eq!((expiry.month(), expiry.year()), (month, year));
@@ -408,7 +408,7 @@ fn d33_expiry_is_mmyy_on_the_wire_and_mm_yy_from_callers() {
 }
 
 #[test]
-fn d33_a_past_expiry_is_valid_and_asked_for_separately() {
+fn a_past_expiry_is_valid_and_asked_for_separately_d33() {
     let expiry: Expiry = "0220".parse().unwrap();
     assert!(sale(Card { expiry: "0220", ..CARD }, PAYER).build().is_ok());
     for (year, month, expired) in
@@ -419,7 +419,7 @@ fn d33_a_past_expiry_is_valid_and_asked_for_separately() {
 }
 
 #[test]
-fn d34_the_country_code_is_a_dialling_prefix() {
+fn the_country_code_is_a_dialling_prefix_d34() {
     for valid in ["+1", "+44", "+351", "+1684"] {
         let prefix: DialPrefix = valid.parse().unwrap();
         assert_eq!((prefix.as_str(), prefix.to_string().as_str()), (valid, valid));
@@ -431,7 +431,7 @@ fn d34_the_country_code_is_a_dialling_prefix() {
 }
 
 #[test]
-fn d35_the_country_is_sent_as_it_is() {
+fn the_country_is_sent_as_it_is_d35() {
     for country in ["us", "United States", " Côte d'Ivoire ", "840"] {
         let request = sale(CARD, Payer { country, ..PAYER }).build().unwrap();
         assert_eq!(sent(&request)["BillingCountry"], json!(country));
@@ -439,7 +439,7 @@ fn d35_the_country_is_sent_as_it_is() {
 }
 
 #[test]
-fn d36_email_has_one_at_sign_no_gaps_and_limits() {
+fn email_has_one_at_sign_no_gaps_and_limits_d36() {
     let long_local = format!("{}@x", "a".repeat(65));
     let longest = format!("a@{}", "d".repeat(252));
     let too_long = format!("a@{}", "d".repeat(253));
@@ -454,7 +454,7 @@ fn d36_email_has_one_at_sign_no_gaps_and_limits() {
 }
 
 #[test]
-fn d36_any_ip_address_and_any_phone_number() {
+fn any_ip_address_and_any_phone_number_d36() {
     for ip_address in ["203.0.113.7", "10.0.0.1", "127.0.0.1", "::1", "2001:db8::1"] {
         let request = sale(CARD, Payer { ip_address, ..PAYER }).build().unwrap();
         assert_eq!(request.ip_address().to_string(), ip_address);
@@ -468,7 +468,7 @@ fn d36_any_ip_address_and_any_phone_number() {
 }
 
 #[test]
-fn d37_the_only_bound_is_64_kib_of_body() {
+fn the_only_bound_is_64_kib_of_body_d37() {
     let encoded_without = sale(CARD, PAYER).billing_address("").build().unwrap().encode().len();
     let room = 64 * 1024 - encoded_without;
     let request = sale(CARD, PAYER).billing_address("a".repeat(room)).build().unwrap();
@@ -488,7 +488,7 @@ fn d37_the_only_bound_is_64_kib_of_body() {
 }
 
 #[test]
-fn d38_the_suggested_mode_is_open_with_two_inferred_constants() {
+fn the_suggested_mode_is_open_with_two_inferred_constants_d38() {
     assert_eq!(SuggestedMode::card().as_str(), "Card");
     assert_eq!(SuggestedMode::ach().as_str(), "ACH");
     assert_eq!(sent(&sale(CARD, PAYER).build().unwrap())["SuggestedMode"], json!("Card"));
@@ -498,7 +498,7 @@ fn d38_the_suggested_mode_is_open_with_two_inferred_constants() {
 }
 
 #[test]
-fn d39_a_request_is_ach_exactly_when_its_mode_is_ach_in_any_case() {
+fn a_request_is_ach_exactly_when_its_mode_is_ach_in_any_case_d39() {
     for (mode, is_ach) in
         [("ACH", true), ("ach", true), ("Ach", true), ("Card", false), ("ACH ", false), ("eCheck", false)]
     {
@@ -517,7 +517,7 @@ fn d39_a_request_is_ach_exactly_when_its_mode_is_ach_in_any_case() {
 }
 
 #[test]
-fn d39_account_fields_are_named_by_the_caller_and_sent_verbatim() {
+fn account_fields_are_named_by_the_caller_and_sent_verbatim_d39() {
     let request = ach().account_field("Konto \"1\"", "00\n12").account_field("x", "").build().unwrap();
     let value: Value = serde_json::from_slice(request.encode().as_ref()).unwrap();
     assert_eq!(value["Konto \"1\""], json!("00\n12"));
@@ -535,7 +535,7 @@ fn d39_account_fields_are_named_by_the_caller_and_sent_verbatim() {
 }
 
 #[test]
-fn d39_account_fields_must_not_collide_with_the_interface() {
+fn account_fields_must_not_collide_with_the_interface_d39() {
     for row in &CARD_TRANSACTION {
         for name in [row.name.to_owned(), row.name.to_ascii_uppercase()] {
             let result = ach().account_field(&*name, "1").build();
@@ -562,7 +562,7 @@ fn d39_account_fields_must_not_collide_with_the_interface() {
 }
 
 #[test]
-fn d39_routing_numbers_have_nine_digits_and_a_check_digit() {
+fn routing_numbers_have_nine_digits_and_a_check_digit_d39() {
     for valid in ["021000021", "011401533", "091000019", "122105155"] {
         assert!(is_valid_routing_number(valid), "{valid}");
     }
@@ -574,7 +574,7 @@ fn d39_routing_numbers_have_nine_digits_and_a_check_digit() {
 }
 
 #[test]
-fn d40_a_token_payment_needs_token_amount_and_fee_decision() {
+fn a_token_payment_needs_token_amount_and_fee_decision_d40() {
     let result = TokenTransaction::from_json(b"{}");
     let required: Vec<&str> =
         TOKEN_TRANSACTION.iter().filter(|row| row.required).map(|row| row.name).collect();
@@ -587,13 +587,13 @@ fn d40_a_token_payment_needs_token_amount_and_fee_decision() {
 }
 
 #[test]
-fn d40_the_two_customer_identifiers_do_not_convert() {
+fn the_two_customer_identifiers_do_not_convert_d40() {
     assert_not_impl_any!(CustomerId: From<GatewayCustomerId>, Into<GatewayCustomerId>);
     assert_not_impl_any!(GatewayCustomerId: From<CustomerId>, Into<CustomerId>);
 }
 
 #[test]
-fn d41_path_ids_are_allow_listed() {
+fn path_ids_are_allow_listed_d41() {
     let longest = "a".repeat(256);
     for valid in ["1", "txn_1", "a-b.c_d~e", "a:b@c+d=e,f", "...", ".a", &longest] {
         assert_eq!(TransactionId::new(valid).unwrap().path_segment().unwrap(), valid);
@@ -666,7 +666,7 @@ fn accessors_of_token_payments_and_voids_give_back_what_was_set() {
 }
 
 #[test]
-fn d30_unknown_fields_are_passed_over_only_where_somebody_says_so() {
+fn unknown_fields_are_passed_over_only_where_somebody_says_so_d30() {
     let with_unknown = |json: &str| format!(r#"{{"Flavour":"plain",{}"#, &json[1..]).into_bytes();
     let token = with_unknown(r#"{"TokenId":"tok_1","Amount":10.50,"ConvenienceFeeActive":false}"#);
     assert!(TokenTransaction::from_json(&token).is_err());

@@ -27,7 +27,7 @@ fn kind(body: &[u8]) -> &'static str {
 }
 
 #[test]
-fn d08_bodies_that_cannot_say_yes_are_told_apart() {
+fn bodies_that_cannot_say_yes_are_told_apart_d08() {
     for (body, expected) in [
         (&b""[..], "empty"),
         (b" \r\n\t", "empty"),
@@ -54,7 +54,7 @@ fn d08_bodies_that_cannot_say_yes_are_told_apart() {
 }
 
 #[test]
-fn d65_the_whole_body_is_checked_as_utf8_and_one_byte_order_mark_is_skipped() {
+fn the_whole_body_is_checked_as_utf8_and_one_byte_order_mark_is_skipped_d65() {
     assert_eq!(kind(b"\xef\xbb\xbf{\"status\":\"success\"}"), "object");
     assert_eq!(kind(b"\xef\xbb\xbf\xef\xbb\xbf{}"), "unreadable");
     assert_eq!(kind(b"{\"ignored\":\"\xff\"}"), "unreadable");
@@ -63,7 +63,7 @@ fn d65_the_whole_body_is_checked_as_utf8_and_one_byte_order_mark_is_skipped() {
 }
 
 #[test]
-fn d08_a_repeated_member_of_the_envelope_is_unreadable_and_any_other_is_not() {
+fn a_repeated_member_of_the_envelope_is_unreadable_and_any_other_is_not_d08() {
     for name in ["status", "status_code", "message", "msg", "error", "data"] {
         assert_eq!(kind(format!(r#"{{"{name}":null,"{name}":null}}"#).as_bytes()), "unreadable", "{name}");
         assert_eq!(
@@ -75,7 +75,7 @@ fn d08_a_repeated_member_of_the_envelope_is_unreadable_and_any_other_is_not() {
 }
 
 #[test]
-fn d06_the_status_is_compared_whole_without_case() {
+fn the_status_is_compared_whole_without_case_d06() {
     for (status, expected) in [
         (r#""success""#, Status::Success),
         (r#""SUCCESS""#, Status::Success),
@@ -107,7 +107,7 @@ fn d06_the_status_is_compared_whole_without_case() {
 }
 
 #[test]
-fn d07_the_status_code_is_a_tolerant_integer_and_its_text_is_kept() {
+fn the_status_code_is_a_tolerant_integer_and_its_text_is_kept_d07() {
     for (code, expected) in [
         ("100", Code::Number(100)),
         (r#""100""#, Code::Number(100)),
@@ -135,7 +135,7 @@ fn d07_the_status_code_is_a_tolerant_integer_and_its_text_is_kept() {
 }
 
 #[test]
-fn d05_the_identifier_is_a_text_or_a_whole_number_kept_as_text() {
+fn the_identifier_is_a_text_or_a_whole_number_kept_as_text_d05() {
     for (id, expected) in [
         (r#""t_1""#, Some("t_1")),
         ("17", Some("17")),
@@ -173,7 +173,7 @@ fn d05_the_identifier_is_a_text_or_a_whole_number_kept_as_text() {
 }
 
 #[test]
-fn d08_data_is_missing_an_object_or_something_else() {
+fn data_is_missing_an_object_or_something_else_d08() {
     for (body, expected) in [
         ("{}", Data::Absent),
         (r#"{"data":null}"#, Data::Absent),
@@ -189,7 +189,7 @@ fn d08_data_is_missing_an_object_or_something_else() {
 }
 
 #[test]
-fn d07_a_name_in_data_that_is_no_unicode_costs_the_data_and_nothing_else() {
+fn a_name_in_data_that_is_no_unicode_costs_the_data_and_nothing_else_d07() {
     let body =
         br#"{"status":"failed","message":"no","data":{"TransactionId":"t","\ud800":1},"status_code":7}"#;
     let answer = answer(body);
@@ -200,7 +200,7 @@ fn d07_a_name_in_data_that_is_no_unicode_costs_the_data_and_nothing_else() {
 }
 
 #[test]
-fn d63_the_words_are_msg_then_message_then_error_message_then_error() {
+fn the_words_are_msg_then_message_then_error_message_then_error_d63() {
     for (body, expected) in [
         (r#"{"error":"d","message":"b","msg":"a"}"#, Some("a")),
         (r#"{"error":{"message":"c"},"message":"b"}"#, Some("b")),
@@ -220,7 +220,7 @@ fn d63_the_words_are_msg_then_message_then_error_message_then_error() {
 }
 
 #[test]
-fn d08_an_identifier_is_salvaged_from_anything_if_it_is_complete() {
+fn an_identifier_is_salvaged_from_anything_if_it_is_complete_d08() {
     for (body, expected) in [
         (&br#"{"data":{"TransactionId":"t_1","Amo"#[..], Some("t_1")),
         (br#"{"data":{"TransactionId": "t_1""#, Some("t_1")),
@@ -402,7 +402,7 @@ fn valid_answer() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn d08_no_proper_prefix_of_a_valid_answer_is_readable(body in valid_answer()) {
+    fn no_proper_prefix_of_a_valid_answer_is_readable_d08(body in valid_answer()) {
         assert_agrees(&body);
         for length in 0..body.len() {
             prop_assert!(matches!(Body::read(&body[..length]), Body::Empty | Body::Unreadable), "{} bytes", length);
@@ -410,7 +410,7 @@ proptest! {
     }
 
     #[test]
-    fn d08_a_salvaged_identifier_of_a_prefix_is_the_identifier(body in valid_answer()) {
+    fn a_salvaged_identifier_of_a_prefix_is_the_identifier_d08(body in valid_answer()) {
         let whole = answer(&body).transaction_id();
         for length in 0..body.len() {
             let salvaged = salvage_transaction_id(&body[..length]);
@@ -419,7 +419,7 @@ proptest! {
     }
 
     #[test]
-    fn d08_no_mutation_of_a_byte_panics_or_says_what_the_bytes_do_not(
+    fn no_mutation_of_a_byte_panics_or_says_what_the_bytes_do_not_d08(
         body in valid_answer(),
         seeds in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
     ) {
@@ -434,7 +434,7 @@ proptest! {
     }
 
     #[test]
-    fn d08_whatever_the_bytes_nothing_panics(
+    fn whatever_the_bytes_nothing_panics_d08(
         bytes in proptest::collection::vec(any::<u8>(), 0..60),
         like in "[{}\\[\\]\":,\\\\a-u0-9 ]{0,40}",
     ) {

@@ -195,7 +195,7 @@ fn s5_debug_of_bodies_and_records_shows_nothing_personal() {
 }
 
 #[test]
-fn d62_debug_of_a_record_shows_no_card_number_in_the_place_of_a_number() {
+fn debug_of_a_record_shows_no_card_number_in_the_place_of_a_number_d62() {
     let transaction: TransactionRecord = serde_json::from_str(
         r#"{"TransactionId":"t","BillingCountry":4242424242424242,"TransactionType":4242424242424242}"#,
     )
@@ -209,7 +209,7 @@ fn d62_debug_of_a_record_shows_no_card_number_in_the_place_of_a_number() {
 }
 
 #[test]
-fn d62_values_under_secret_names_never_get_into_a_record() {
+fn values_under_secret_names_never_get_into_a_record_d62() {
     for name in [
         "Cvv",
         "cvv2",
@@ -234,7 +234,7 @@ fn d62_values_under_secret_names_never_get_into_a_record() {
 }
 
 #[test]
-fn d62_values_under_secret_names_are_kept_by_no_field_of_the_wrong_shape_either() {
+fn values_under_secret_names_are_kept_by_no_field_of_the_wrong_shape_either_d62() {
     let json = r#"{"TransactionId":"t","Status":{"Cvv":"987","kept":1},"BillingCity":["x",{"pan":987}],"Amount":1,
         "Amount":{"expiry":"987"}}"#;
     let record: TransactionRecord = serde_json::from_str(json).unwrap();
@@ -247,7 +247,7 @@ fn d62_values_under_secret_names_are_kept_by_no_field_of_the_wrong_shape_either(
 }
 
 #[test]
-fn d62_an_escaped_secret_name_is_a_secret_name() {
+fn an_escaped_secret_name_is_a_secret_name_d62() {
     let record: TransactionRecord =
         serde_json::from_str(r#"{"TransactionId":"t","C\u0076v":"987","x":{"\u0043vv":987}}"#).unwrap();
     let written = record.to_json();

@@ -231,7 +231,7 @@ fn written_text() -> impl Strategy<Value = String> {
 proptest! {
     /// A request that is read out of a document is not measured if this leaves it below the limit.
     #[test]
-    fn d37_a_request_is_hardly_longer_than_the_document_it_was_read_out_of(
+    fn a_request_is_hardly_longer_than_the_document_it_was_read_out_of_d37(
         text in written_text(),
         amount in "[1-9][0-9]{0,16}([.][0-9]{1,2}|e[0-9]{1,2}|e64)?",
         ip_address in prop::sample::select(vec!["::", "::ffff:ffff:ffff", "1:2:3::5:6:7:8", "0.0.0.0"]),
@@ -248,7 +248,7 @@ proptest! {
     }
 
     #[test]
-    fn d30_any_valid_card_request_is_sent_as_the_table_says_and_reads_back_equal(
+    fn any_valid_card_request_is_sent_as_the_table_says_and_reads_back_equal_d30(
         payment in payment(),
         (number, cvv) in card_number(),
         month in 1..=12_u8,
@@ -289,7 +289,7 @@ proptest! {
     }
 
     #[test]
-    fn d39_any_valid_ach_request_is_sent_as_the_table_says_and_reads_back_equal(
+    fn any_valid_ach_request_is_sent_as_the_table_says_and_reads_back_equal_d39(
         payment in payment(),
         accounts in proptest::collection::btree_map("[a-z]{1,3}[A-Z]{3,9}|\\PC{3}x", any::<String>(), 0..5),
     ) {
@@ -318,7 +318,7 @@ proptest! {
     }
 
     #[test]
-    fn d40_any_valid_token_request_is_sent_as_the_table_says_and_reads_back_equal(
+    fn any_valid_token_request_is_sent_as_the_table_says_and_reads_back_equal_d40(
         token_id in not_blank(),
         cents in 1..i64::MAX,
         fee in any::<bool>(),
@@ -352,7 +352,7 @@ proptest! {
     }
 
     #[test]
-    fn d28_any_void_is_sent_as_the_table_says_and_reads_back_equal(id in not_blank(), reason in option::of(any::<String>())) {
+    fn any_void_is_sent_as_the_table_says_and_reads_back_equal_d28(id in not_blank(), reason in option::of(any::<String>())) {
         let mut void = Void::new(TransactionId::from_answer(id.as_str()).unwrap());
         let mut expected = Map::from_iter([
             ("TransactionId".to_owned(), Value::from(id)),
@@ -369,7 +369,7 @@ proptest! {
     }
 
     #[test]
-    fn d30_no_document_makes_reading_a_request_panic(bytes in vec(any::<u8>(), 0..60), text in any::<String>()) {
+    fn no_document_makes_reading_a_request_panic_d30(bytes in vec(any::<u8>(), 0..60), text in any::<String>()) {
         for document in [&bytes[..], text.as_bytes()] {
             let _ = TransactionRequest::from_json(document);
             let _ = TokenTransaction::from_json(document);

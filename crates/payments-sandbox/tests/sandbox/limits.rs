@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::raw_client::{RawClient, TOKEN_PAYMENT};
 
 #[test]
-fn d37_a_body_over_64_kib_is_too_large_and_the_connection_goes_on() {
+fn a_body_over_64_kib_is_too_large_and_the_connection_goes_on_d37() {
     let sandbox = BlockingSandbox::start().unwrap();
     let padded = |length: usize| format!("{TOKEN_PAYMENT}{}", " ".repeat(length - TOKEN_PAYMENT.len()));
     let mut client = RawClient::connect(&sandbox);

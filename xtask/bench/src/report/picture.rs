@@ -210,7 +210,7 @@ mod tests {
         for (path, picture) in drawn().unwrap() {
             let committed = std::fs::read_to_string(&path).unwrap_or_default();
             let path = path.display();
-            assert!(picture == committed, "{path}: `cargo run -p payments-benches -- draw` draws it anew");
+            assert!(picture == committed, "{path}: `cargo run -p payments-bench -- draw` draws it anew");
         }
     }
 }

@@ -2,34 +2,36 @@
 //!
 //! Manifests are read as lines and not as TOML: the rules ask for one spelling, so that a diff shows every departure.
 
-use super::{Finding, Report};
-use crate::workspace::Workspace;
+use super::Finding;
+use super::workspace::Workspace;
 
 /// Every package takes version, edition, minimum Rust version, licence and lints from the root manifest.
-pub(super) fn manifests_inherit_from_the_workspace(workspace: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn manifests_inherit_from_the_workspace(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let findings = workspace.members.iter().flat_map(|member| {
         inheritance(&member.manifest, member.is_product())
             .into_iter()
             .map(|advice| Finding::new(format!("{}/Cargo.toml", member.folder), advice))
     });
-    Ok(findings.collect::<Vec<_>>().into())
+    Ok(findings.collect())
 }
 
 /// A crate is found by its name: `crates/<package name>`.
-pub(super) fn folders_are_named_as_their_packages(workspace: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn folders_are_named_as_their_packages(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let findings = workspace.products().filter(|member| member.folder != format!("crates/{}", member.name));
     let findings = findings.map(|member| {
         Finding::new(&member.folder, format!("holds the package {}: rename one after the other", member.name))
     });
-    Ok(findings.collect::<Vec<_>>().into())
+    Ok(findings.collect())
 }
 
 /// The list of members is the shortest map of the workspace, so each line says what the member is.
-pub(super) fn members_are_described_in_the_root_manifest(workspace: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn members_are_described_in_the_root_manifest(
+    workspace: &Workspace,
+) -> anyhow::Result<Vec<Finding>> {
     let findings = undescribed_members(&workspace.manifest).into_iter().map(|member| {
         Finding::new("Cargo.toml", format!("say in a comment on its own line what the member {member} is"))
     });
-    Ok(findings.collect::<Vec<_>>().into())
+    Ok(findings.collect())
 }
 
 fn inheritance(manifest: &str, is_product: bool) -> Vec<String> {
@@ -71,7 +73,6 @@ fn undescribed_members(root_manifest: &str) -> Vec<&str> {
         .collect()
 }
 
-#[cfg(test)]
 mod tests {
     use super::*;
 

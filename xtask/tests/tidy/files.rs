@@ -1,10 +1,10 @@
 //! Rules about every committed file, whatever its language.
 
-use super::{Finding, Report};
-use crate::workspace::{Workspace, has_extension};
+use super::Finding;
+use super::workspace::{Workspace, has_extension};
 
 /// A file that names a folder of one machine works on that machine alone.
-pub(super) fn files_name_no_machine(workspace: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn files_name_no_machine(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in workspace.files.iter().filter(|path| path.as_str() != file!()) {
         // What is not UTF-8 is data, and data names no paths that anything follows.
@@ -18,11 +18,11 @@ pub(super) fn files_name_no_machine(workspace: &Workspace) -> anyhow::Result<Rep
             findings.push(Finding::new(format!("{path}:{line}"), advice));
         }
     }
-    Ok(findings.into())
+    Ok(findings)
 }
 
 /// A reader has the repository alone: what it points to must be in it, and a ticket's number tells nothing.
-pub(super) fn files_point_to_nothing_outside(workspace: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn files_point_to_nothing_outside(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in workspace.files.iter().filter(|path| path.as_str() != file!()) {
         let Ok(text) = std::fs::read_to_string(workspace.root.join(path)) else {
@@ -40,7 +40,7 @@ pub(super) fn files_point_to_nothing_outside(workspace: &Workspace) -> anyhow::R
             }
         }
     }
-    Ok(findings.into())
+    Ok(findings)
 }
 
 /// Lines (from one) that hold an absolute path of somebody's machine.
@@ -79,7 +79,6 @@ fn paths_that_leave(path: &str, text: &str) -> Vec<usize> {
     text.lines().enumerate().filter(|(_, line)| climbs_out(line)).map(|(index, _)| index + 1).collect()
 }
 
-#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Report};
-use crate::workspace::{Workspace, cargo, shell};
+use super::Finding;
+use super::workspace::{Workspace, cargo, shell};
 
 /// Which of our own crates each crate may build on. A crate that is not in this table has no place in the design yet.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -36,7 +36,7 @@ const CORE_BUDGET: usize = 25;
 const HYPER_BUDGET: usize = 65;
 
 /// Dependencies between our crates follow the table, so that a reader of a lower one never needs a higher one.
-pub(super) fn arrows_point_down(workspace: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn arrows_point_down(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let ours: BTreeSet<_> = workspace.members.iter().map(|member| member.name.as_str()).collect();
     let findings = workspace.products().flat_map(|member| {
         let dependencies = member.normal_dependencies().filter(|name| ours.contains(name));
@@ -44,16 +44,16 @@ pub(super) fn arrows_point_down(workspace: &Workspace) -> anyhow::Result<Report>
             .into_iter()
             .map(|advice| Finding::new(format!("{}/Cargo.toml", member.folder), advice))
     });
-    Ok(findings.collect::<Vec<_>>().into())
+    Ok(findings.collect())
 }
 
 /// payments-model knows JSON and money, never HTTP.
-pub(super) fn model_tree_has_no_http(_: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn model_tree_has_no_http(_: &Workspace) -> anyhow::Result<Vec<Finding>> {
     absent("payments-model", &["bytes", "http", "hyper", "mio", "rustls", "socket2", "tokio"])
 }
 
 /// payments-core brings neither an HTTP stack nor a runtime, with any of its features.
-pub(super) fn core_tree_has_no_runtime(_: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn core_tree_has_no_runtime(_: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let absent_crates = [
         "async-std",
         "futures",
@@ -70,16 +70,16 @@ pub(super) fn core_tree_has_no_runtime(_: &Workspace) -> anyhow::Result<Report> 
     absent("payments-core", &absent_crates)
 }
 
-pub(super) fn core_tree_is_within_budget(_: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn core_tree_is_within_budget(_: &Workspace) -> anyhow::Result<Vec<Finding>> {
     within_budget("payments-core", CORE_BUDGET)
 }
 
-pub(super) fn hyper_tree_is_within_budget(_: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn hyper_tree_is_within_budget(_: &Workspace) -> anyhow::Result<Vec<Finding>> {
     within_budget("payments-hyper", HYPER_BUDGET)
 }
 
 /// hyper-rustls speaks rustls 0.23; a second version would mean two TLS stacks and two sets of root certificates.
-pub(super) fn rustls_is_one_version(_: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn rustls_is_one_version(_: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let tree = tree("payments-hyper", &["--all-features"])?;
     let versions: Vec<_> = tree.iter().filter(|package| package.name == "rustls").collect();
     let findings = match versions.as_slice() {
@@ -89,16 +89,16 @@ pub(super) fn rustls_is_one_version(_: &Workspace) -> anyhow::Result<Report> {
             format!("depend on rustls 0.23 alone, not on {versions:?}"),
         )],
     };
-    Ok(findings.into())
+    Ok(findings)
 }
 
 /// Features unify over a user's whole build, and these two change how every other crate there reads its numbers.
-pub(super) fn serde_json_number_features_stay_off(_: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn serde_json_number_features_stay_off(_: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let shell = shell()?;
     let arguments =
         ["tree", "--locked", "--workspace", "--edges", "features", "--prefix", "none", "--format", "{p}|{f}"];
     let findings = forbidden_number_features(&cargo(&shell, arguments).read()?);
-    Ok(findings.into_iter().map(|advice| Finding::new("Cargo.toml", advice)).collect::<Vec<_>>().into())
+    Ok(findings.into_iter().map(|advice| Finding::new("Cargo.toml", advice)).collect())
 }
 
 fn upward_arrows<'a>(
@@ -107,7 +107,7 @@ fn upward_arrows<'a>(
     arrows: &[(&str, &[&str])],
 ) -> Vec<String> {
     let Some((_, allowed)) = arrows.iter().find(|(from, _)| *from == name) else {
-        return vec![format!("give {name} its place in the table of xtask/src/tidy/dependencies.rs")];
+        return vec![format!("give {name} its place in the table of xtask/tests/tidy/dependencies.rs")];
     };
     dependencies
         .filter(|dependency| !allowed.contains(dependency))
@@ -115,7 +115,7 @@ fn upward_arrows<'a>(
         .collect()
 }
 
-fn absent(name: &str, absent: &[&str]) -> anyhow::Result<Report> {
+fn absent(name: &str, absent: &[&str]) -> anyhow::Result<Vec<Finding>> {
     let found: Vec<_> = tree(name, &["--all-features"])?
         .into_iter()
         .filter(|package| absent.contains(&package.name.as_str()))
@@ -125,20 +125,16 @@ fn absent(name: &str, absent: &[&str]) -> anyhow::Result<Report> {
             Finding::new(format!("crates/{name}/Cargo.toml"), advice)
         })
         .collect();
-    Ok(found.into())
+    Ok(found)
 }
 
-fn within_budget(name: &str, budget: usize) -> anyhow::Result<Report> {
+fn within_budget(name: &str, budget: usize) -> anyhow::Result<Vec<Finding>> {
     let count = tree(name, &[])?.len();
-    let over = count > budget;
-    let finding = over.then(|| {
+    let finding = (count > budget).then(|| {
         let advice = format!("its tree has {count} crates and may have {budget}: find a lighter way");
         Finding::new(format!("crates/{name}/Cargo.toml"), advice)
     });
-    Ok(Report {
-        findings: finding.into_iter().collect(),
-        figure: Some(format!("{count} of {budget} crates")),
-    })
+    Ok(finding.into_iter().collect())
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -182,7 +178,6 @@ fn forbidden_number_features(tree: &str) -> Vec<String> {
         .collect()
 }
 
-#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -6,24 +6,22 @@ use anyhow::Context as _;
 use serde_json::Value;
 use xshell::{Cmd, Shell, cmd};
 
-use crate::source::SourceFile;
+use super::source::SourceFile;
 
 /// Everything that a rule of the repository may ask about; read once per task.
 #[derive(Debug)]
-pub(crate) struct Workspace {
-    pub(crate) root: PathBuf,
-    /// Where cargo puts what it builds: a path from the root where it is inside.
-    pub(crate) target: PathBuf,
+pub(super) struct Workspace {
+    pub(super) root: PathBuf,
     /// Text of the root manifest.
-    pub(crate) manifest: String,
+    pub(super) manifest: String,
     /// In the order of their paths.
-    pub(crate) members: Vec<Member>,
+    pub(super) members: Vec<Member>,
     /// Paths from the root of all files that are committed or would be by `git add --all`.
-    pub(crate) files: Vec<String>,
+    pub(super) files: Vec<String>,
 }
 
 impl Workspace {
-    pub(crate) fn load() -> anyhow::Result<Self> {
+    pub(super) fn load() -> anyhow::Result<Self> {
         let root = root();
         let shell = shell()?;
         let metadata =
@@ -45,19 +43,16 @@ impl Workspace {
         members.sort_by(|a, b| a.folder.cmp(&b.folder));
         leave_sources_to_the_innermost(&mut members);
 
-        let target =
-            metadata["target_directory"].as_str().context("cargo metadata names no target folder")?;
-        let target = Path::new(target).strip_prefix(&root).unwrap_or_else(|_| Path::new(target)).to_owned();
         let manifest = read(&root, "Cargo.toml")?;
-        Ok(Self { root, target, manifest, members, files })
+        Ok(Self { root, manifest, members, files })
     }
 
     /// Text of a committed file; an error names the path.
-    pub(crate) fn read(&self, path: &str) -> anyhow::Result<String> {
+    pub(super) fn read(&self, path: &str) -> anyhow::Result<String> {
         read(&self.root, path)
     }
 
-    pub(crate) fn member(&self, name: &str) -> anyhow::Result<&Member> {
+    pub(super) fn member(&self, name: &str) -> anyhow::Result<&Member> {
         self.members
             .iter()
             .find(|member| member.name == name)
@@ -65,27 +60,25 @@ impl Workspace {
     }
 
     /// The members that users get, as against `tests` and `xtask`.
-    pub(crate) fn products(&self) -> impl Iterator<Item = &Member> {
+    pub(super) fn products(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| member.is_product())
     }
 }
 
 /// One package of the workspace.
 #[derive(Debug)]
-pub(crate) struct Member {
-    pub(crate) name: String,
+pub(super) struct Member {
+    pub(super) name: String,
     /// Path from the root, such as `crates/payments-core`.
-    pub(crate) folder: String,
+    pub(super) folder: String,
     /// Text of the package's manifest.
-    pub(crate) manifest: String,
-    pub(crate) dependencies: Vec<Dependency>,
-    /// Feature names without `default` and without those that begin with an underscore, which are internal.
-    pub(crate) features: Vec<String>,
-    pub(crate) has_library: bool,
+    pub(super) manifest: String,
+    pub(super) dependencies: Vec<Dependency>,
+    pub(super) has_library: bool,
     /// Foreign crates whose types it may show, from `[package.metadata.release]`.
-    pub(crate) shows: Option<Vec<String>>,
+    pub(super) shows: Option<Vec<String>>,
     /// Every Rust file of the package: `src`, `tests`, `examples`, `benches`.
-    pub(crate) sources: Vec<SourceFile>,
+    pub(super) sources: Vec<SourceFile>,
 }
 
 impl Member {
@@ -103,7 +96,6 @@ impl Member {
             .collect::<anyhow::Result<Vec<_>>>()?;
 
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let features = package["features"].as_object().context("a package without a feature table")?;
         Ok(Self {
             name: text("name")?.to_owned(),
             manifest: read(root, &format!("{folder}/Cargo.toml"))?,
@@ -111,11 +103,6 @@ impl Member {
                 .iter()
                 .map(Dependency::read)
                 .collect::<anyhow::Result<_>>()?,
-            features: features
-                .keys()
-                .filter(|name| *name != "default" && !name.starts_with('_'))
-                .cloned()
-                .collect(),
             has_library: list(&package["targets"])
                 .iter()
                 .any(|target| list(&target["kind"]).contains(&"lib".into())),
@@ -127,23 +114,23 @@ impl Member {
         })
     }
 
-    pub(crate) fn is_product(&self) -> bool {
+    pub(super) fn is_product(&self) -> bool {
         self.folder.starts_with("crates/")
     }
 
     /// The sources that a user compiles: `src` without files that hold only tests.
-    pub(crate) fn product_sources(&self) -> impl Iterator<Item = &SourceFile> {
+    pub(super) fn product_sources(&self) -> impl Iterator<Item = &SourceFile> {
         let prefix = format!("{}/src/", self.folder);
         self.sources.iter().filter(move |file| file.path.starts_with(&prefix) && !file.is_only_tests())
     }
 
     /// Whether the doctests of the package include the examples of the README.
-    pub(crate) fn compiles_readme(&self) -> bool {
+    pub(super) fn compiles_readme(&self) -> bool {
         self.has_library && self.sources.iter().any(|file| includes_readme(&file.text))
     }
 
     /// Names of the direct dependencies of a user's build, optional ones included.
-    pub(crate) fn normal_dependencies(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn normal_dependencies(&self) -> impl Iterator<Item = &str> {
         self.dependencies
             .iter()
             .filter(|dependency| dependency.normal)
@@ -153,10 +140,10 @@ impl Member {
 
 /// One line of a package's dependency tables.
 #[derive(Debug)]
-pub(crate) struct Dependency {
-    pub(crate) name: String,
+pub(super) struct Dependency {
+    pub(super) name: String,
     /// Neither a dev-dependency nor a build-dependency.
-    pub(crate) normal: bool,
+    pub(super) normal: bool,
 }
 
 impl Dependency {
@@ -166,39 +153,24 @@ impl Dependency {
     }
 }
 
-pub(crate) fn has_extension(path: &str, extension: &str) -> bool {
+pub(super) fn has_extension(path: &str, extension: &str) -> bool {
     Path::new(path).extension().is_some_and(|found| found == extension)
 }
 
-/// The root of the workspace, wherever the task was called from.
-///
-/// Asked of the running cargo first: where two clones share a target folder, the folder that this program was compiled
-/// in may be the other clone's.
-pub(crate) fn root() -> PathBuf {
-    let xtask = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&xtask).parent().expect("xtask is a folder in the workspace").to_owned()
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder in the workspace").to_owned()
 }
 
 /// A shell that stands in the root of the workspace.
-pub(crate) fn shell() -> anyhow::Result<Shell> {
+pub(super) fn shell() -> anyhow::Result<Shell> {
     let shell = Shell::new()?;
     shell.change_dir(root());
     Ok(shell)
 }
 
-/// A `cargo` command as a person would call it in the root of the workspace.
-///
-/// `cargo run` describes the package it runs in the environment. Build scripts that watch those variables (ring's
-/// does) would be run again whenever a person's call and a task's call alternate, so they are taken out.
-pub(crate) fn cargo<'a>(shell: &'a Shell, arguments: impl IntoIterator<Item = &'a str>) -> Cmd<'a> {
-    const ABOUT_THE_CALLER: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
-    let mut cargo = cmd!(shell, "cargo").args(arguments).quiet();
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|name| ABOUT_THE_CALLER.iter().any(|prefix| name.starts_with(prefix))) {
-            cargo = cargo.env_remove(name);
-        }
-    }
-    cargo
+/// A call of cargo in the root of the workspace.
+pub(super) fn cargo<'a>(shell: &'a Shell, arguments: impl IntoIterator<Item = &'a str>) -> Cmd<'a> {
+    cmd!(shell, "cargo").args(arguments).quiet()
 }
 
 /// A package such as `tests/canary` stands inside another, and its files belong to it alone.
@@ -219,7 +191,6 @@ fn includes_readme(source: &str) -> bool {
     source.lines().any(|line| line.contains("include_str!(") && line.contains("../README.md\""))
 }
 
-#[cfg(test)]
 mod tests {
     use super::*;
 

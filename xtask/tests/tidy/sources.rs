@@ -4,9 +4,9 @@ use proc_macro2::TokenStream;
 use quote::ToTokens as _;
 use syn::visit::{self, Visit};
 
-use super::{Finding, Report};
-use crate::source::{SourceFile, is_test_only, line};
-use crate::workspace::{Member, Workspace};
+use super::Finding;
+use super::source::{SourceFile, is_test_only, line};
+use super::workspace::{Member, Workspace};
 
 /// Ways out of the process that payments-model has no business with. `std::net::IpAddr` is data and stays allowed.
 const IO: &[&str] = &[
@@ -69,9 +69,6 @@ const SHARED_STATE: &[&str] = &[
     "UnsafeCell",
 ];
 
-/// Files that may leave the process at once, each with its reason.
-const MAY_EXIT: &[(&str, &str)] = &[];
-
 /// Files that may hold global state, each with its reason.
 const MAY_HOLD_GLOBAL_STATE: &[(&str, &str)] = &[
     (
@@ -85,38 +82,33 @@ const MAY_HOLD_GLOBAL_STATE: &[(&str, &str)] = &[
 ];
 
 /// `lib.rs` is what a reader opens first: an essay, the list of modules and the re-exports.
-pub(super) fn libraries_open_with_an_essay_and_hold_no_code(workspace: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn libraries_open_with_an_essay_and_hold_no_code(
+    workspace: &Workspace,
+) -> anyhow::Result<Vec<Finding>> {
     let libraries = workspace.products().filter(|member| member.has_library).flat_map(|member| {
         let path = format!("{}/src/lib.rs", member.folder);
         member.sources.iter().filter(move |file| file.path == path)
     });
-    Ok(libraries.flat_map(not_an_essay).collect::<Vec<_>>().into())
+    Ok(libraries.flat_map(not_an_essay).collect())
 }
 
 /// payments-model never does I/O and names no HTTP type.
-pub(super) fn model_names_no_io(workspace: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn model_names_no_io(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let why = "payments-model does no I/O and knows no HTTP";
-    Ok(names(workspace.member("payments-model")?, IO, WRITES_INTO_MEMORY, why).into())
+    Ok(names(workspace.member("payments-model")?, IO, WRITES_INTO_MEMORY, why))
 }
 
 /// payments-core never names an HTTP stack or a runtime, and opens no socket of its own.
-pub(super) fn core_names_no_runtime(workspace: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn core_names_no_runtime(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let why = "payments-core does no I/O and has no runtime";
-    Ok(names(workspace.member("payments-core")?, RUNTIME, PAUSE, why).into())
+    Ok(names(workspace.member("payments-core")?, RUNTIME, PAUSE, why))
 }
 
 /// Two clients in one process share nothing that their owner did not hand to both.
-pub(super) fn no_global_state(workspace: &Workspace) -> anyhow::Result<Report> {
+pub(super) fn no_global_state(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let files = workspace.products().flat_map(Member::product_sources);
     let files = files.filter(|file| !listed(MAY_HOLD_GLOBAL_STATE, file));
-    Ok(files.flat_map(global_state).collect::<Vec<_>>().into())
-}
-
-/// A process ends by returning from `main`, so that what is in flight is dropped, reported and written.
-pub(super) fn no_exit_but_by_returning(workspace: &Workspace) -> anyhow::Result<Report> {
-    let files =
-        workspace.members.iter().flat_map(Member::product_sources).filter(|file| !listed(MAY_EXIT, file));
-    Ok(files.flat_map(exits).collect::<Vec<_>>().into())
+    Ok(files.flat_map(global_state).collect())
 }
 
 fn listed(list: &[(&str, &str)], file: &SourceFile) -> bool {
@@ -177,20 +169,6 @@ fn forbidden_names(file: &SourceFile, forbidden: &[&str], allowed: &[&str], why:
     paths.map(|path| Finding::new(at(file, path.line), format!("do not name {path}: {why}"))).collect()
 }
 
-fn exits(file: &SourceFile) -> Vec<Finding> {
-    let paths = file.production_paths();
-    let leaves = paths.iter().filter(|path| {
-        ["std::process::exit", "std::process::abort", "process::exit", "process::abort"]
-            .iter()
-            .any(|exit| path.starts_with(exit))
-    });
-    leaves
-        .map(|path| {
-            Finding::new(at(file, path.line), format!("return an exit code from `main` instead of {path}"))
-        })
-        .collect()
-}
-
 fn global_state(file: &SourceFile) -> Vec<Finding> {
     let mut statics = Statics { file, findings: Vec::new() };
     statics.visit_file(&file.production());
@@ -239,7 +217,6 @@ fn identifiers(tokens: TokenStream, words: &mut Vec<String>) {
     }
 }
 
-#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -294,16 +271,6 @@ mod tests {
         assert_eq!(found("#[cfg(test)] mod tests { use tokio::time; }"), 0);
         assert_eq!(found("async fn f() { tokio::time::sleep(d).await; }"), 1);
         assert_eq!(found("fn f() { select! { _ = hyper::rt::x() => {} } }"), 1);
-    }
-
-    #[test]
-    fn an_exit_is_found_and_an_exit_code_is_not() {
-        assert_eq!(
-            count(&exits(&file("fn main() -> std::process::ExitCode { std::process::ExitCode::SUCCESS }"))),
-            0
-        );
-        assert_eq!(count(&exits(&file("fn f() { std::process::exit(1) }"))), 1);
-        assert_eq!(count(&exits(&file("use std::process; fn f() { process::exit(1) }"))), 1);
     }
 
     #[test]

@@ -7,39 +7,39 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 
 /// A Rust file of the workspace, parsed when a rule first looks into it: most rules look into none.
-pub(crate) struct SourceFile {
+pub(super) struct SourceFile {
     /// From the root of the workspace.
-    pub(crate) path: String,
-    pub(crate) text: String,
+    pub(super) path: String,
+    pub(super) text: String,
     syntax: OnceCell<syn::File>,
 }
 
 impl SourceFile {
-    pub(crate) fn new(path: &str, text: String) -> Self {
+    pub(super) fn new(path: &str, text: String) -> Self {
         Self { path: path.to_owned(), text, syntax: OnceCell::new() }
     }
 
-    pub(crate) fn syntax(&self) -> &syn::File {
+    pub(super) fn syntax(&self) -> &syn::File {
         self.syntax.get_or_init(|| {
             syn::parse_file(&self.text).unwrap_or_else(|error| panic!("{} is not Rust: {error}", self.path))
         })
     }
 
     /// Whether the file exists for tests alone, by its name: `src/amount/tests.rs`, `src/tests/amount.rs`.
-    pub(crate) fn is_only_tests(&self) -> bool {
+    pub(super) fn is_only_tests(&self) -> bool {
         let in_source = self.path.split_once("/src/").map_or(self.path.as_str(), |(_, rest)| rest);
         in_source.split('/').any(|part| part == "tests" || part == "tests.rs" || part.ends_with("_tests.rs"))
     }
 
     /// The file without the items under `#[cfg(test)]`.
-    pub(crate) fn production(&self) -> syn::File {
+    pub(super) fn production(&self) -> syn::File {
         let mut file = self.syntax().clone();
         remove_tests(&mut file.items);
         file
     }
 
     /// Every path that production code names, in order.
-    pub(crate) fn production_paths(&self) -> Vec<NamedPath> {
+    pub(super) fn production_paths(&self) -> Vec<NamedPath> {
         paths(self.production().into_token_stream())
     }
 }
@@ -53,14 +53,14 @@ impl fmt::Debug for SourceFile {
 
 /// A path as the source spells it; `use std::{fs, io}` names `std::fs` and `std::io`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NamedPath {
-    pub(crate) segments: Vec<String>,
-    pub(crate) line: usize,
+pub(super) struct NamedPath {
+    pub(super) segments: Vec<String>,
+    pub(super) line: usize,
 }
 
 impl NamedPath {
     /// Whether the path is the given one or leads through it: `std::io::Error` starts with `std::io`.
-    pub(crate) fn starts_with(&self, path: &str) -> bool {
+    pub(super) fn starts_with(&self, path: &str) -> bool {
         let mut segments = self.segments.iter();
         path.split("::").all(|expected| segments.next().is_some_and(|segment| segment == expected))
     }
@@ -73,12 +73,12 @@ impl fmt::Display for NamedPath {
 }
 
 /// Line number of a span, counted from one.
-pub(crate) fn line(span: Span) -> usize {
+pub(super) fn line(span: Span) -> usize {
     span.start().line
 }
 
 /// Whether an attribute list says `#[cfg(test)]` or a condition that holds only with it.
-pub(crate) fn is_test_only(attributes: &[syn::Attribute]) -> bool {
+pub(super) fn is_test_only(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let condition = attribute.to_token_stream().to_string().replace(' ', "");
         condition == "#[cfg(test)]" || condition.starts_with("#[cfg(all(test,")
@@ -167,7 +167,6 @@ fn attributes(item: &syn::Item) -> &[syn::Attribute] {
     }
 }
 
-#[cfg(test)]
 mod tests {
     use super::*;
 
