@@ -90,7 +90,7 @@ fn run(call: &str, words: &[OsString]) -> anyhow::Result<()> {
 /// features too.
 fn bench(words: &[OsString]) -> anyhow::Result<()> {
     run("build --release --quiet --locked --package payments-cli", &[])?;
-    run("run --release --quiet --locked --package payments-bench -- run", words)
+    run("run --release --quiet --locked --package payments-bench --", words)
 }
 
 fn crash_test(rounds: u64, seed: Option<u64>) -> anyhow::Result<()> {

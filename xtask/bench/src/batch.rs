@@ -1,78 +1,200 @@
 //! What the journal costs a billing run, and whether a long one stays small and as fast as it began.
 
-mod commits;
-mod length;
-mod plain;
-mod rate;
-mod run;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+use payments_core::{ApiKey, Endpoint};
+use payments_journal::SqliteStore;
+use tokio::runtime;
+use tokio::task::JoinSet;
 
-use crate::plan::Plan;
-use crate::report::Report;
-use crate::server::Server;
-
-pub(crate) use plain::run as charge_plainly;
-
-pub(crate) fn measure(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
-    let rig = Rig::new(plan)?;
-    rate::measure(&rig, report)?;
-    commits::measure(&rig, report)?;
-    length::measure(&rig, report)
-}
-
-/// What every question about a billing run needs.
-struct Rig<'a> {
-    plan: &'a Plan,
-    /// The `payments` command.
-    payments: PathBuf,
-}
-
-impl<'a> Rig<'a> {
-    fn new(plan: &'a Plan) -> anyhow::Result<Self> {
-        let payments = this_program()?.with_file_name(format!("payments{}", std::env::consts::EXE_SUFFIX));
-        let help = Command::new(&payments).args(["batch", "run", "--help"]).output();
-        let help = help.with_context(|| {
-            format!("{} cannot be run: build it with `cargo build -p payments-cli`", payments.display())
-        })?;
-        ensure!(help.status.success(), "{} has no `batch run`", payments.display());
-        Ok(Self { plan, payments })
-    }
-
-    fn sandbox(&self) -> anyhow::Result<Server> {
-        Server::start(&self.payments, &["sandbox"])
-    }
-
-    /// Beside the build, because a folder for temporary files may be in memory, where nothing is ever durable.
-    fn folder(&self) -> anyhow::Result<tempfile::TempDir> {
-        let build = self.payments.parent().context("a program is in a folder")?;
-        Ok(tempfile::Builder::new().prefix("bench-").tempdir_in(build)?)
-    }
-
-    /// A billing file of so many good rows.
-    fn billing_file(folder: &Path, rows: u32) -> anyhow::Result<PathBuf> {
-        let mut text =
-            String::from("Key,TokenId,GatewayCustomerId,Amount,ConvenienceFeeActive,ReferenceNo\n");
-        for row in 0..rows {
-            let (whole, cents) = (1 + row % 900, row % 100);
-            writeln!(text, "invoice-2026-{row:07},{TOKEN},gc_1,{whole}.{cents:02},false,order {row:07}")?;
-        }
-        let file = folder.join("billing.csv");
-        fs::write(&file, text)?;
-        Ok(file)
-    }
-}
-
-/// The sandbox always takes it.
-const TOKEN: &str = "tok_approved";
+use crate::measure::Turns;
+use crate::process::{Server, child, folder, memory_mib, payments, watch};
+use crate::report::{Goal, Report};
 
 const IN_FLIGHT: u32 = 64;
 
-fn this_program() -> anyhow::Result<PathBuf> {
-    std::env::current_exe().context("the path of this program is unknown")
+/// The sandbox always approves it.
+const TOKEN: &str = "tok_approved";
+
+pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
+    let mut command = Command::new(payments()?);
+    command.arg("sandbox");
+    let server = Server::start(command)?;
+    rate(report, &server)?;
+    commits(report, &server)?;
+    length(report, &server)
+}
+
+/// How much of the rate of plain charges is left with a journal on the disk.
+fn rate(report: &mut Report, server: &Server) -> anyhow::Result<()> {
+    let rows = report.amount(20_000, 20);
+    let per_second = |time: Duration| Ok(f64::from(rows) / time.as_secs_f64());
+    let plain = || {
+        let words = ["plain-charges", &server.base_url, &server.api_key, &rows.to_string()];
+        per_second(watch(child(&words)?, |_| ())?)
+    };
+    let journaled = || {
+        let folder = folder()?;
+        per_second(watch(billing_run(server, folder.path(), rows, IN_FLIGHT)?, |_| ())?)
+    };
+    let turns = Turns::take(report.amount(5, 1), journaled, plain)?;
+    let name = format!("batch of {rows}, SQLite journal, {IN_FLIGHT} in flight");
+    report.add(name, turns.median(), "of no journal", Some(Goal::AtLeast(0.4)), turns.note());
+    Ok(())
+}
+
+/// How often the journal is made durable for each charge, one at a time.
+fn commits(report: &mut Report, server: &Server) -> anyhow::Result<()> {
+    // So few that the write-ahead log is not begun anew meanwhile.
+    let charges = 50;
+    let folder = folder()?;
+    // Whoever closes a database as the last removes its log.
+    let kept_open = SqliteStore::open(folder.path().join("journal.db"))?;
+    let log = folder.path().join("journal.db-wal");
+    let before = commits_in(&fs::read(&log)?).context("the journal's log is not one of SQLite")?;
+    watch(billing_run(server, folder.path(), charges, 1)?, |_| ())?;
+    let after = commits_in(&fs::read(&log)?).context("the journal's log is not one of SQLite")?;
+    drop(kept_open);
+    // Whoever opens the journal begins its log anew, if nobody else is at work.
+    let earlier = if before.salt == after.salt { before.count } else { 0 };
+    let each = f64::from(after.count - earlier) / f64::from(charges);
+    report.add("durable commits for each charge", each, "", Some(Goal::AtMost(2.0)), "one at a time");
+    Ok(())
+}
+
+/// What a write-ahead log holds since it was last begun.
+#[derive(Debug, Default, PartialEq)]
+struct Commits {
+    salt: [u8; 8],
+    count: u32,
+}
+
+/// As <https://www.sqlite.org/fileformat2.html#the_write_ahead_log> says: a frame that says how large the database is
+/// ends a commit.
+fn commits_in(log: &[u8]) -> Option<Commits> {
+    if log.is_empty() {
+        return Some(Commits::default());
+    }
+    let page = usize::try_from(u32::from_be_bytes(log.get(8..12)?.try_into().ok()?)).ok()?;
+    let salt: [u8; 8] = log.get(16..24)?.try_into().ok()?;
+    let frames = log.get(32..)?.chunks_exact(24 + page).take_while(|frame| frame[8..16] == salt);
+    let count = frames.filter(|frame| frame[4..8] != [0; 4]).count();
+    Some(Commits { salt, count: u32::try_from(count).ok()? })
+}
+
+/// Whether a long run stays small, and as fast as it began.
+fn length(report: &mut Report, server: &Server) -> anyhow::Result<()> {
+    let rows = report.amount(100_000, 100);
+    let folder = folder()?;
+    let results = folder.path().join("results.jsonl");
+    // When the results had which size.
+    let (mut growth, mut peak) = (Vec::new(), 0_f64);
+    let started = Instant::now();
+    watch(billing_run(server, folder.path(), rows, IN_FLIGHT)?, |process| {
+        // Once it has ended there is nothing to read any more.
+        peak = peak.max(memory_mib(process, "VmHWM:").unwrap_or_default());
+        let size = fs::metadata(&results).map_or(0, |metadata| metadata.len());
+        growth.push((started.elapsed(), size));
+    })?;
+    report.add(format!("batch of {rows}, most memory"), peak, "MiB", Some(Goal::AtMost(64.0)), "");
+    let ratio = last_tenth_by_first(&growth).unwrap_or(f64::NAN);
+    let name = format!("batch of {rows}, rate of its last tenth");
+    report.add(name, ratio, "of its first", Some(Goal::AtLeast(0.9)), "");
+    Ok(())
+}
+
+fn last_tenth_by_first(growth: &[(Duration, u64)]) -> Option<f64> {
+    let all = growth.last()?.1;
+    let when = |size: u64| Some(growth.iter().find(|(_, then)| *then >= size.max(1))?.0.as_secs_f64());
+    Some((when(all / 10)? - when(1)?) / (when(all)? - when(all / 10 * 9)?))
+}
+
+/// A billing file of so many good rows, and the command that runs it.
+fn billing_run(server: &Server, folder: &Path, rows: u32, in_flight: u32) -> anyhow::Result<Command> {
+    let mut text = String::from("Key,TokenId,GatewayCustomerId,Amount,ConvenienceFeeActive,ReferenceNo\n");
+    for row in 0..rows {
+        let (whole, cents) = (1 + row % 900, row % 100);
+        writeln!(text, "invoice-2026-{row:07},{TOKEN},gc_1,{whole}.{cents:02},false,order {row:07}")?;
+    }
+    let file = |name: &str| -> PathBuf { folder.join(name) };
+    fs::write(file("billing.csv"), text)?;
+    let mut command = Command::new(payments()?);
+    command.args(["batch", "run"]).arg(file("billing.csv"));
+    command.arg("--journal").arg(file("journal.db")).arg("--results").arg(file("results.jsonl"));
+    command.args(["--concurrency", &in_flight.to_string(), "--base-url", &server.base_url]);
+    command.args(["--output", "json"]).env("PAYMENTS_API_KEY", &server.api_key);
+    for name in ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY_FILE", "PAYMENTS_PROFILE"] {
+        command.env_remove(name);
+    }
+    Ok(command)
+}
+
+/// The same charges without a journal: the client alone, with as many in flight.
+pub(crate) fn charge_plainly(base_url: &str, api_key: &str, count: u32) -> anyhow::Result<()> {
+    let endpoint = Endpoint::new(base_url, ApiKey::new(api_key)?)?;
+    runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async move {
+        let client = payments_hyper::client(endpoint)?;
+        let next = std::sync::Arc::new(AtomicU32::new(0));
+        let mut all = JoinSet::new();
+        for _ in 0..IN_FLIGHT {
+            let (client, next) = (client.clone(), std::sync::Arc::clone(&next));
+            all.spawn(async move {
+                loop {
+                    let row = next.fetch_add(1, Ordering::Relaxed);
+                    if row >= count {
+                        return anyhow::Ok(());
+                    }
+                    client.process_token(&payment(row)?).await?;
+                }
+            });
+        }
+        while let Some(ended) = all.join_next().await {
+            ended??;
+        }
+        Ok(())
+    })
+}
+
+/// As a row of the billing file has it.
+fn payment(row: u32) -> anyhow::Result<TokenTransaction> {
+    let cents = i64::from((1 + row % 900) * 100 + row % 100);
+    let builder = TokenTransaction::builder(TOKEN, Amount::from_cents(cents), ConvenienceFee::Inactive);
+    Ok(builder.gateway_customer_id("gc_1").reference_no(format!("order {row:07}")).build()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_frame_of_each_commit_counts_and_old_frames_do_not() {
+        let frame = |size: u32, salt: u8| {
+            let head = [[0, 0, 0, 1], size.to_be_bytes(), [salt; 4], [salt; 4], [0; 4], [0; 4]];
+            [head.concat(), vec![9; 512]].concat()
+        };
+        let mut header = vec![0; 32];
+        header[8..12].copy_from_slice(&512_u32.to_be_bytes());
+        header[16..24].copy_from_slice(&[7; 8]);
+        let log = [header, frame(0, 7), frame(2, 7), frame(3, 7), frame(4, 6)].concat();
+        assert_eq!(commits_in(&log), Some(Commits { salt: [7; 8], count: 2 }));
+        assert_eq!(commits_in(&[1; 31]), None);
+    }
+
+    #[test]
+    fn a_run_that_becomes_slower_is_seen() {
+        let ratio = |time: fn(u64) -> u64| {
+            let growth: Vec<_> =
+                (1..=100).map(|step| (Duration::from_millis(time(step)), step * 10)).collect();
+            last_tenth_by_first(&growth).unwrap()
+        };
+        assert!((ratio(|step| step * 10) - 0.9).abs() < 0.05);
+        assert!(ratio(|step| step * step) < 0.1);
+    }
 }

@@ -1,173 +1,154 @@
-//! What one call costs each client: its instructions, and what it asks of the allocator.
+//! What a call costs this SDK and the clients that others would use, over plain HTTP and one warm connection.
 //!
-//! Every client makes the same calls over one warm connection to a server that answers with fixed bytes.
+//! Each client is a program of its own in `clients/`, which makes calls to a server that returns one fixed response.
 
-use std::path::Path;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
 
-use crate::clients::{self, OURS};
-use crate::plan::Plan;
-use crate::report::{Cell, Goal, Report, Table};
-use crate::server::Server;
-use crate::valgrind::{self, Counted, Heap};
+use anyhow::Context as _;
+use serde_json::Value;
 
-pub(crate) fn measure(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
-    if let Err(why) = clients::are_compared() {
-        report.not_measured("a call, beside those of other clients", why);
-        return Ok(());
+use crate::measure::{Cost, Turns, cost};
+use crate::process::{memory_mib, watch};
+use crate::report::{Goal, Report, short};
+use crate::responses;
+
+pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
+    println!("  building the clients takes minutes the first time");
+    let ours = build("bench-payments")?;
+    let hyper_util = build("bench-hyper-util")?;
+    let reqwest = build("bench-reqwest")?;
+    let counted = (report.amount(100, 2), report.amount(300, 4));
+    let cost_of = |program: &Path, server: SocketAddr, call: &str| {
+        cost(program, |calls| vec![server.to_string(), call.to_owned(), calls.to_string()], counted)
+    };
+
+    let responses = responses::all();
+    let servers = responses.iter().map(|(_, body)| serve(body)).collect::<io::Result<Vec<_>>>()?;
+    // The first has only fields that the peers know.
+    let first = servers[0];
+    let add_charge = |report: &mut Report, name: &str, program: &Path, server| {
+        let Cost { instructions, allocations } = cost_of(program, server, "charge")?;
+        let note = format!("{allocations:.0} allocations");
+        report.add(format!("charge, {name}"), instructions, "instructions", None, note);
+        anyhow::Ok(instructions)
+    };
+    let by_hyper_util = add_charge(report, "by hyper-util", &hyper_util, first)?;
+    let by_reqwest = add_charge(report, "by reqwest", &reqwest, first)?;
+    let mut worst = 0_f64;
+    for ((name, _), server) in responses.iter().zip(&servers) {
+        worst = worst.max(add_charge(report, name, &ours, *server)?);
     }
-    if !valgrind::is_installed() {
-        report.not_measured("a call, beside those of other clients", valgrind::IS_MISSING);
-        return Ok(());
+    let worst_response = "charge, worst response";
+    report.add(worst_response, worst / by_hyper_util, "of hyper-util", Some(Goal::AtMost(1.25)), "");
+    report.add(worst_response, worst / by_reqwest, "of reqwest", Some(Goal::AtMost(0.80)), "");
+    let lookup = cost_of(&ours, first, "look-up")?.instructions;
+    let peer = cost_of(&hyper_util, first, "look-up")?.instructions;
+    let goal = Some(Goal::AtMost(1.25));
+    report.add("look-up", lookup / peer, "of hyper-util", goal, format!("{lookup:.0} instructions"));
+
+    among_many(report, &ours, first)?;
+    let calls = report.amount(64_000, 640);
+    for (name, program, least) in [("of hyper-util", &hyper_util, 0.9), ("of reqwest", &reqwest, 1.4)] {
+        let rate = |program: &Path| {
+            let run = run(program, first, calls, MANY_IN_FLIGHT);
+            Ok(f64::from(calls) / watch(run, |_| ())?.as_secs_f64())
+        };
+        let turns = Turns::take(report.amount(11, 1), || rate(&ours), || rate(program))?;
+        let name_of = format!("charges per second, {MANY_IN_FLIGHT} in flight");
+        report.add(name_of, turns.median(), name, Some(Goal::AtLeast(least)), turns.note());
     }
-    let server = Server::start(&std::env::current_exe()?, &["serve-fixed"])?;
-    let programs = CLIENTS.iter().map(|client| clients::build(client)).collect::<anyhow::Result<Vec<_>>>()?;
-    for compared in &[CHARGE, LOOK_UP] {
-        let mut costs = Vec::new();
-        for (client, program) in CLIENTS.iter().zip(&programs) {
-            costs.push((*client, Cost::count(program, &server, compared.word, plan)?));
-        }
-        compared.tell(&Costs(costs), report);
-    }
-    let ours =
-        CLIENTS.iter().zip(&programs).find(|(client, _)| **client == OURS).expect("ours is a client").1;
-    let built = Cost::count(ours, &server, "build-request", plan)?;
-    let about = "building a request, which validates it";
-    let nobody_else = "no peer validates, so no call has it in";
-    report.figure(about, built.instructions, "instructions", Goal::None, nobody_else);
-    report.figure(about, built.heap.allocations, "allocations", Goal::None, "");
     Ok(())
 }
 
-/// From the leanest to the richest.
-const CLIENTS: &[&str] = &["raw", "hyper", OURS, "hyper-util", "ureq", "reqwest"];
+const MANY_IN_FLIGHT: u32 = 64;
 
-/// A call that every client makes, and what ours may cost.
-struct Compared {
-    /// As the programs of the clients are told.
-    word: &'static str,
-    about: &'static str,
-    /// Our instructions as a share of those of a peer.
-    shares: &'static [(&'static str, f64)],
-    allocations: Goal,
+/// Whether a call among many costs what it costs alone, and what many leave behind.
+fn among_many(report: &mut Report, ours: &Path, server: SocketAddr) -> anyhow::Result<()> {
+    let each = |in_flight: u32, calls: (u32, u32)| {
+        let words = |calls: u32| {
+            [server.to_string(), "charge".to_owned(), calls.to_string(), in_flight.to_string()].into()
+        };
+        anyhow::Ok(cost(ours, words, calls)?.instructions)
+    };
+    let many = (report.amount(12_800, 64), report.amount(25_600, 128));
+    let ratio = each(MANY_IN_FLIGHT, many)? / each(1, (report.amount(100, 2), report.amount(300, 4)))?;
+    let name = format!("instructions of a charge, {MANY_IN_FLIGHT} in flight");
+    report.add(name, ratio, "of one alone", Some(Goal::AtMost(1.05)), "");
+
+    let peak = |calls| {
+        let mut peak = 0_f64;
+        let look = |process| peak = peak.max(memory_mib(process, "VmHWM:").unwrap_or_default());
+        watch(run(ours, server, calls, MANY_IN_FLIGHT), look)?;
+        anyhow::Ok(peak)
+    };
+    let (some, many) = (report.amount(10_000, 640), report.amount(1_000_000, 1_280));
+    let (before, after) = (peak(some)?, peak(many)?);
+    let note = format!("{} MiB after {some}", short(before));
+    report.add(format!("growth over {many} charges"), after - before, "MiB", Some(Goal::AtMost(1.0)), note);
+    Ok(())
 }
 
-const CHARGE: Compared = Compared {
-    word: "charge",
-    about: "a charge: 27 fields out, a record back",
-    shares: &[("hyper-util", 1.25), ("reqwest", 0.8)],
-    allocations: Goal::None,
-};
+fn run(program: &Path, server: SocketAddr, calls: u32, in_flight: u32) -> Command {
+    let mut command = Command::new(program);
+    command.args([&server.to_string(), "charge", &calls.to_string(), &in_flight.to_string()]);
+    command
+}
 
-const LOOK_UP: Compared = Compared {
-    word: "look-up",
-    about: "a look-up: a record back",
-    shares: &[("hyper-util", 1.25)],
-    allocations: Goal::None,
-};
+/// Builds one client alone, with the features that its own users get.
+fn build(package: &str) -> anyhow::Result<PathBuf> {
+    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients");
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients");
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--release", "--locked", "--quiet", "--message-format=json-render-diagnostics"])
+        .args(["--package", package, "--manifest-path"])
+        .arg(clients.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(target)
+        .stderr(std::process::Stdio::inherit())
+        .output()?;
+    let messages = String::from_utf8(output.stdout)?;
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut programs = messages.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
+    programs.next_back().with_context(|| format!("cannot build {package}"))
+}
 
-impl Compared {
-    fn tell(&self, costs: &Costs, report: &mut Report) {
-        let Self { word, about, shares, allocations } = self;
-        report.table(costs.table(about));
-        let ours = costs.of(OURS);
-        for (peer, goal) in *shares {
-            let share = ours.instructions / costs.of(peer).instructions;
-            report.figure(&format!("{word}: instructions, of {peer}'s"), share, "", Goal::AtMost(*goal), "");
+/// Returns the address of a server that sends this body for every request. Its threads end with the process.
+fn serve(body: &str) -> io::Result<SocketAddr> {
+    let head = "HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 10:15:30 GMT\r\nContent-Type: application/json";
+    let response: Arc<str> = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let address = listener.local_addr()?;
+    thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let response = Arc::clone(&response);
+            // An error closes the connection, which fails the client's run.
+            thread::spawn(move || respond(&connection, &response));
         }
-        report.figure(&format!("{word}: allocations"), ours.heap.allocations, "", *allocations, "");
-    }
+    });
+    Ok(address)
 }
 
-/// Of one call.
-#[derive(Clone, Copy, Debug)]
-struct Cost {
-    instructions: f64,
-    heap: Heap,
-}
-
-impl Cost {
-    fn count(program: &Path, server: &Server, word: &str, plan: &Plan) -> anyhow::Result<Self> {
-        let calls = calls_in_turn(program, server, word);
-        let (few, many) = plan.client_calls;
-        Ok(Self {
-            instructions: calls.instructions_per_call(few, many)?,
-            heap: calls.heap_per_call(few, many)?,
-        })
-    }
-}
-
-/// One after the other over one connection.
-fn calls_in_turn<'a>(program: &Path, server: &'a Server, word: &'a str) -> Counted<'a> {
-    Counted::new(program, move |calls| {
-        vec![server.address().to_string(), word.to_owned(), calls.to_string(), "1".to_owned()]
-    })
-}
-
-/// Of each client.
-struct Costs(Vec<(&'static str, Cost)>);
-
-impl Costs {
-    fn of(&self, name: &str) -> Cost {
-        self.0.iter().find(|(client, _)| *client == name).expect("it is one of the clients").1
-    }
-
-    fn table(&self, about: &str) -> Table {
-        let mut table =
-            Table::new(about, &["client", "instructions", "this SDK ÷ it", "allocations", "bytes allocated"]);
-        let ours = self.of(OURS);
-        for (client, Cost { instructions, heap }) in &self.0 {
-            let share = ours.instructions / instructions;
-            if *client == OURS {
-                let cells = [*instructions, heap.allocations, heap.bytes].map(Cell::from);
-                table.ours("this SDK", [cells[0], Cell::Missing, cells[1], cells[2]]);
-            } else {
-                table.peer(
-                    called(client),
-                    [*instructions, share, heap.allocations, heap.bytes].map(Cell::from),
-                );
-            }
+/// Responds to the requests of one connection until the client closes it.
+fn respond(mut connection: &TcpStream, response: &str) -> io::Result<()> {
+    connection.set_nodelay(true)?;
+    let mut requests = BufReader::new(connection);
+    let (mut line, mut body_length) = (String::new(), 0);
+    while requests.read_line(&mut line)? > 0 {
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            body_length = value.trim().parse().map_err(io::Error::other)?;
+        } else if line == "\r\n" {
+            io::copy(&mut requests.by_ref().take(body_length), &mut io::sink())?;
+            connection.write_all(response.as_bytes())?;
+            body_length = 0;
         }
-        table
+        line.clear();
     }
-}
-
-/// What a reader of the table knows it as.
-fn called(client: &str) -> &str {
-    match client {
-        "raw" => "socket, fixed bytes",
-        "hyper" => "hyper conn, serde",
-        "hyper-util" => "hyper-util, serde",
-        "ureq" => "ureq, its json",
-        "reqwest" => "reqwest, its json",
-        other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn costs() -> Costs {
-        let cost =
-            |instructions, allocations| Cost { instructions, heap: Heap { allocations, bytes: 4_096.0 } };
-        let all =
-            [16_000.0, 50_000.0, 82_000.0, 64_000.0, 88_000.0, 104_000.0].map(|count| cost(count, 25.0));
-        Costs(CLIENTS.iter().copied().zip(all).collect())
-    }
-
-    #[test]
-    fn a_goal_is_a_share_of_what_the_peer_costs() {
-        let mut report = Report::default();
-        report.begin("call", "");
-        CHARGE.tell(&costs(), &mut report);
-        // More than 1.25 times those of hyper-util, and less than 0.8 times those of reqwest.
-        assert_eq!(report.close(), 1);
-    }
-
-    #[test]
-    fn every_peer_of_a_goal_is_a_client() {
-        for (peer, _) in CHARGE.shares.iter().chain(LOOK_UP.shares) {
-            assert!(CLIENTS.contains(peer), "{peer}");
-        }
-    }
+    Ok(())
 }

@@ -3,95 +3,68 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
-use bytes::Bytes;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::runtime::{self, Runtime};
+use tokio::runtime;
 use tokio::task::{JoinSet, LocalSet};
-use tokio::time::{Instant, timeout};
 
-use crate::answer::Head;
-use crate::server::Server;
-
-/// The one client of a benchmark, for every server that it compares.
-#[derive(Debug)]
-pub(crate) struct Client(Runtime);
+use crate::process::Server;
 
 /// What to send, and when to stop.
-#[derive(Clone, Debug)]
 pub(crate) struct Load {
     pub(crate) connections: usize,
     /// Whole requests, sent in turn, from the first again after the last.
-    pub(crate) requests: Rc<[Bytes]>,
+    pub(crate) requests: Vec<Vec<u8>>,
     /// No request begins later than this after the first.
     pub(crate) time: Duration,
     /// No more requests than this.
     pub(crate) count: u32,
-    /// What to keep of the body of an answer, if anything.
-    pub(crate) keep: Option<Keep>,
 }
 
-/// Takes out of the body of an answer what its sender wants to know.
-pub(crate) type Keep = fn(&[u8]) -> Option<String>;
-
-/// What came back; every answer was HTTP 200.
-#[derive(Debug)]
+/// What came back; every response was HTTP 200.
+#[derive(Debug, Default)]
 pub(crate) struct Burst {
-    pub(crate) answers: u32,
-    /// From the first request to the last answer; that connections are made is no part of it.
-    pub(crate) time: Duration,
-    pub(crate) kept: Vec<String>,
+    /// Responses per second.
+    pub(crate) rate: f64,
+    pub(crate) transaction_ids: Vec<String>,
 }
 
-impl Burst {
-    /// Answers per second.
-    pub(crate) fn rate(&self) -> f64 {
-        f64::from(self.answers) / self.time.as_secs_f64()
+impl Load {
+    pub(crate) fn run(self, server: &Server) -> anyhow::Result<Burst> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        LocalSet::new().block_on(&runtime, async {
+            let mut sockets = Vec::new();
+            for _ in 0..self.connections {
+                let socket = TcpStream::connect(server.address).await?;
+                socket.set_nodelay(true)?;
+                sockets.push(socket);
+            }
+            let started = Instant::now();
+            let progress = Rc::new(Progress {
+                until: started + self.time,
+                load: self,
+                begun: Cell::default(),
+                transaction_ids: RefCell::default(),
+            });
+            let mut connections = JoinSet::new();
+            for socket in sockets {
+                connections.spawn_local(exchange(socket, Rc::clone(&progress)));
+            }
+            while let Some(ended) = connections.join_next().await {
+                ended??;
+            }
+            let responses = progress.begun.get();
+            ensure!(responses > 0, "no request was answered");
+            Ok(Burst {
+                rate: f64::from(responses) / started.elapsed().as_secs_f64(),
+                transaction_ids: progress.transaction_ids.take(),
+            })
+        })
     }
-}
-
-impl Client {
-    pub(crate) fn new() -> anyhow::Result<Self> {
-        Ok(Self(runtime::Builder::new_current_thread().enable_all().build()?))
-    }
-
-    pub(crate) fn run(&self, server: &Server, load: &Load) -> anyhow::Result<Burst> {
-        let patience = load.time + LONGEST_ANSWER;
-        let burst = async { timeout(patience, LocalSet::new().run_until(burst(server, load.clone()))).await };
-        self.0.block_on(burst).with_context(|| format!("{server} did not answer within {patience:?}"))?
-    }
-}
-
-/// A server that takes longer than this for one answer hangs.
-const LONGEST_ANSWER: Duration = Duration::from_secs(20);
-
-async fn burst(server: &Server, load: Load) -> anyhow::Result<Burst> {
-    let mut sockets = Vec::new();
-    for _ in 0..load.connections {
-        let socket = TcpStream::connect(server.address()).await.with_context(|| format!("{server}"))?;
-        socket.set_nodelay(true)?;
-        sockets.push(socket);
-    }
-    let started = Instant::now();
-    let until = started + load.time;
-    let progress = Rc::new(Progress {
-        load,
-        until,
-        begun: Cell::default(),
-        answers: Cell::default(),
-        kept: RefCell::default(),
-    });
-    let mut connections = JoinSet::new();
-    for socket in sockets {
-        connections.spawn_local(exchange(socket, Rc::clone(&progress)));
-    }
-    while let Some(ended) = connections.join_next().await {
-        ended.context("a connection of the load generator panicked")?.with_context(|| format!("{server}"))?;
-    }
-    Ok(Burst { answers: progress.answers.get(), time: started.elapsed(), kept: progress.kept.take() })
 }
 
 /// What the connections of a burst share.
@@ -99,52 +72,77 @@ struct Progress {
     load: Load,
     until: Instant,
     begun: Cell<u32>,
-    answers: Cell<u32>,
-    kept: RefCell<Vec<String>>,
+    transaction_ids: RefCell<Vec<String>>,
 }
 
 impl Progress {
     /// The next request to send, unless it is enough.
-    fn next(&self) -> Option<&Bytes> {
+    fn next(&self) -> Option<&[u8]> {
         let begun = self.begun.get();
-        if begun >= self.load.count || Instant::now() >= self.until {
-            return None;
-        }
-        self.begun.set(begun + 1);
-        Some(&self.load.requests[begun as usize % self.load.requests.len()])
+        let is_over = begun >= self.load.count || Instant::now() >= self.until;
+        (!is_over).then(|| {
+            self.begun.set(begun + 1);
+            self.load.requests[begun as usize % self.load.requests.len()].as_slice()
+        })
     }
 }
 
 async fn exchange(mut socket: TcpStream, progress: Rc<Progress>) -> anyhow::Result<()> {
+    // Reading the ids costs more than all else here, so it is done only where a store is filled.
+    let wants_ids = progress.load.count < u32::MAX;
     let mut received = Vec::with_capacity(16 * 1024);
     while let Some(request) = progress.next() {
         socket.write_all(request).await?;
         received.clear();
-        let head = loop {
-            if socket.read_buf(&mut received).await? == 0 {
-                bail!("the connection ended in the middle of an exchange");
-            }
-            if let Some(head) = Head::read(&received)?.filter(|head| received.len() >= head.end()) {
-                break head;
+        let body = loop {
+            ensure!(
+                socket.read_buf(&mut received).await? > 0,
+                "the server closed in the middle of an exchange"
+            );
+            if let Some(body) = body(&received)? {
+                break body;
             }
         };
-        let body = &received[head.length..head.end()];
-        if head.status != 200 {
-            bail!("HTTP {} instead of 200: {}", head.status, String::from_utf8_lossy(body));
+        if wants_ids {
+            let response: Value = serde_json::from_slice(body)?;
+            let id = response["data"]["TransactionId"].as_str().context("no TransactionId in a response")?;
+            progress.transaction_ids.borrow_mut().push(id.to_owned());
         }
-        progress.answers.set(progress.answers.get() + 1);
-        progress.kept.borrow_mut().extend(progress.load.keep.and_then(|keep| keep(body)));
     }
     Ok(())
 }
 
+/// The body of a response, once all of it is there.
+fn body(received: &[u8]) -> anyhow::Result<Option<&[u8]>> {
+    let mut headers = [httparse::EMPTY_HEADER; 32];
+    let mut response = httparse::Response::new(&mut headers);
+    let httparse::Status::Complete(head) = response.parse(received)? else { return Ok(None) };
+    if response.code != Some(200) {
+        bail!("HTTP {:?} instead of 200: {}", response.code, String::from_utf8_lossy(received));
+    }
+    let length = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length"));
+    let length = length.context("a response without a Content-Length")?;
+    let length: usize = std::str::from_utf8(length.value)?.parse()?;
+    Ok(received.get(head..head + length))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::body;
 
     #[test]
-    fn a_rate_is_of_answers_per_second() {
-        let burst = Burst { answers: 50, time: Duration::from_millis(250), kept: Vec::new() };
-        assert!((burst.rate() - 200.0).abs() < 1e-9);
+    fn a_response_is_waited_for_to_its_end() {
+        let response = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+        assert_eq!(body(response).unwrap(), Some(b"ok".as_slice()));
+        for end in 0..response.len() {
+            assert_eq!(body(&response[..end]).unwrap(), None, "{end}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_an_error_and_not_a_wait() {
+        for response in ["SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 500 Oh\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"] {
+            assert!(body(response.as_bytes()).is_err(), "{response}");
+        }
     }
 }

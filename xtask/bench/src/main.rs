@@ -1,97 +1,103 @@
-//! How fast and how large things are, each figure beside its goal; called as `cargo xtask bench [NAME]`.
+//! How fast and how large things are, each figure beside its goal: `cargo xtask bench [NAME...]`.
 //!
-//! A file for each question, and what they share: a [`load`] generator that is much cheaper than what it measures, [`server`]
-//! processes, and a [`report`]. What is compared is measured within one run, because a figure of another day or another machine
-//! says nothing about this one.
+//! A file for each question. What is compared is measured side by side in one run, because a figure of another day or
+//! another machine says nothing about this one. Instructions are counted by valgrind, so a busy machine does not change
+//! them.
 
-#![allow(clippy::print_stdout, reason = "a benchmark speaks to the person who ran it")]
+#![allow(clippy::print_stdout, reason = "a benchmark reports to the person who ran it")]
 
-mod answer;
 mod bare_server;
 mod batch;
+mod build;
 mod call;
-mod client_run;
-mod clients;
-mod cold;
-mod cores;
-mod fixed_server;
-mod flags;
-mod growth;
-mod handle;
-mod https_server;
-mod in_process;
+mod gateway;
 mod load;
-mod open_files;
-mod plan;
+mod measure;
+mod process;
 mod report;
-mod requests;
+mod responses;
 mod sandbox;
-mod server;
-mod statistics;
-mod throughput;
-mod valgrind;
-mod weight;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
+use clap::Parser;
 
-use flags::{Bench, BenchCmd, Run};
-use plan::Plan;
 use report::Report;
 
-/// What can be measured: the name, what it answers, and how.
-const QUESTIONS: &[(&str, &str, Measure)] = &[
-    ("sandbox", "what a payment costs in `payments sandbox`", sandbox::measure),
-    ("batch", "what the journal costs a billing run", batch::measure),
-    ("call", "what a call costs this SDK and its peers, in instructions and on the heap", call::measure),
-    ("handle", "what a request costs in the state machine alone, in instructions", handle::measure),
-    ("cold", "what the first call of a process and of a connection costs", cold::measure),
-    ("throughput", "how many calls one core of a client makes, beside other clients", throughput::measure),
-    ("growth", "what a call costs among many, and what many leave behind", growth::measure),
-    ("weight", "what a program that charges costs to build and to ship", weight::measure),
-    ("in-process", "what a test without a network costs", in_process::measure),
-];
-
-type Measure = fn(&Plan, &mut Report) -> anyhow::Result<()>;
-
-fn main() -> ExitCode {
-    let done = match Bench::from_env_or_exit().subcommand {
-        BenchCmd::Run(run) => measure(&run),
-        BenchCmd::Draw(_) => report::draw_saved().map(|()| ExitCode::SUCCESS),
-        BenchCmd::ServeBare(_) => bare_server::run().map(|()| ExitCode::SUCCESS),
-        BenchCmd::ServeFixed(asked) => fixed_server::run(asked.awake).map(|()| ExitCode::SUCCESS),
-        BenchCmd::ChargePlain(asked) => batch::charge_plainly(&asked).map(|()| ExitCode::SUCCESS),
-        BenchCmd::StartTls(_) => cold::start_tls().map(|()| ExitCode::SUCCESS),
-        BenchCmd::TestLoop(asked) => in_process::run_loop(asked.tests).map(|()| ExitCode::SUCCESS),
-        BenchCmd::HandleLoop(calls) => handle::run_loop(&calls.case, calls.calls).map(|()| ExitCode::SUCCESS),
-    };
-    done.unwrap_or_else(|error| {
-        println!("\nerror: {error:#}");
-        ExitCode::FAILURE
-    })
+/// Measures, and fails if a goal is missed.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask bench", args_conflicts_with_subcommands = true)]
+struct Options {
+    /// Some benchmarks alone: call, gateway, sandbox, batch, build.
+    names: Vec<String>,
+    /// Tiny counts, whose figures mean nothing: does everything still run?
+    #[arg(long)]
+    smoke: bool,
+    /// Where the figures are written as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(subcommand)]
+    child: Option<Child>,
 }
 
-fn measure(Run { name, rows, smoke, report_only, save }: &Run) -> anyhow::Result<ExitCode> {
-    let asked: Vec<_> =
-        QUESTIONS.iter().filter(|(own, ..)| name.as_ref().is_none_or(|name| name == own)).collect();
-    if asked.is_empty() {
-        let names: Vec<_> = QUESTIONS.iter().map(|(name, about, _)| format!("{name}: {about}")).collect();
-        bail!("there is no benchmark of that name; there are\n  {}", names.join("\n  "));
+/// A process that a benchmark starts.
+#[derive(clap::Subcommand, Debug)]
+#[command(hide = true)]
+enum Child {
+    BareServer,
+    GatewayLoop { case: String, calls: u32 },
+    PlainCharges { base_url: String, api_key: String, count: u32 },
+}
+
+type Benchmark = fn(&mut Report) -> anyhow::Result<()>;
+
+const BENCHMARKS: &[(&str, Benchmark)] = &[
+    ("call", call::measure),
+    ("gateway", gateway::measure),
+    ("sandbox", sandbox::measure),
+    ("batch", batch::measure),
+    ("build", build::measure),
+];
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let done = match &options.child {
+        Some(Child::BareServer) => bare_server::run().map(|()| true),
+        Some(Child::GatewayLoop { case, calls }) => gateway::run_loop(case, *calls).map(|()| true),
+        Some(Child::PlainCharges { base_url, api_key, count }) => {
+            batch::charge_plainly(base_url, api_key, *count).map(|()| true)
+        }
+        None => measure(&options),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("\nerror: {error:#}");
+            ExitCode::FAILURE
+        }
     }
-    ensure!(!(*save && (*smoke || cfg!(debug_assertions))), "figures that mean nothing are not saved");
-    let mut plan = if *smoke { Plan::SMOKE } else { Plan::FULL };
-    plan.long_run = rows.unwrap_or(plan.long_run);
-    let mut report = Report::default();
-    println!("{}", plan.heading());
-    for (name, about, measure) in asked {
-        report.begin(name, about);
-        measure(&plan, &mut report).with_context(|| format!("the benchmark {name} could not go on"))?;
+}
+
+/// Whether every goal is met; tiny counts have none.
+fn measure(options: &Options) -> anyhow::Result<bool> {
+    for name in &options.names {
+        ensure!(
+            BENCHMARKS.iter().any(|(known, _)| known == name),
+            "there is no benchmark {name}: see --help"
+        );
     }
-    if *save {
-        report.save()?;
-        println!("\nsaved in {}", report::results().display());
+    let mut report = Report::new(options.smoke);
+    for (name, benchmark) in BENCHMARKS {
+        if options.names.is_empty() || options.names.iter().any(|wanted| wanted == name) {
+            report.begin(name);
+            benchmark(&mut report).with_context(|| format!("the benchmark {name} could not be finished"))?;
+        }
     }
-    let missed = report.close();
-    Ok(if missed == 0 || *report_only || *smoke { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if let Some(file) = &options.json {
+        report.write(file)?;
+    }
+    Ok(report.close() || options.smoke)
 }

@@ -1,137 +1,145 @@
 //! What a payment costs in `payments sandbox`: a real process, a real socket, the whole of HTTP.
 
-mod durable;
-mod look_up;
-mod memory;
-mod ready;
-mod spent;
-mod throughput;
-
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::rc::Rc;
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
-use bytes::Bytes;
+use anyhow::ensure;
 
-use crate::load::{Burst, Client, Load};
-use crate::plan::Plan;
-use crate::report::Report;
-use crate::requests;
-use crate::server::Server;
-
-pub(crate) fn measure(plan: &Plan, report: &mut Report) -> anyhow::Result<()> {
-    let rig = Rig::new(plan)?;
-    ready::measure(&rig, report)?;
-    throughput::measure(&rig, report)?;
-    durable::measure(&rig, report)?;
-    let stored = memory::measure(&rig, report)?;
-    look_up::measure(&rig, &stored, report)
-}
-
-/// What every question about the sandbox needs.
-struct Rig<'a> {
-    plan: &'a Plan,
-    client: Client,
-    /// The `payments` command.
-    payments: PathBuf,
-    /// Why nothing can be measured with `--data`, if so.
-    no_data: Option<&'static str>,
-}
-
-/// A server and the transactions that it was given.
-struct Stored {
-    server: Server,
-    ids: Vec<String>,
-}
-
-impl<'a> Rig<'a> {
-    fn new(plan: &'a Plan) -> anyhow::Result<Self> {
-        let payments = this_program()?.with_file_name(format!("payments{}", std::env::consts::EXE_SUFFIX));
-        let help = Command::new(&payments).args(["sandbox", "--help"]).output();
-        let help = help.with_context(|| {
-            format!("{} cannot be run: build it with `cargo build -p payments-cli`", payments.display())
-        })?;
-        let mut rig = Self { plan, client: Client::new()?, payments, no_data: None };
-        if !String::from_utf8_lossy(&help.stdout).contains("--data") {
-            rig.no_data = Some("this build has no --data");
-        } else if !rig.writes_a_file()? {
-            rig.no_data = Some("this build's --data writes no file");
-        }
-        Ok(rig)
-    }
-
-    fn writes_a_file(&self) -> anyhow::Result<bool> {
-        let folder = self.folder()?;
-        let file = folder.path().join("new");
-        self.sandbox_with_data(&file)?;
-        Ok(file.exists())
-    }
-
-    fn sandbox(&self) -> anyhow::Result<Server> {
-        Server::start(&self.payments, &["sandbox"])
-    }
-
-    fn sandbox_with_data(&self, file: &Path) -> anyhow::Result<Server> {
-        let file = file.to_str().context("the path of a temporary file is not UTF-8")?;
-        Server::start(&self.payments, &["sandbox", "--data", file])
-    }
-
-    /// Where databases are put: beside the build, because a folder for temporary files may be in memory, where nothing
-    /// is ever durable and everything is fast.
-    fn folder(&self) -> anyhow::Result<tempfile::TempDir> {
-        let build = self.payments.parent().context("a program is in a folder")?;
-        Ok(tempfile::Builder::new().prefix("bench-").tempdir_in(build)?)
-    }
-
-    /// As much as can be had in the time of one turn.
-    fn turn(&self, server: &Server, connections: usize, requests: Rc<[Bytes]>) -> anyhow::Result<Burst> {
-        let time = self.plan.turn;
-        let load = Load { connections, requests, time, count: u32::MAX, keep: None };
-        let burst = self.client.run(server, &load)?;
-        ensure!(burst.answers > 0, "{server} answered nothing within {time:?}");
-        Ok(burst)
-    }
-
-    /// As many card payments as can be had in the time of one turn.
-    fn payments_turn(&self, server: &Server, connections: usize) -> anyhow::Result<Burst> {
-        self.turn(server, connections, [requests::card_payment(server)].into())
-    }
-
-    /// Looks transactions up, which must all be there.
-    fn look_up(&self, server: &Server, ids: &[String]) -> anyhow::Result<()> {
-        let requests: Rc<[_]> = ids.iter().map(|id| requests::look_up(server, id)).collect();
-        let count = ids.len().try_into().context("so many look-ups are not made at once")?;
-        let load = Load { connections: 1, requests, time: LONGEST_FILL, count, keep: None };
-        self.client.run(server, &load)?;
-        Ok(())
-    }
-
-    /// Makes this many card payments and gives their ids.
-    fn fill(&self, server: &Server, count: u32) -> anyhow::Result<Vec<String>> {
-        let load = Load {
-            connections: MANY_CONNECTIONS,
-            requests: [requests::card_payment(server)].into(),
-            time: LONGEST_FILL,
-            count,
-            keep: Some(requests::transaction_id),
-        };
-        let Burst { answers, time, kept } = self.client.run(server, &load)?;
-        ensure!(answers == count, "{server} took only {answers} of {count} payments within {time:?}");
-        ensure!(kept.len() == count as usize, "{server} answered payments without a TransactionId");
-        Ok(kept)
-    }
-}
-
-fn bare_server() -> anyhow::Result<Server> {
-    Server::start(&this_program()?, &["serve-bare"])
-}
+use crate::gateway::CARD_PAYMENT;
+use crate::load::{Burst, Load};
+use crate::measure::{Turns, median};
+use crate::process::{Server, child, folder, payments};
+use crate::report::{Goal, Report, short};
 
 const MANY_CONNECTIONS: usize = 64;
 
-const LONGEST_FILL: Duration = Duration::from_mins(1);
+pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
+    ready(report)?;
+    rate(report)?;
+    durable(report)?;
+    full(report)
+}
 
-fn this_program() -> anyhow::Result<PathBuf> {
-    std::env::current_exe().context("the path of this program is unknown")
+fn sandbox(data: Option<&Path>) -> anyhow::Result<Server> {
+    let mut command = Command::new(payments()?);
+    command.arg("sandbox");
+    if let Some(file) = data {
+        command.arg("--data").arg(file);
+    }
+    Server::start(command)
+}
+
+/// How long from the start of the process to its ready line.
+fn ready(report: &mut Report) -> anyhow::Result<()> {
+    let many = report.amount(100_000, 100);
+    let folder = folder()?;
+    let full = folder.path().join("full");
+    let ids = fill(&sandbox(Some(&full))?, many)?;
+    let mut add = |name: String, goal, start: &dyn Fn(u32) -> anyhow::Result<Server>| {
+        let times =
+            (0..report.amount(21, 1)).map(|number| Ok(start(number)?.ready_after.as_secs_f64() * 1e3));
+        let times = times.collect::<anyhow::Result<Vec<_>>>()?;
+        report.add(name, median(times.into_iter()), "ms", Some(Goal::AtMost(goal)), "");
+        anyhow::Ok(())
+    };
+    add("ready, in memory".to_owned(), 100.0, &|_| sandbox(None))?;
+    let new_file = |start| folder.path().join(format!("new-{start}"));
+    add("ready, --data, new file".to_owned(), 100.0, &|start| sandbox(Some(&new_file(start))))?;
+    add(format!("ready, --data, {many} transactions"), 1_000.0, &|_| sandbox(Some(&full)))?;
+    // The process that filled the file was killed, and lost nothing that it had answered.
+    let server = sandbox(Some(&full))?;
+    turn(report, &server, 1, [&ids[0], &ids[ids.len() - 1]].map(|id| look_up(&server, id)).into())?;
+    Ok(())
+}
+
+/// Card payments, beside an HTTP server of the same make that does nothing.
+fn rate(report: &mut Report) -> anyhow::Result<()> {
+    for connections in [1, MANY_CONNECTIONS] {
+        let (sandbox, bare) = (sandbox(None)?, Server::start(child(&["bare-server"])?)?);
+        let rate = |server: &Server| Ok(turn(report, server, connections, vec![card_payment(server)])?.rate);
+        let turns = Turns::take(report.amount(21, 1), || rate(&sandbox), || rate(&bare))?;
+        let name = format!("POST in memory, connections: {connections}");
+        report.add(name, turns.median(), "of bare hyper", Some(Goal::AtLeast(0.5)), turns.note());
+    }
+    Ok(())
+}
+
+/// Whether connections that pay at the same time share the cost of making payments durable.
+fn durable(report: &mut Report) -> anyhow::Result<()> {
+    let folder = folder()?;
+    let (durable, in_memory) = (sandbox(Some(&folder.path().join("data")))?, sandbox(None)?);
+    let rate = |server: &Server, connections| {
+        Ok(turn(report, server, connections, vec![card_payment(server)])?.rate)
+    };
+    // The lesser of eight times the rate of one connection and half of the rate in memory.
+    let asked = || Ok((8.0 * rate(&durable, 1)?).min(rate(&in_memory, MANY_CONNECTIONS)? / 2.0));
+    let turns = Turns::take(report.amount(21, 1), || rate(&durable, MANY_CONNECTIONS), asked)?;
+    let name = format!("POST with --data, connections: {MANY_CONNECTIONS}");
+    report.add(name, turns.median(), "of what is asked", Some(Goal::AtLeast(1.0)), turns.note());
+    Ok(())
+}
+
+/// How much larger a process becomes with each transaction, and whether a look-up among many takes longer.
+fn full(report: &mut Report) -> anyhow::Result<()> {
+    let (warm_up, few, many) =
+        (report.amount(5_000, 20), report.amount(1_000, 10), report.amount(100_000, 100));
+    let full = sandbox(None)?;
+    fill(&full, warm_up)?;
+    let before = full.resident_mib()?;
+    let ids = fill(&full, many)?;
+    let each = (full.resident_mib()? - before) * 1024.0 / f64::from(many);
+    let note = format!("resident {} MiB before", short(before));
+    report.add(format!("memory per transaction, over {many}"), each, "KiB", Some(Goal::AtMost(1.0)), note);
+
+    let small = sandbox(None)?;
+    let few_ids = fill(&small, few)?;
+    // As many different ones whatever the size of the store, in an order that jumps about in it.
+    let look_ups = |server: &Server, ids: &[String]| -> Vec<_> {
+        (0..few_ids.len()).map(|number| look_up(server, &ids[number * 7_919 % ids.len()])).collect()
+    };
+    let (of_many, of_few) = (look_ups(&full, &ids), look_ups(&small, &few_ids));
+    let rate =
+        |server: &Server, requests: &[_]| Ok(turn(report, server, MANY_CONNECTIONS, requests.to_vec())?.rate);
+    let turns = Turns::take(report.amount(21, 1), || rate(&full, &of_many), || rate(&small, &of_few))?;
+    let goal = Some(Goal::AtLeast(0.9));
+    report.add(format!("GET among {many}"), turns.median(), "of among few", goal, turns.note());
+    Ok(())
+}
+
+/// As much as can be had in a fifth of a second.
+fn turn(
+    report: &Report,
+    server: &Server,
+    connections: usize,
+    requests: Vec<Vec<u8>>,
+) -> anyhow::Result<Burst> {
+    let time = Duration::from_millis(if report.is_smoke() { 20 } else { 200 });
+    Load { connections, requests, time, count: u32::MAX }.run(server)
+}
+
+/// Makes so many card payments and returns their ids.
+fn fill(server: &Server, count: u32) -> anyhow::Result<Vec<String>> {
+    let time = Duration::from_mins(2);
+    let load = Load { connections: MANY_CONNECTIONS, requests: vec![card_payment(server)], time, count };
+    let ids = load.run(server)?.transaction_ids;
+    ensure!(ids.len() == count as usize, "only {} of {count} payments in {time:?}", ids.len());
+    Ok(ids)
+}
+
+fn card_payment(server: &Server) -> Vec<u8> {
+    let (head, length) = (head(server, "POST", "transaction"), CARD_PAYMENT.len());
+    format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{CARD_PAYMENT}").into()
+}
+
+fn look_up(server: &Server, id: &str) -> Vec<u8> {
+    format!("{}\r\n", head(server, "GET", &format!("transaction/{id}"))).into()
+}
+
+fn head(server: &Server, method: &str, path: &str) -> String {
+    let Server { address, api_key, .. } = server;
+    format!(
+        "{method} /api/v1/public/{path} HTTP/1.1\r\nHost: {address}\r\nAccept: application/json\r\n\
+         Authorization: {api_key}\r\n"
+    )
 }

@@ -1,4 +1,4 @@
-//! The request and the answer as a user of `serde` writes them down: what a client without this SDK would have.
+//! The request and the response as a user of `serde` writes them down: what a client without this SDK would have.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ impl Charge {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Answer {
+pub struct Response {
     pub status: String,
     pub status_code: u16,
     pub message: Option<String>,

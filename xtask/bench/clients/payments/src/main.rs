@@ -1,41 +1,39 @@
 //! This SDK, all safety on.
 
 use std::net::SocketAddr;
+use std::rc::Rc;
 
-use bench_harness::{API_KEY, Caller, Charge, TRANSACTION, most_connections};
+use bench_harness::{API_KEY, Charge, TRANSACTION};
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Payer, Shipping, TransactionId, TransactionType,
 };
 use payments_core::{ApiKey, Client, Deadlines, Endpoint, Outcome};
 use payments_hyper::{HyperTransport, TokioTimer};
 
+#[derive(Clone)]
 struct Payments {
     client: Client,
-    payment: CardTransaction,
+    payment: Rc<CardTransaction>,
     transaction: TransactionId,
 }
 
-impl Caller for Payments {
-    async fn callers(server: SocketAddr, count: usize) -> Vec<Self> {
+impl bench_harness::Client for Payments {
+    fn new(server: SocketAddr, connections: usize) -> Self {
         let key = ApiKey::new(API_KEY).expect("visible ASCII");
         let endpoint = Endpoint::new(&format!("http://{server}/api/v1/public"), key).expect("loopback");
-        let mut transport = HyperTransport::builder().max_idle_connections(count);
-        if let Some(connections) = most_connections() {
-            transport = transport.max_connections(connections);
-        }
+        let transport = HyperTransport::builder().max_idle_connections(connections);
         let transport = transport.build().expect("no file is read");
         let client = Client::builder(endpoint, transport, TokioTimer::new());
-        // It runs while a call waits for its turn, and among thousands of calls, or under valgrind, that is long.
+        // Under valgrind connecting takes long.
         let client = client.connect_timeout(Deadlines::DEFAULT_TOTAL).build();
-        let caller = || Self {
-            client: client.clone(),
-            payment: payment(&Charge::example()),
+        Self {
+            client,
+            payment: payment(&Charge::example()).into(),
             transaction: TRANSACTION.parse().expect("an id"),
-        };
-        (0..count).map(|_| caller()).collect()
+        }
     }
 
-    async fn charge(&mut self) -> String {
+    async fn charge(&self) -> String {
         match self.client.process_card(&self.payment).await {
             Ok(charged) => charged.into_data().transaction_id.as_str().to_owned(),
             Err(error) => {
@@ -45,7 +43,7 @@ impl Caller for Payments {
         }
     }
 
-    async fn look_up(&mut self) -> String {
+    async fn look_up(&self) -> String {
         let found = self.client.transaction(&self.transaction).await.expect("the server knows it");
         found.into_data().transaction_id.as_str().to_owned()
     }
@@ -87,17 +85,5 @@ fn payment(charge: &Charge) -> CardTransaction {
 }
 
 fn main() {
-    let words: Vec<_> = std::env::args().collect();
-    match &words[1..] {
-        [_, kind, builds, _] if kind == "build-request" => build_requests(builds.parse().expect("a number")),
-        _ => bench_harness::run::<Payments>(),
-    }
-}
-
-/// No call, only what comes before it and validates: none of the other clients does that.
-fn build_requests(builds: u32) {
-    let charge = Charge::example();
-    for _ in 0..builds {
-        std::hint::black_box(payment(std::hint::black_box(&charge)));
-    }
+    bench_harness::run::<Payments>();
 }

@@ -1,40 +1,38 @@
-//! reqwest with its own JSON, as its documentation shows it and as it ships: without a deadline, which would cost it another
-//! 1 300 instructions a call.
+//! reqwest with its own JSON, as its documentation shows it and as it ships: without a deadline.
 
 use std::net::SocketAddr;
+use std::rc::Rc;
 
-use bench_harness::{API_KEY, Answer, Caller, Charge, TRANSACTION};
+use bench_harness::{API_KEY, Charge, Response, TRANSACTION};
 use http::header::{ACCEPT, AUTHORIZATION};
 
 #[derive(Clone)]
 struct Reqwest {
     client: reqwest::Client,
-    base_url: String,
-    charge: Charge,
+    base_url: Rc<str>,
+    charge: Rc<Charge>,
 }
 
-impl Caller for Reqwest {
-    async fn callers(server: SocketAddr, count: usize) -> Vec<Self> {
-        let client = reqwest::Client::new();
-        let base_url = format!("http://{server}/api/v1/public");
-        vec![Self { client, base_url, charge: Charge::example() }; count]
+impl bench_harness::Client for Reqwest {
+    fn new(server: SocketAddr, _connections: usize) -> Self {
+        let base_url = format!("http://{server}/api/v1/public").into();
+        Self { client: reqwest::Client::new(), base_url, charge: Charge::example().into() }
     }
 
-    async fn charge(&mut self) -> String {
-        let request = self.client.post(format!("{}/transaction", self.base_url)).json(&self.charge);
-        call(request).await
+    async fn charge(&self) -> String {
+        call(self.client.post(format!("{}/transaction", self.base_url)).json(&*self.charge)).await
     }
 
-    async fn look_up(&mut self) -> String {
+    async fn look_up(&self) -> String {
         call(self.client.get(format!("{}/transaction/{TRANSACTION}", self.base_url))).await
     }
 }
 
 async fn call(request: reqwest::RequestBuilder) -> String {
     let request = request.header(AUTHORIZATION, API_KEY).header(ACCEPT, "application/json");
-    let answer = request.send().await.expect("the server answers").error_for_status().expect("HTTP 200");
-    let answer: Answer = answer.json().await.expect("the answer is understood");
-    answer.data.transaction_id
+    let response = request.send().await.expect("the server responds").error_for_status().expect("HTTP 200");
+    let response: Response = response.json().await.expect("the response is understood");
+    response.data.transaction_id
 }
 
 fn main() {
