@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 use xshell::{Cmd, Shell};
 
-/// A shell that stands in the root of the workspace.
+/// A shell whose current folder is the root of the workspace.
 pub(crate) fn shell() -> anyhow::Result<Shell> {
     // Where two clones share a target folder, the folder that this program was compiled in may be the other clone's.
     let xtask = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());

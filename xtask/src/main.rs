@@ -1,4 +1,4 @@
-//! The project's own tasks, called as `cargo xtask <task>`. Nothing here is part of a published crate.
+//! The project's own tasks, called as `cargo xtask <task>`. No published crate contains any of it.
 //!
 //! The rules of the repository are ordinary tests, in `xtask/tests/tidy`.
 
@@ -47,7 +47,7 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Take every amount of cents below a million, and as many random ones, from text to JSON and back.
     ExhaustiveMoney,
-    /// Run the unit tests of model and core under Miri; needs a nightly toolchain that has it.
+    /// Run the unit tests of model and core under Miri; needs a nightly toolchain with the component `miri`.
     Miri,
 }
 
@@ -86,8 +86,8 @@ fn run(call: &str, words: &[OsString]) -> anyhow::Result<()> {
     cargo(&shell()?, call).args(words).run().context("see above")
 }
 
-/// The command is built by itself, as its users get it: built together with the benchmarks, it would have their
-/// features too.
+/// The command is built alone, as its users get it. Built together with the benchmarks it would also have their
+/// features.
 fn bench(words: &[OsString]) -> anyhow::Result<()> {
     run("build --release --quiet --locked --package payments-cli", &[])?;
     run("run --release --quiet --locked --package payments-bench --", words)

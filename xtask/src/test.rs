@@ -108,7 +108,7 @@ fn lints(shell: &Shell) -> anyhow::Result<()> {
 }
 
 /// Features unify across a workspace, so each library is also compiled as its user gets it: with its default features,
-/// without any, and with each by itself. A release also tries every combination.
+/// without any, and with each one alone. A release also tries every combination.
 fn lints_of_each_library(shell: &Shell) -> anyhow::Result<()> {
     for library in
         cargo::packages(shell)?.iter().filter(|package| package.is_published && package.has_library)

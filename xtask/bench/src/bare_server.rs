@@ -34,7 +34,7 @@ async fn serve() -> anyhow::Result<()> {
 }
 
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    // A client that went away in the middle is answered all the same; nobody will see it.
+    // If the client has gone, nobody reads the response.
     if let Ok(body) = request.into_body().collect().await {
         drop(body.to_bytes());
     }

@@ -55,14 +55,14 @@ fn commits(report: &mut Report, server: &Server) -> anyhow::Result<()> {
     // So few that the write-ahead log is not begun anew meanwhile.
     let charges = 50;
     let folder = folder()?;
-    // Whoever closes a database as the last removes its log.
+    // The last connection that is closed removes the log.
     let kept_open = SqliteStore::open(folder.path().join("journal.db"))?;
     let log = folder.path().join("journal.db-wal");
-    let before = commits_in(&fs::read(&log)?).context("the journal's log is not one of SQLite")?;
+    let before = commits_in(&fs::read(&log)?).context("the journal's log is not in SQLite's format")?;
     watch(billing_run(server, folder.path(), charges, 1)?, |_| ())?;
-    let after = commits_in(&fs::read(&log)?).context("the journal's log is not one of SQLite")?;
+    let after = commits_in(&fs::read(&log)?).context("the journal's log is not in SQLite's format")?;
     drop(kept_open);
-    // Whoever opens the journal begins its log anew, if nobody else is at work.
+    // Opening the journal begins its log anew if no other connection is active.
     let earlier = if before.salt == after.salt { before.count } else { 0 };
     let each = f64::from(after.count - earlier) / f64::from(charges);
     report.add("durable commits for each charge", each, "", Some(Goal::AtMost(2.0)), "one at a time");
@@ -162,7 +162,7 @@ pub(crate) fn charge_plainly(base_url: &str, api_key: &str, count: u32) -> anyho
     })
 }
 
-/// As a row of the billing file has it.
+/// The same payment as that row of the billing file.
 fn payment(row: u32) -> anyhow::Result<TokenTransaction> {
     let cents = i64::from((1 + row % 900) * 100 + row % 100);
     let builder = TokenTransaction::builder(TOKEN, Amount::from_cents(cents), ConvenienceFee::Inactive);

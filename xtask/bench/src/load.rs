@@ -25,7 +25,7 @@ pub(crate) struct Load {
     pub(crate) count: u32,
 }
 
-/// What came back; every response was HTTP 200.
+/// The responses of a load; all had HTTP 200.
 #[derive(Debug, Default)]
 pub(crate) struct Burst {
     /// Responses per second.

@@ -1,6 +1,6 @@
 //! How fast and how large things are, each figure beside its goal: `cargo xtask bench [NAME...]`.
 //!
-//! A file for each question. What is compared is measured side by side in one run, because a figure of another day or
+//! A file for each question. Two things are compared side by side in one run, because a figure of another day or
 //! another machine says nothing about this one. Instructions are counted by valgrind, so a busy machine does not change
 //! them.
 

@@ -34,7 +34,7 @@ pub(super) fn readme_examples_are_compiled(workspace: &Workspace) -> anyhow::Res
     Ok(finding.into_iter().collect())
 }
 
-/// What a newcomer is told to run is what the continuous integration runs.
+/// The README names the command that the continuous integration runs.
 pub(super) fn one_command_tests_everything(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in ["README.md", ".ci/run"] {

@@ -7,7 +7,7 @@ use super::workspace::{Workspace, has_extension};
 pub(super) fn files_name_no_machine(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in workspace.files.iter().filter(|path| path.as_str() != file!()) {
-        // What is not UTF-8 is data, and data names no paths that anything follows.
+        // A file that is not UTF-8 is data.
         let Ok(text) = std::fs::read_to_string(workspace.root.join(path)) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! The rule about which foreign crates a user of ours can see: another crate's new version must not be our new version.
+//! Which foreign crates the public API may show: a new version of one of them would force a new version of ours.
 
 use super::Finding;
 use super::workspace::Workspace;

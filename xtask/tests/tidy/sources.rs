@@ -182,7 +182,7 @@ struct Statics<'a> {
 
 impl Statics<'_> {
     fn report(&mut self, line: usize) {
-        let advice = "keep this in a value that its user owns: nothing here is shared by a whole process";
+        let advice = "keep this in a value that its user owns: no crate shares state across a whole process";
         self.findings.push(Finding::new(at(self.file, line), advice));
     }
 }

@@ -161,7 +161,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder in the workspace").to_owned()
 }
 
-/// A shell that stands in the root of the workspace.
+/// A shell whose current folder is the root of the workspace.
 pub(super) fn shell() -> anyhow::Result<Shell> {
     let shell = Shell::new()?;
     shell.change_dir(root());
