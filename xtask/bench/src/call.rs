@@ -117,36 +117,41 @@ fn build(package: &str) -> anyhow::Result<PathBuf> {
     programs.next_back().with_context(|| format!("cannot build {package}"))
 }
 
-/// Returns the address of a server that sends this body for every request. Its threads end with the process.
+/// Returns the address of a server that sends this body for every charge, and for every look-up with the code of a
+/// look-up. Its threads end with the process.
 fn serve(body: &str) -> io::Result<SocketAddr> {
     let head = "HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 10:15:30 GMT\r\nContent-Type: application/json";
-    let response: Arc<str> = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into();
+    let charged = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let found = charged.replace("\"status_code\":100", "\"status_code\":200");
+    let responses = Arc::new([charged, found]);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
     thread::spawn(move || {
         for connection in listener.incoming().flatten() {
-            let response = Arc::clone(&response);
+            let responses = Arc::clone(&responses);
             // An error closes the connection, which fails the client's run.
-            thread::spawn(move || respond(&connection, &response));
+            thread::spawn(move || respond(&connection, &responses));
         }
     });
     Ok(address)
 }
 
 /// Responds to the requests of one connection until the client closes it.
-fn respond(mut connection: &TcpStream, response: &str) -> io::Result<()> {
+fn respond(mut connection: &TcpStream, [charged, found]: &[String; 2]) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let mut requests = BufReader::new(connection);
-    let (mut line, mut body_length) = (String::new(), 0);
+    let (mut line, mut body_length, mut response) = (String::new(), 0, charged);
     while requests.read_line(&mut line)? > 0 {
         if let Some((name, value)) = line.split_once(':')
             && name.eq_ignore_ascii_case("content-length")
         {
             body_length = value.trim().parse().map_err(io::Error::other)?;
+        } else if line.starts_with("GET ") {
+            response = found;
         } else if line == "\r\n" {
             io::copy(&mut requests.by_ref().take(body_length), &mut io::sink())?;
             connection.write_all(response.as_bytes())?;
-            body_length = 0;
+            (body_length, response) = (0, charged);
         }
         line.clear();
     }
