@@ -1,46 +1,51 @@
-//! The public API of each library crate as text, committed, so that a change of it is seen where it is reviewed.
+//! The public API of each library as text, committed, so that a change of it is seen where it is reviewed.
 //!
 //! A line is one item with its full path, as a user of the crate sees it. What only some features bring is marked, so
 //! that moving an item behind a feature, which breaks the build of whoever does not have it, changes a line too. Of the
 //! traits that the compiler implements by itself only the absence is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
 
-use crate::flags::Api;
-use crate::rustdoc::{self, Features, Items, Rustdoc};
-use crate::workspace::{Member, Workspace};
+use crate::package;
+use crate::workspace::{Member, Workspace, cargo};
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Options {
+    /// Write nothing, and fail if the public API is not the committed one.
+    #[arg(long)]
+    check: bool,
+}
 
 /// The folder of the snapshots, from the root.
 const FOLDER: &str = "tests/api";
 
-pub(crate) fn run(asked: &Api) -> anyhow::Result<()> {
+const ADVICE: &str = "cargo xtask release api, and commit what it writes together with the change";
+
+/// What the library `public-api` reads. Formats 58 and 59 only added what may be absent.
+const READABLE: RangeInclusive<u64> = 57..=59;
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let workspace = Workspace::load()?;
     workspace.must_build_for_this_machine()?;
-    if !asked.check {
-        return write(&workspace);
+    if options.check {
+        let findings = findings(&workspace)?;
+        ensure!(findings.is_empty(), "{}", findings.join("\n"));
+        println!("the public API of {} crates is the committed one", workspace.libraries().count());
+        return Ok(());
     }
-    let findings = findings(&workspace)?;
-    if !findings.is_empty() {
-        bail!("{}", findings.join("\n"));
-    }
-    println!("the public API of {} crates is the committed one", workspace.libraries().count());
-    Ok(())
-}
-
-/// Writes every snapshot anew.
-fn write(workspace: &Workspace) -> anyhow::Result<()> {
-    let rustdoc = Rustdoc::new(workspace)?;
     for member in workspace.libraries() {
-        let text = snapshot(&rustdoc, member)?;
-        let file = file(member);
+        let (file, text) = (file(member), snapshot(&workspace, member)?);
         let changes = differences(&workspace.read(&file).unwrap_or_default(), &text).len();
         workspace.shell.write_file(&file, &text)?;
         println!("{file}: {changes} lines changed");
     }
-    for left in left_over(workspace)? {
+    for left in left_over(&workspace) {
         workspace.shell.remove_path(&left)?;
         println!("{left}: removed");
     }
@@ -49,7 +54,6 @@ fn write(workspace: &Workspace) -> anyhow::Result<()> {
 
 /// What is not as it was committed.
 pub(crate) fn findings(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
-    let rustdoc = Rustdoc::new(workspace)?;
     let mut findings = Vec::new();
     for member in workspace.libraries() {
         let file = file(member);
@@ -57,7 +61,7 @@ pub(crate) fn findings(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
             findings.push(format!("{file} is not there: {ADVICE}"));
             continue;
         };
-        let differences = differences(&committed, &snapshot(&rustdoc, member)?);
+        let differences = differences(&committed, &snapshot(workspace, member)?);
         if !differences.is_empty() {
             findings.push(format!(
                 "{file} is not the public API of this commit:\n{}\nif that is meant, {ADVICE}",
@@ -65,53 +69,97 @@ pub(crate) fn findings(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
             ));
         }
     }
-    for left in left_over(workspace)? {
-        findings.push(format!("{left} is of no library here: {ADVICE}"));
-    }
+    findings
+        .extend(left_over(workspace).iter().map(|left| format!("{left} is of no library here: {ADVICE}")));
     Ok(findings)
 }
-
-const ADVICE: &str = "cargo xtask release api, and commit what it writes together with the change";
 
 fn file(member: &Member) -> String {
     format!("{FOLDER}/{}.txt", member.name)
 }
 
 /// Files in the folder that belong to no library any more, as paths from the root.
-fn left_over(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
-    let folder = workspace.root.join(FOLDER);
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let names = workspace.shell.read_dir(folder)?.into_iter().filter_map(|path| {
-        let name = path.file_name()?.to_str()?;
-        Some(format!("{FOLDER}/{name}"))
-    });
-    let is_known = |path: &String| workspace.libraries().any(|member| file(member) == *path);
-    Ok(names.filter(|path| !is_known(path)).collect())
+fn left_over(workspace: &Workspace) -> Vec<String> {
+    let paths = workspace.shell.read_dir(FOLDER).unwrap_or_default();
+    let names = paths.iter().filter_map(|path| Some(format!("{FOLDER}/{}", path.file_name()?.to_str()?)));
+    names.filter(|path| workspace.libraries().all(|member| file(member) != *path)).collect()
 }
 
-fn snapshot(rustdoc: &Rustdoc<'_>, member: &Member) -> anyhow::Result<String> {
-    let with = |features| lines(&rustdoc.describe(member, features, Items::Documented)?);
-    let all = with(Features::All)?;
-    if !member.has_features() {
+fn snapshot(workspace: &Workspace, member: &Member) -> anyhow::Result<String> {
+    let all = lines(workspace, member, &["--all-features"])?;
+    if member.features().next().is_none() {
         return Ok(text(&all, &all, &all));
     }
-    let without = with(Features::None)?;
-    let by_default = if member.has_default_features() { &with(Features::Default)? } else { &without };
+    let without = lines(workspace, member, &["--no-default-features"])?;
+    let has_default =
+        member.package["features"]["default"].as_array().is_some_and(|features| !features.is_empty());
+    let by_default = if has_default { &lines(workspace, member, &[])? } else { &without };
     Ok(text(&without, by_default, &all))
 }
 
-/// The items of a description that a user can name or use, one in a line.
-pub(crate) fn lines(description: &Path) -> anyhow::Result<Vec<String>> {
+/// The items of a crate that a user can name or use, one in a line.
+fn lines(workspace: &Workspace, member: &Member, features: &[&str]) -> anyhow::Result<Vec<String>> {
+    let description = describe(workspace, member, features)?;
     // The library does not ask for the format by itself.
-    rustdoc::read(description)?;
-    let api = public_api::Builder::from_rustdoc_json(description)
-        // They are the same for every type.
-        .omit_blanket_impls(true)
-        .build()
-        .with_context(|| format!("public-api cannot read {}", description.display()))?;
+    must_be_readable(&serde_json::from_str(&workspace.shell.read_file(&description)?)?)?;
+    // Blanket implementations are the same for every type.
+    let api = public_api::Builder::from_rustdoc_json(&description).omit_blanket_impls(true).build()?;
     Ok(api.items().map(ToString::to_string).filter(|line| !is_noise(line)).collect())
+}
+
+/// Lets rustdoc describe a crate as JSON, in a file that the next call overwrites.
+///
+/// The form is not stable yet, so a stable toolchain refuses, unless it is told to behave as a nightly one. That is told to
+/// rustdoc alone: what cargo compiles on the way is the same as in any other task and is shared with it.
+fn describe(workspace: &Workspace, member: &Member, features: &[&str]) -> anyhow::Result<PathBuf> {
+    let name = &member.name;
+    let file = workspace.target.join("doc").join(format!("{}.json", name.replace('-', "_")));
+    // What an earlier run has left must not pass for the answer.
+    workspace.shell.remove_path(&file)?;
+    let rustdoc = cargo(&workspace.shell, "rustdoc --quiet --locked --offline --lib --package")
+        .arg(name)
+        .args(features);
+    let rustdoc =
+        rustdoc.args(["--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"]);
+    rustdoc
+        .env("RUSTDOC", stand_in(workspace)?)
+        .run()
+        .with_context(|| format!("rustdoc cannot describe {name}"))?;
+    ensure!(file.is_file(), "rustdoc has written no {}", file.display());
+    Ok(file)
+}
+
+/// Stands in for rustdoc.
+fn stand_in(workspace: &Workspace) -> anyhow::Result<PathBuf> {
+    const PROGRAM: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n";
+
+    let path = package::folder(workspace).join("rustdoc");
+    // Not while another run may be executing it.
+    if fs::read_to_string(&path).is_ok_and(|text| text == PROGRAM) {
+        return Ok(path);
+    }
+    workspace.shell.write_file(&path, PROGRAM)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(path)
+}
+
+fn must_be_readable(description: &Value) -> anyhow::Result<()> {
+    let Some(format) = description["format_version"].as_u64() else {
+        bail!("rustdoc's JSON does not name its format");
+    };
+    ensure!(
+        READABLE.contains(&format),
+        "not checked: rustdoc format {format}, and formats {} to {} are read here. Take a toolchain that writes one of them \
+         (rustup toolchain install 1.95, and RUSTUP_TOOLCHAIN=1.95), or raise public-api in xtask/release/Cargo.toml and \
+         READABLE in xtask/release/src/api.rs",
+        READABLE.start(),
+        READABLE.end()
+    );
+    Ok(())
 }
 
 /// The traits that the compiler implements by itself, and which a user can name.
@@ -129,10 +177,7 @@ const OF_THE_COMPILER: [&str; 3] =
 
 fn is_noise(line: &str) -> bool {
     // Parameters of the type may stand before the trait.
-    let Some((before, _)) = line.split_once(" for ") else {
-        return false;
-    };
-    let Some((head, name)) = before.rsplit_once(' ') else {
+    let Some((head, name)) = line.split_once(" for ").and_then(|(before, _)| before.rsplit_once(' ')) else {
         return false;
     };
     let is_given = !line.contains(" where ") && head.starts_with("impl") && AUTOMATIC.contains(&name);
@@ -141,24 +186,21 @@ fn is_noise(line: &str) -> bool {
 
 /// The snapshot: the lines with all features, marked where fewer features do not have them.
 fn text(without: &[String], by_default: &[String], all: &[String]) -> String {
-    let is_in = |lines: &[String], line: &String| lines.contains(line);
     let mut text = String::new();
-    let mut add = |mark: &str, line: &String| {
-        text.push_str(mark);
-        text.push_str(line);
-        text.push('\n');
-    };
     for line in all {
-        let mark = match (is_in(without, line), is_in(by_default, line)) {
+        text += match (without.contains(line), by_default.contains(line)) {
             (true, true) => "",
             (false, true) => "[default features] ",
             (_, false) => "[more features] ",
         };
-        add(mark, line);
+        text += line;
+        text += "\n";
     }
-    let fewer: Vec<_> = without.iter().chain(by_default).filter(|line| !is_in(all, line)).collect();
-    for line in fewer.iter().collect::<BTreeSet<_>>() {
-        add("[fewer features] ", line);
+    let fewer = without.iter().chain(by_default).filter(|line| !all.contains(line));
+    for line in fewer.collect::<BTreeSet<_>>() {
+        text += "[fewer features] ";
+        text += line;
+        text += "\n";
     }
     text
 }
@@ -174,6 +216,8 @@ fn differences(old: &str, new: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -212,5 +256,17 @@ mod tests {
         ] {
             assert!(!is_noise(kept), "{kept}");
         }
+    }
+
+    #[test]
+    fn a_form_that_is_not_known_is_not_guessed_at() {
+        for format in [57, 59] {
+            must_be_readable(&json!({ "format_version": format })).unwrap();
+        }
+        for format in [56, 60] {
+            let error = must_be_readable(&json!({ "format_version": format })).unwrap_err().to_string();
+            assert!(error.contains(&format!("rustdoc format {format},")), "{error}");
+        }
+        assert!(must_be_readable(&json!({})).is_err());
     }
 }

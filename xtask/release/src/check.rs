@@ -2,108 +2,99 @@
 
 use std::time::Instant;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 
-use crate::flags::Check;
-use crate::gates::{self, Commit, Gate, Verdict};
-use crate::registry::Registry;
+use crate::gates::{GATES, Gate};
+use crate::index::Registry;
 use crate::workspace::Workspace;
 
-pub(crate) fn run(asked: &Check) -> anyhow::Result<()> {
-    let workspace = Workspace::load()?;
-    let registry = Registry::open(&workspace, asked.registry.as_deref())?;
-    let commit = Commit { workspace, registry };
-    if asked.only.is_empty() {
-        return all_gates(&commit);
+#[derive(clap::Args, Debug)]
+pub(crate) struct Options {
+    /// The registry as cargo's configuration names it; crates.io by default.
+    #[arg(long)]
+    registry: Option<String>,
+    /// One gate alone, by its title; may be given several times.
+    #[arg(long, value_name = "TITLE")]
+    only: Vec<String>,
+}
+
+/// What a gate may look at.
+#[derive(Debug)]
+pub(crate) struct Commit {
+    pub(crate) workspace: Workspace,
+    pub(crate) registry: Registry,
+}
+
+impl Commit {
+    pub(crate) fn load(registry: Option<&str>) -> anyhow::Result<Self> {
+        let workspace = Workspace::load()?;
+        let registry = Registry::open(&workspace, registry)?;
+        Ok(Self { workspace, registry })
     }
-    commit.workspace.must_build_for_this_machine()?;
-    let mut gates = gates::all(&commit);
-    if let Some(unknown) = asked.only.iter().find(|title| gates.iter().all(|gate| gate.title != **title)) {
-        let titles: Vec<_> = gates.iter().map(|gate| gate.title.as_str()).collect();
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let commit = Commit::load(options.registry.as_deref())?;
+    if options.only.is_empty() {
+        return all(&commit);
+    }
+    if let Some(unknown) = options.only.iter().find(|title| GATES.iter().all(|(known, _)| known != title)) {
+        let titles: Vec<_> = GATES.iter().map(|(title, _)| *title).collect();
         bail!("there is no gate {unknown:?}. The gates are:\n  {}", titles.join("\n  "));
     }
-    gates.retain(|gate| asked.only.contains(&gate.title));
-    ask(&commit, &gates)?;
+    let is_wanted = |(title, _): &&Gate| options.only.iter().any(|only| only == title);
+    ask(&commit, &GATES.iter().filter(is_wanted).copied().collect::<Vec<_>>())?;
     println!("no other gate was asked");
     Ok(())
 }
 
 /// Asks every gate, whatever the others said, and fails if one has.
-pub(crate) fn all_gates(commit: &Commit) -> anyhow::Result<()> {
-    commit.workspace.must_build_for_this_machine()?;
-    ask(commit, &gates::all(commit))
+pub(crate) fn all(commit: &Commit) -> anyhow::Result<()> {
+    ask(commit, GATES)
 }
 
 fn ask(commit: &Commit, gates: &[Gate]) -> anyhow::Result<()> {
-    let mut rows = Vec::new();
-    for (index, gate) in gates.iter().enumerate() {
-        println!("\n── gate {} of {}: {}", index + 1, gates.len(), gate.title);
+    commit.workspace.must_build_for_this_machine()?;
+    let (mut rows, mut failed) = (Vec::new(), 0);
+    for (index, (title, gate)) in gates.iter().enumerate() {
+        println!("\n── gate {} of {}: {title}", index + 1, gates.len());
         let started = Instant::now();
-        let verdict = gate.ask(commit);
-        let row = Row { title: &gate.title, verdict, seconds: started.elapsed().as_secs_f64() };
-        println!("{}", row.line());
+        let answer = gate(commit);
+        failed += usize::from(answer.is_err());
+        let row = row(title, started.elapsed().as_secs_f64(), &answer);
+        println!("{row}");
         rows.push(row);
     }
     println!("\n── the gates of {} {}", commit.workspace.version, "─".repeat(60));
-    for row in &rows {
-        println!("{}", row.line());
-    }
-    let failed = rows.iter().filter(|row| matches!(row.verdict, Verdict::Failed(_))).count();
-    let unchecked = rows.iter().filter(|row| matches!(row.verdict, Verdict::NotChecked(_))).count();
-    if failed > 0 {
-        bail!("{failed} of {} gates refuse this commit", rows.len());
-    }
-    match unchecked {
-        0 => println!("\nall {} gates are passed", rows.len()),
-        _ => println!(
-            "\n{} gates are passed, and {unchecked} could not be asked on this machine",
-            rows.len() - unchecked
-        ),
-    }
+    println!("{}", rows.join("\n"));
+    ensure!(failed == 0, "{failed} of {} gates refuse this commit", gates.len());
+    println!("\nall {} gates are passed", gates.len());
     Ok(())
 }
 
-/// One gate with its answer.
-struct Row<'a> {
-    title: &'a str,
-    verdict: Verdict,
-    seconds: f64,
+fn row(title: &str, seconds: f64, answer: &anyhow::Result<String>) -> String {
+    let (word, rest) = match answer {
+        Ok(figure) if figure.is_empty() => ("ok", String::new()),
+        Ok(figure) => ("ok", format!(" ({figure})")),
+        Err(error) => ("FAILED", format!("\n{error:#}").replace('\n', "\n                  ")),
+    };
+    format!("{word:>6} {seconds:>7.1} s  {title}{rest}")
 }
-
-impl Row<'_> {
-    fn line(&self) -> String {
-        let (word, rest) = match &self.verdict {
-            Verdict::Passed(figure) if figure.is_empty() => ("ok", String::new()),
-            Verdict::Passed(figure) => ("ok", format!(" ({figure})")),
-            Verdict::NotChecked(why) => ("not checked", format!("\n{INDENT}{why}")),
-            Verdict::Failed(findings) => {
-                let lines = findings.iter().flat_map(|finding| finding.lines());
-                ("FAILED", lines.flat_map(|line| ["\n", INDENT, line]).collect())
-            }
-        };
-        format!("{word:>11} {:>7.1} s  {}{rest}", self.seconds, self.title)
-    }
-}
-
-/// As wide as what stands before a title.
-const INDENT: &str = "                       ";
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use anyhow::anyhow;
+
+    use super::row;
 
     #[test]
     fn a_row_says_what_to_do() {
-        let row = |verdict| Row { title: "the title", verdict, seconds: 1.25 }.line();
-        assert_eq!(row(Verdict::Passed(String::new())), "         ok     1.2 s  the title");
-        assert_eq!(row(Verdict::Passed("7 of 9".to_owned())), "         ok     1.2 s  the title (7 of 9)");
+        assert_eq!(row("the title", 1.25, &Ok(String::new())), "    ok     1.2 s  the title");
+        assert_eq!(row("the title", 1.25, &Ok("7 of 9".to_owned())), "    ok     1.2 s  the title (7 of 9)");
+        let indent = " ".repeat(18);
         assert_eq!(
-            row(Verdict::Failed(vec!["a: mend\nit".to_owned(), "b".to_owned()])),
-            format!("     FAILED     1.2 s  the title\n{INDENT}a: mend\n{INDENT}it\n{INDENT}b")
-        );
-        assert_eq!(
-            row(Verdict::NotChecked("no second toolchain".to_owned())),
-            format!("not checked     1.2 s  the title\n{INDENT}no second toolchain")
+            row("the title", 1.25, &Err(anyhow!("a: mend\nit"))),
+            format!("FAILED     1.2 s  the title\n{indent}a: mend\n{indent}it")
         );
     }
 }

@@ -1,178 +1,230 @@
-//! `prepare`: the commit that makes a version. It asks no network, and publishes nothing.
+//! `prepare`: the commit that makes a version. It uses no network, and publishes nothing.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use anyhow::{Context as _, anyhow, ensure};
-use semver::Version;
-use similar::{ChangeTag, TextDiff};
-use toml_edit::DocumentMut;
+use anyhow::{Context as _, bail, ensure};
+use semver::{Prerelease, Version};
+use toml_edit::{DocumentMut, Item};
 use xshell::cmd;
 
 use crate::changelog;
-use crate::flags::Prepare;
 use crate::git::Git;
-use crate::snippets;
-use crate::version::Bump;
 use crate::workspace::{Workspace, cargo};
 
-pub(crate) fn run(asked: &Prepare) -> anyhow::Result<()> {
-    let bump = Bump::read(&asked.bump)?;
+#[derive(clap::Args, Debug)]
+pub(crate) struct Options {
+    /// `major`, `minor`, `patch`, or a version such as 1.4.0.
+    bump: String,
+    /// Write and commit.
+    #[arg(long)]
+    execute: bool,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let workspace = Workspace::load()?;
-    let git = Git::new(&workspace.shell);
+    let git = Git(&workspace.shell);
     git.must_be_on_the_branch()?;
-    git.must_be_clean().map_err(|error| {
-        anyhow!(
-            "{error}\n(if it is only what a `prepare` that was cut off has left: git reset --hard, which destroys every \
-             other change too)"
-        )
-    })?;
+    git.must_be_clean().context("if a `prepare` that was cut off has left changes: git reset --hard")?;
 
     let (old, log) = (&workspace.version, workspace.read(changelog::FILE)?);
-    let is_released = changelog::notes(&log, old).is_some();
-    let new = bump.apply(old, is_released)?;
+    let new = bump(&options.bump, old, changelog::notes(&log, old).is_some())?;
     let edits = edits(&workspace, &log, &new)?;
-
     println!("{old} -> {new}");
     for (path, text) in &edits {
         println!("\n{path}");
-        print!("{}", changed_lines(&workspace.read(path)?, text));
-    }
-    for line in left_as_it_is(&workspace, &edits, &new)? {
-        println!("{line}");
+        let before = workspace.read(path)?;
+        let only_in = |text: &str, other: &str, mark: &str| {
+            let lines = text.lines().filter(|line| !other.lines().any(|other| other == *line));
+            lines.for_each(|line| println!("  {mark}{line}"));
+        };
+        only_in(&before, text, "-");
+        only_in(text, &before, "+");
     }
     println!("\nCargo.lock\n  the versions of the {} members", workspace.members.len());
-    if !asked.execute {
-        println!(
-            "\nNothing was changed. To write this and commit it: cargo xtask release prepare {new} --execute"
-        );
+    if old != &new {
+        show_lines_that_name(old, &workspace, &edits)?;
+    }
+    if !options.execute {
+        println!("\nNothing was changed. To commit it: cargo xtask release prepare {new} --execute");
         return Ok(());
     }
-    let written = write(&workspace, &edits, &new);
-    if written.is_err() {
+    if let Err(error) = write(&workspace, &edits, &new) {
         // The tree was clean, so everything that differs now is this run's.
-        cmd!(workspace.shell, "git reset --quiet --hard HEAD")
-            .quiet()
-            .run()
-            .context("and what was written could not be taken back: git reset --hard HEAD")?;
+        cmd!(workspace.shell, "git reset --quiet --hard HEAD").quiet().run()?;
+        return Err(error);
     }
-    written?;
     git.must_be_clean().with_context(|| {
         format!(
-            "{new} is committed, and something else has changed files since then. Put them back as the commit has them \
-             (git restore . and remove what is new) and go on with `check`; or take the commit back as well (git reset \
-             --hard HEAD^) and prepare it again"
+            "{new} is committed, and something else has changed files since then. Put them back (git restore .) and go \
+             on with `check`, or take the commit back (git reset --hard HEAD^) and prepare it again"
         )
     })?;
     println!("\ncommitted. Next: cargo xtask release check");
     Ok(())
 }
 
+fn bump(bump: &str, old: &Version, is_released: bool) -> anyhow::Result<Version> {
+    let is_pre_release = !old.pre.is_empty();
+    let mut new = Version { pre: Prerelease::EMPTY, ..old.clone() };
+    match bump {
+        // A pre-release becomes the version that it precedes.
+        "major" if is_pre_release && (new.minor, new.patch) == (0, 0) => {}
+        "minor" if is_pre_release && new.patch == 0 => {}
+        "patch" if is_pre_release => {}
+        "major" => new = Version::new(new.major + 1, 0, 0),
+        "minor" => new = Version::new(new.major, new.minor + 1, 0),
+        "patch" => new.patch += 1,
+        version => match version.parse() {
+            Ok(version) => new = version,
+            Err(_) => {
+                bail!("{version} is neither `major`, `minor` or `patch` nor a version such as 1.4.0")
+            }
+        },
+    }
+    ensure!(new.build.is_empty(), "{new}: a release has no build metadata");
+    // The first release of all may be the version that stands there.
+    let is_greater = if is_released { new > *old } else { new >= *old };
+    ensure!(is_greater, "{new} is not greater than {old}, which stands in Cargo.toml");
+    Ok(new)
+}
+
 /// The new text of each file that changes, by its path.
 fn edits(workspace: &Workspace, log: &str, new: &Version) -> anyhow::Result<BTreeMap<String, String>> {
-    let old = &workspace.version;
     let crates: Vec<_> = workspace.crates().map(|member| member.name.as_str()).collect();
     let today = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let today = today.split('T').next().unwrap_or_default();
-
-    let mut edits = BTreeMap::new();
-    edits.insert("Cargo.toml".to_owned(), raise(&workspace.read("Cargo.toml")?, &crates, new)?);
-    edits.insert(changelog::FILE.to_owned(), changelog::roll(log, new, today)?);
+    let log = changelog::roll(log, new, today.split('T').next().unwrap_or_default())?;
+    let manifest = raise(&workspace.read("Cargo.toml")?, &crates, new)?;
+    let mut edits = BTreeMap::from([("Cargo.toml".to_owned(), manifest), (changelog::FILE.to_owned(), log)]);
     for path in documents(workspace)? {
-        let text = snippets::update(&workspace.read(&path)?, &crates, old, new);
+        let text = with_version(&workspace.read(&path)?, &crates, &workspace.version, new);
         edits.insert(path, text);
     }
-    let mut unchanged = Vec::new();
-    for (path, text) in &edits {
-        if workspace.read(path)? == *text {
-            unchanged.push(path.clone());
-        }
-    }
-    edits.retain(|path, _| !unchanged.contains(path));
+    edits.retain(|path, text| workspace.read(path).is_ok_and(|before| before != *text));
     Ok(edits)
 }
 
 /// What is written for people, except the changelog: there an old version stays what it is.
 fn documents(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
     let listed = cmd!(workspace.shell, "git -c core.quotePath=false ls-files -- *.md").quiet().read()?;
-    // A link is another name of a document that is listed itself.
-    let is_own = |path: &&str| *path != changelog::FILE && !workspace.root.join(path).is_symlink();
+    let root = workspace.shell.current_dir();
+    let is_own = |path: &&str| *path != changelog::FILE && !root.join(path).is_symlink();
     Ok(listed.lines().filter(is_own).map(str::to_owned).collect())
 }
 
-/// The lines of documents that name the old version and are not changed, under a heading: a person has to see whether they
-/// should be.
-fn left_as_it_is(
-    workspace: &Workspace,
-    edits: &BTreeMap<String, String>,
-    new: &Version,
-) -> anyhow::Result<Vec<String>> {
-    let old = &workspace.version;
-    let mut left = Vec::new();
-    if old == new {
-        return Ok(left);
-    }
-    for path in documents(workspace)? {
-        let text = edits.get(&path).cloned().map_or_else(|| workspace.read(&path), Ok)?;
-        let lines = snippets::lines_that_name(&text, old).into_iter();
-        left.extend(lines.map(|(number, line)| format!("  {path}:{number}: {}", line.trim())));
-    }
-    if !left.is_empty() {
-        left.insert(0, format!("\nthese lines name {old} and stay as they are: see whether they should"));
-    }
-    Ok(left)
+/// A document in which the lines that a reader pastes name the new version. Before the first release they name a path.
+pub(crate) fn with_version(text: &str, crates: &[&str], old: &Version, new: &Version) -> String {
+    crates.iter().fold(text.to_owned(), |text, name| {
+        let plain = |version: &Version| format!("\n{name} = \"{version}\"");
+        let table = |version: &Version| format!("\n{name} = {{ version = \"{version}\"");
+        let added = |version: &Version| format!(" {name}@{version}");
+        let path = format!("\n{name} = {{ path = \"crates/{name}\"");
+        text.replace(&format!("{path} }}"), &plain(new))
+            .replace(&path, &table(new))
+            .replace(&plain(old), &plain(new))
+            .replace(&table(old), &table(new))
+            .replace(&added(old), &added(new))
+    })
 }
 
-/// The lines that change, as they are and as they would be.
-fn changed_lines(old: &str, new: &str) -> String {
-    let diff = TextDiff::from_lines(old, new);
-    let changes = diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
-    changes.map(|change| format!("  {}{change}", change.tag())).collect::<Vec<_>>().concat()
+/// The lines of documents that still name the old version: a person has to see whether they should.
+fn show_lines_that_name(
+    old: &Version,
+    workspace: &Workspace,
+    edits: &BTreeMap<String, String>,
+) -> anyhow::Result<()> {
+    let mut lines = Vec::new();
+    for path in documents(workspace)? {
+        let text = edits.get(&path).cloned().map_or_else(|| workspace.read(&path), Ok)?;
+        let old = old.to_string();
+        let named = text.lines().zip(1..).filter(|(line, _)| line.contains(&old));
+        lines.extend(named.map(|(line, number)| format!("  {path}:{number}: {}", line.trim())));
+    }
+    if !lines.is_empty() {
+        println!(
+            "\nthese lines name {old} and stay as they are: see whether they should\n{}",
+            lines.join("\n")
+        );
+    }
+    Ok(())
 }
 
 /// The root manifest with the version of everything in it raised.
 fn raise(manifest: &str, crates: &[&str], new: &Version) -> anyhow::Result<String> {
     let mut manifest: DocumentMut = manifest.parse()?;
+    let put = |version: &mut Item| {
+        let version = version.as_value_mut()?;
+        let decor = version.decor().clone();
+        *version = new.to_string().into();
+        *version.decor_mut() = decor;
+        Some(())
+    };
     let workspace = &mut manifest["workspace"];
-    let version = workspace["package"]["version"].as_value_mut();
-    let version = version.context("Cargo.toml: no version under [workspace.package]")?;
-    snippets::put(version, new.to_string());
+    put(&mut workspace["package"]["version"]).context("Cargo.toml: no version under [workspace.package]")?;
     let dependencies = workspace["dependencies"].as_table_like_mut();
     let dependencies = dependencies.context("Cargo.toml has no [workspace.dependencies]")?;
-    for (name, dependency) in dependencies.iter_mut() {
-        if !crates.contains(&name.get()) {
-            continue;
-        }
-        let version = dependency.get_mut("version").and_then(toml_edit::Item::as_value_mut);
-        let version =
-            version.with_context(|| format!("Cargo.toml: {} has no version beside its path", name.get()))?;
-        snippets::put(version, new.to_string());
+    for (name, dependency) in dependencies.iter_mut().filter(|(name, _)| crates.contains(&name.get())) {
+        dependency
+            .get_mut("version")
+            .and_then(put)
+            .with_context(|| format!("Cargo.toml: {} has no version beside its path", name.get()))?;
     }
     Ok(manifest.to_string())
 }
 
 fn write(workspace: &Workspace, edits: &BTreeMap<String, String>, new: &Version) -> anyhow::Result<()> {
     for (path, text) in edits {
-        std::fs::write(workspace.root.join(path), text).with_context(|| format!("cannot write {path}"))?;
+        workspace.shell.write_file(path, text)?;
     }
-    // Only the versions of the members: nothing of the tree below them may change in this commit.
-    cargo(&workspace.shell, ["update", "--workspace", "--offline", "--quiet"]).run().context("Cargo.lock")?;
-    let again = Workspace::load()?;
+    // Only the versions of the members: no dependency may change in this commit.
+    cargo(&workspace.shell, "update --workspace --offline --quiet").run().context("Cargo.lock")?;
+    let new_text = new.to_string();
     ensure!(
-        again.members.iter().all(|member| member.version == *new),
+        Workspace::load()?.members.iter().all(|member| member.package["version"] == new_text),
         "a member does not take its version from the workspace: version.workspace = true"
     );
     let message = format!("Release {new}");
-    // No hook runs: one that changes files would make another commit of this than was shown, or leave a tree that no gate
-    // takes, and what a hook looks for `check` asks of the commit. `--no-verify` would leave half of them.
-    let commit =
-        cmd!(workspace.shell, "git -c core.hooksPath=/dev/null commit --quiet --all --message {message}");
-    Ok(commit.quiet().run()?)
+    // No hook may make another commit of this than was shown.
+    let hooks = "core.hooksPath=/dev/null";
+    Ok(cmd!(workspace.shell, "git -c {hooks} commit --quiet --all --message {message}").quiet().run()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn next(to: &str, current: &str) -> String {
+        let next = bump(to, &Version::parse(current).unwrap(), true);
+        next.map_or_else(|error| error.to_string(), |version| version.to_string())
+    }
+
+    #[test]
+    fn a_part_is_raised_and_those_after_it_begin_again() {
+        assert_eq!(next("major", "1.2.3"), "2.0.0");
+        assert_eq!(next("minor", "1.2.3"), "1.3.0");
+        assert_eq!(next("patch", "1.2.3"), "1.2.4");
+        assert_eq!(next("2.0.0-rc.1", "1.9.9"), "2.0.0-rc.1");
+    }
+
+    #[test]
+    fn a_pre_release_becomes_its_version() {
+        assert_eq!(next("major", "2.0.0-rc.1"), "2.0.0");
+        assert_eq!(next("minor", "2.0.0-rc.1"), "2.0.0");
+        assert_eq!(next("patch", "2.0.1-rc.1"), "2.0.1");
+        assert_eq!(next("minor", "2.0.1-rc.1"), "2.1.0");
+    }
+
+    #[test]
+    fn a_version_only_grows() {
+        for version in ["1.2.3", "1.2.2", "1.2.3-rc.1", "0.9.0"] {
+            let expected = format!("{version} is not greater than 1.2.3, which stands in Cargo.toml");
+            assert_eq!(next(version, "1.2.3"), expected);
+        }
+        assert_eq!(next("1.2.4+nightly", "1.2.3"), "1.2.4+nightly: a release has no build metadata");
+        assert!(next("next", "1.2.3").starts_with("next is neither `major`"));
+        let current = Version::new(0, 1, 0);
+        assert_eq!(bump("0.1.0", &current, false).unwrap(), current, "the first release of all");
+    }
 
     #[test]
     fn the_manifest_keeps_everything_but_its_versions() {
@@ -183,18 +235,16 @@ mod tests {
             .replace("\"0.1.0\"   #", "\"0.2.0\"   #")
             .replace("version = \"0.1.0\", default", "version = \"0.2.0\", default");
         assert_eq!(raise(manifest, &["a"], &Version::new(0, 2, 0)).unwrap(), expected);
+        let error = raise(&manifest.replace(", version = \"0.1.0\"", ""), &["a"], &Version::new(0, 2, 0));
+        assert_eq!(error.unwrap_err().to_string(), "Cargo.toml: a has no version beside its path");
     }
 
     #[test]
-    fn what_changes_is_shown_as_it_is_and_as_it_would_be() {
-        assert_eq!(changed_lines("a\nb = 1\nc\n", "a\nb = 2\nc\nd\n"), "  -b = 1\n  +b = 2\n  +d\n");
-    }
-
-    #[test]
-    fn a_sibling_without_a_version_is_named() {
-        let manifest =
-            "[workspace.package]\nversion = \"0.1.0\"\n[workspace.dependencies]\na = { path = \"a\" }\n";
-        let error = raise(manifest, &["a"], &Version::new(0, 2, 0)).unwrap_err();
-        assert_eq!(error.to_string(), "Cargo.toml: a has no version beside its path");
+    fn what_a_reader_pastes_names_the_new_version() {
+        let text = "x\na = \"0.1.0\"\na = { version = \"0.1.0\", features = [] }\n$ cargo add a@0.1.0\nb = \"0.1.0\"\n\
+            a = { path = \"crates/a\" }\na = { path = \"crates/a\", features = [] }\na = { path = \"../a\" }\n";
+        let expected = "x\na = \"0.2.0\"\na = { version = \"0.2.0\", features = [] }\n$ cargo add a@0.2.0\nb = \"0.1.0\"\n\
+            a = \"0.2.0\"\na = { version = \"0.2.0\", features = [] }\na = { path = \"../a\" }\n";
+        assert_eq!(with_version(text, &["a"], &Version::new(0, 1, 0), &Version::new(0, 2, 0)), expected);
     }
 }

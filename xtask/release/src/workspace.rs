@@ -10,46 +10,41 @@ use xshell::{Cmd, Shell};
 /// What is released: everything under `crates/`, with one version.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    /// Stands in the root.
+    /// Its current folder is the root.
     pub(crate) shell: Shell,
-    pub(crate) root: PathBuf,
     /// Where cargo puts what it builds.
     pub(crate) target: PathBuf,
-    /// The version under `[workspace.package]`.
     pub(crate) version: Version,
-    /// Each member, in the order of its folder.
     pub(crate) members: Vec<Member>,
 }
 
-impl Workspace {
-    /// The one that the working folder is in.
-    pub(crate) fn load() -> anyhow::Result<Self> {
-        Self::load_in(Shell::new()?)
-    }
+/// One package of the workspace.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    /// From the root, such as `crates/payments-core`.
+    pub(crate) folder: String,
+    /// As `cargo metadata` describes it.
+    pub(crate) package: Value,
+}
 
-    /// The one that the shell stands in.
-    pub(crate) fn load_in(shell: Shell) -> anyhow::Result<Self> {
-        let metadata =
-            cargo(&shell, ["metadata", "--locked", "--no-deps", "--format-version", "1"]).read()?;
+impl Workspace {
+    pub(crate) fn load() -> anyhow::Result<Self> {
+        let shell = Shell::new()?;
+        let metadata = cargo(&shell, "metadata --locked --no-deps --format-version 1").read()?;
         let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
         let folder = |key: &str| {
-            let folder = metadata[key].as_str().with_context(|| format!("cargo metadata has no {key}"))?;
-            anyhow::Ok(PathBuf::from(folder))
+            metadata[key].as_str().map(PathBuf::from).with_context(|| format!("cargo metadata has no {key}"))
         };
         let (root, target) = (folder("workspace_root")?, folder("target_directory")?);
         shell.change_dir(&root);
-
         let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
-        let mut members = packages
-            .iter()
-            .map(|package| Member::read(&root, package))
-            .collect::<anyhow::Result<Vec<_>>>()?;
-        members.sort_by(|a, b| a.folder.cmp(&b.folder));
-
+        let members = packages.iter().map(|package| Member::read(&root, package));
         let manifest: toml_edit::DocumentMut = shell.read_file("Cargo.toml")?.parse()?;
         let version = manifest["workspace"]["package"]["version"].as_str();
-        let version = version.context("Cargo.toml: no version stands under [workspace.package]")?.parse()?;
-        let workspace = Self { shell, root, target, version, members };
+        let version = version.context("Cargo.toml has no version under [workspace.package]")?.parse()?;
+        let members = members.collect::<anyhow::Result<Vec<_>>>()?;
+        let workspace = Self { shell, target, version, members };
         ensure!(workspace.crates().count() > 0, "there is no crate under crates/, so nothing to release");
         Ok(workspace)
     }
@@ -61,19 +56,17 @@ impl Workspace {
 
     /// Those of them that other programs are built on.
     pub(crate) fn libraries(&self) -> impl Iterator<Item = &Member> {
-        self.crates().filter(|member| member.has_library())
+        self.crates().filter(|member| member.has_target("lib"))
     }
 
-    /// What cargo's configuration says, in whichever of its places.
+    /// What cargo is configured with. Stable cargo tells that only so; nothing is built with it.
     pub(crate) fn configured(&self, key: &str) -> Option<Value> {
-        let call = ["config", "get", "-Z", "unstable-options", "--format", "json-value", key];
-        // The one question that cargo answers only so; nothing is built with it.
-        let asked = cargo(&self.shell, call).env("RUSTC_BOOTSTRAP", "1").ignore_stderr().read().ok()?;
-        serde_json::from_str(&asked).ok()
+        let call = format!("config get -Z unstable-options --format json-value {key}");
+        let printed = cargo(&self.shell, &call).env("RUSTC_BOOTSTRAP", "1").ignore_stderr().read().ok()?;
+        serde_json::from_str(&printed).ok()
     }
 
-    /// Fails if cargo would build for a platform that the configuration names: what the gates look for would lie in
-    /// another folder, and might not run here.
+    /// Fails where cargo would put what it builds into another folder, and build it for another machine.
     pub(crate) fn must_build_for_this_machine(&self) -> anyhow::Result<()> {
         let platform = self.configured("build.target");
         ensure!(
@@ -87,95 +80,64 @@ impl Workspace {
 
     /// The text of a file in the repository.
     pub(crate) fn read(&self, path: &str) -> anyhow::Result<String> {
-        std::fs::read_to_string(self.root.join(path)).with_context(|| format!("cannot read {path}"))
+        self.shell.read_file(path).with_context(|| format!("cannot read {path}"))
     }
-}
 
-/// One package of the workspace.
-#[derive(Debug)]
-pub(crate) struct Member {
-    pub(crate) name: String,
-    pub(crate) version: Version,
-    /// A path from the root, such as `crates/payments-core`.
-    pub(crate) folder: String,
-    /// The package as `cargo metadata` describes it.
-    pub(crate) package: Value,
+    /// `--package NAME` for each crate.
+    pub(crate) fn selection(&self) -> impl Iterator<Item = &str> {
+        self.crates().flat_map(|member| ["--package", &member.name])
+    }
 }
 
 impl Member {
     fn read(root: &Path, package: &Value) -> anyhow::Result<Self> {
-        let text = |key: &str| package[key].as_str().with_context(|| format!("a package without {key}"));
-        let folder = Path::new(text("manifest_path")?).parent().context("a manifest in no folder")?;
-        let folder = folder.strip_prefix(root).context("a package outside the workspace")?;
+        let manifest = package["manifest_path"].as_str().map(Path::new).and_then(Path::parent);
+        let folder = manifest.and_then(|folder| folder.strip_prefix(root).ok()).and_then(Path::to_str);
         Ok(Self {
-            name: text("name")?.to_owned(),
-            version: text("version")?.parse()?,
-            folder: folder.to_str().context("a folder whose name is not UTF-8")?.to_owned(),
+            name: package["name"].as_str().context("a package without a name")?.to_owned(),
+            folder: folder.context("a package outside of the workspace")?.to_owned(),
             package: package.clone(),
         })
     }
 
-    /// Whether users get it, as against tests, benchmarks and the project's own tasks.
+    /// The path of its manifest, from the root.
+    pub(crate) fn manifest(&self) -> String {
+        format!("{}/Cargo.toml", self.folder)
+    }
+
+    /// A value of its manifest, or nothing.
+    pub(crate) fn text(&self, key: &str) -> &str {
+        self.package[key].as_str().unwrap_or_default()
+    }
+
     pub(crate) fn is_crate(&self) -> bool {
         self.folder.starts_with("crates/")
     }
 
-    pub(crate) fn has_library(&self) -> bool {
-        self.targets("lib").next().is_some()
+    pub(crate) fn has_target(&self, kind: &str) -> bool {
+        let mut targets = self.package["targets"].as_array().into_iter().flatten();
+        targets.any(|target| target["kind"][0] == kind)
     }
 
-    /// Whether it is where the command of that name comes from.
-    pub(crate) fn has_program(&self, name: &str) -> bool {
-        self.targets("bin").any(|target| target["name"] == name)
-    }
-
-    fn targets(&self, wanted: &str) -> impl Iterator<Item = &Value> {
-        let targets = self.package["targets"].as_array().into_iter().flatten();
-        targets.filter(move |target| {
-            target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == wanted))
-        })
-    }
-
-    pub(crate) fn has_features(&self) -> bool {
-        self.package["features"].as_object().is_some_and(|features| !features.is_empty())
-    }
-
-    pub(crate) fn has_default_features(&self) -> bool {
-        self.package["features"]["default"].as_array().is_some_and(|features| !features.is_empty())
+    pub(crate) fn features(&self) -> impl Iterator<Item = &String> {
+        self.package["features"].as_object().into_iter().flat_map(serde_json::Map::keys)
     }
 }
 
-/// A `cargo` command as a person would call it in the root of the workspace.
-pub(crate) fn cargo<'a>(shell: &'a Shell, arguments: impl IntoIterator<Item = &'a str>) -> Cmd<'a> {
-    program(shell, "cargo").args(arguments)
-}
-
-/// A program as a person would call it in the root of the workspace.
+/// A call of cargo without the tokens of registries: tests and build scripts run below it.
 ///
 /// `cargo run` describes the package it runs in the environment. Build scripts that watch those variables would be run
-/// again whenever a person's call and this one alternate, so they are taken out. So are the tokens of registries: tests
-/// and build scripts run under this, and none of them has any use for one.
-pub(crate) fn program(shell: &Shell, path: impl AsRef<Path>) -> Cmd<'_> {
-    const ABOUT_THE_CALLER: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
-    let mut program = shell.cmd(path.as_ref()).quiet();
-    for (name, _) in std::env::vars_os() {
-        let is_known = name.to_str().is_some_and(|name| {
-            is_token(name) || ABOUT_THE_CALLER.iter().any(|prefix| name.starts_with(prefix))
-        });
-        if is_known {
-            program = program.env_remove(name);
-        }
-    }
-    program
+/// again whenever a person's call and this one alternate, so they are taken out as well.
+pub(crate) fn cargo<'a>(shell: &'a Shell, call: &str) -> Cmd<'a> {
+    program(shell, "cargo").args(call.split(' '))
 }
 
-/// The same with the tokens of registries, for the one command that needs them.
-pub(crate) fn cargo_with_tokens<'a>(
-    shell: &'a Shell,
-    arguments: impl IntoIterator<Item = &'a str>,
-) -> Cmd<'a> {
-    let tokens = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_token));
-    cargo(shell, arguments).envs(tokens)
+pub(crate) fn program(shell: &Shell, name: impl AsRef<Path>) -> Cmd<'_> {
+    const ABOUT_THE_CALLER: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let names =
+        names.filter(|name| is_token(name) || ABOUT_THE_CALLER.iter().any(|prefix| name.starts_with(prefix)));
+    names.fold(shell.cmd(name.as_ref()).quiet(), Cmd::env_remove)
 }
 
 /// `CARGO_REGISTRY_TOKEN`, or `CARGO_REGISTRIES_NAME_TOKEN`.

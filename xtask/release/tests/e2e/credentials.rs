@@ -37,21 +37,6 @@ fn a_credential_provider_is_asked_even_if_a_token_lies_in_plain_text() {
 }
 
 #[test]
-fn a_keyring_without_the_token_is_not_replaced_by_plain_text() {
-    let Some(world) = World::signed() else { return };
-    let file = format!("[registries.{}]\ntoken = \"plain\"\n", crate::world::NAME);
-    fs::write(world.path("cargo/credentials.toml"), file).unwrap();
-    world.put_program("keyring", r#"echo '{"v":[1]}'; read -r _; echo '{"Err":{"kind":"not-found"}}'"#);
-    let provider = world.path("bin/keyring");
-    world.configure_cargo(&format!(
-        "[registry]\nglobal-credential-providers = [\"cargo:token\", \"{}\"]\n",
-        provider.display()
-    ));
-    world.release_with(PUBLISH, &NONE).fails(&["token"]);
-    assert!(world.registry.puts().is_empty());
-}
-
-#[test]
 fn a_token_of_the_environment_is_used_whatever_is_configured() {
     let Some(world) = World::signed() else { return };
     world.put_program("keyring", "exit 1");

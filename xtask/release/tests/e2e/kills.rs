@@ -13,6 +13,7 @@ const READS: &[&str] = &[
     "git rev-parse",
     "git cat-file",
     "git show",
+    "git ls-tree",
     "git ls-remote",
     "git remote get-url",
     // Objects alone, and no reference.
@@ -33,6 +34,8 @@ const READS: &[&str] = &[
     "cargo build",
     "cargo deny",
     "cargo doc",
+    "cargo hack",
+    "cargo semver-checks",
     "cargo package",
     "cargo rustdoc",
     "cargo xtask test",

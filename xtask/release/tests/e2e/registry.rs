@@ -7,7 +7,6 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -52,7 +51,6 @@ pub(crate) struct Put {
     /// Whether it is on the registry now because of this upload.
     pub(crate) taken: bool,
     pub(crate) token: Option<String>,
-    pub(crate) at: Instant,
 }
 
 /// What goes wrong with an upload.
@@ -230,7 +228,6 @@ impl Registry {
             checksum: checksum(&bytes),
             taken,
             token: request.header("authorization"),
-            at: Instant::now(),
         });
         if taken {
             let lag = state.lag.as_ref().filter(|(of, _)| *of == name).map_or(0, |(_, answers)| *answers);

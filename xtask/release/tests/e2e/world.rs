@@ -47,8 +47,10 @@ impl World {
             fs::create_dir(world.path(folder)).unwrap();
         }
         world.configure_cargo("");
-        // It may be missing here, and has nothing to say of a workspace that depends on nobody.
-        world.put_program("cargo-deny", "exit 0");
+        // They may be missing here, and would ask the network.
+        for tool in crate::check::TOOLS {
+            world.put_program(&format!("cargo-{tool}"), "exit 0");
+        }
         world.configure_git();
         fixture::write(&world.root());
         world.git("init --quiet --initial-branch main");
@@ -130,7 +132,7 @@ impl World {
         executable(&self.path("origin.git/hooks").join(name), script);
     }
 
-    /// A script that runs when `check` comes to this step of `cargo xtask test`, once.
+    /// A script that runs when the gates come to this step of `cargo xtask test`, once.
     pub(crate) fn during(&self, step: &str, script: &str) {
         fs::write(self.path("during").join(step), format!("set -e\nrm \"$0\"\n{script}\n")).unwrap();
     }
