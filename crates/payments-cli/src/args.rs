@@ -1,21 +1,25 @@
 //! The command line as clap reads it. Nothing here is a secret.
 
+pub(crate) mod batch;
+pub(crate) mod journal;
+pub(crate) mod sandbox;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::batch_arguments::BatchCommand;
-use crate::journal_arguments::{IntentOptions, JournalArguments};
-use crate::sandbox_arguments::SandboxArguments;
-use crate::{help, timeout};
+use self::batch::BatchCommand;
+use self::journal::{IntentOptions, JournalArguments};
+use self::sandbox::SandboxArguments;
+use crate::help::{self, end, help};
 
 /// Pays, voids and looks up through the payment service, and always says whether the money can have moved.
 ///
 /// Start with `payments demo`: it needs no account and no network.
 #[derive(Parser)]
-#[command(name = "payments", version, after_long_help = help::SETTINGS)]
+#[command(name = "payments", version, help_template = help::TEMPLATE, after_help = help!("payments"))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) global: GlobalOptions,
@@ -59,7 +63,7 @@ pub(crate) struct ClientOptions {
 
     /// Deadline of the whole call in seconds, decimals allowed [default: 60]
     // Negative numbers are taken, so that they are refused by the rule.
-    #[arg(long, global = true, value_name = "SECONDS", value_parser = timeout::timeout, allow_negative_numbers = true)]
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = timeout, allow_negative_numbers = true)]
     pub(crate) timeout: Option<Duration>,
 
     /// PEM file with a certificate authority to trust as well
@@ -106,76 +110,83 @@ pub(crate) enum Command {
     ///
     /// Starts a sandbox on a free loopback port, sends it every operation and every documented error over a real
     /// socket, loses one answer on purpose, and compares what the client believed with the sandbox's own ledger.
-    #[command(after_long_help = help::DEMO_CODES, args = help::hidden_client_options())]
+    #[command(after_long_help = end(help!("demo_codes"), "payments demo"), args = help::hidden_client_options())]
     Demo,
 
     /// Serve the payment service on this machine until SIGINT or SIGTERM
     #[command(
         long_about = help::sandbox(),
-        after_long_help = help::SANDBOX_CODES,
+        after_long_help = end(help!("sandbox_codes"), "payments sandbox --listen 127.0.0.1:8437 --data sandbox.db"),
         args = help::hidden_client_options()
     )]
     Sandbox(SandboxArguments),
 
     /// Pay by card or ACH, or look a transaction up
-    #[command(subcommand)]
+    #[command(subcommand, after_long_help = "Example:\n  payments transaction get txn_1")]
     Transaction(TransactionCommand),
 
     /// Pay with a stored token
-    #[command(subcommand)]
+    #[command(subcommand, after_long_help = "Example:\n  payments token-transaction create --file sale.json")]
     TokenTransaction(TokenTransactionCommand),
 
     /// Void a previously authorised transaction
-    #[command(long_about = help::VOID, after_long_help = help::CHARGE_CODES)]
+    #[command(long_about = help!("void"), after_long_help = end(help!("charge_codes"), "payments void txn_1 --reason \"ordered twice\""))]
     Void(VoidArguments),
 
     /// Charge a whole file of stored tokens
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_long_help = "Example:\n  payments batch run invoices.csv --journal billing.db"
+    )]
     Batch(BatchCommand),
 
     /// Look into the journal of what was sent with --key, and resolve what is unknown
-    #[command(long_about = help::journal::JOURNAL)]
+    #[command(long_about = help!("journal"), after_long_help = "Example:\n  payments journal list --unresolved")]
     Journal(JournalArguments),
 
     /// Look a customer up
-    #[command(subcommand)]
+    #[command(subcommand, after_long_help = "Example:\n  payments customer get cus_1")]
     Customer(CustomerCommand),
 
     /// Check address, TLS and key without moving money
-    #[command(long_about = help::CHECK, after_long_help = help::CHECK_CODES)]
+    #[command(long_about = help!("check"), after_long_help = end(help!("check_codes"), "payments check --profile sandbox"))]
     Check,
 
     /// Print the completions for a shell
     #[command(
-        long_about = help::COMPLETIONS,
-        after_long_help = help::COMPLETIONS_CODES,
+        long_about = help!("completions"),
+        after_long_help = end(help!("completions_codes"), "payments completions bash"),
         args = help::hidden_client_options()
     )]
     Completions(ShellToComplete),
+
+    /// Explain options, settings, profiles and JSON
+    #[command(hide = true, long_about = help!("settings"), help_template = "{about}", args = help::hidden_client_options())]
+    Settings,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum TransactionCommand {
     /// Process a card or ACH payment (POST /transaction)
-    #[command(long_about = help::TRANSACTION_CREATE, after_long_help = help::CHARGE_CODES)]
+    #[command(long_about = help!("transaction_create"), after_long_help = end(help!("charge_codes"), "payments transaction create --file sale.json --journal billing.db --key invoice-17"))]
     Create(Payment),
 
     /// Look one transaction up (GET /transaction/{id})
-    #[command(long_about = help::TRANSACTION_GET, after_long_help = help::LOOK_UP_CODES)]
+    #[command(long_about = help!("transaction_get"), after_long_help = end(help!("look_up_codes"), "payments transaction get txn_1"))]
     Get(TransactionToFind),
 }
 
 #[derive(Subcommand)]
 pub(crate) enum TokenTransactionCommand {
     /// Process a payment with a stored token (POST /token-transaction)
-    #[command(long_about = help::TOKEN_TRANSACTION_CREATE, after_long_help = help::CHARGE_CODES)]
+    #[command(long_about = help!("token_transaction_create"), after_long_help = end(help!("charge_codes"), "payments token-transaction create --file sale.json --journal billing.db --key invoice-17"))]
     Create(Payment),
 }
 
 #[derive(Subcommand)]
 pub(crate) enum CustomerCommand {
     /// Look one customer up (GET /customer/{id})
-    #[command(long_about = help::CUSTOMER_GET, after_long_help = help::LOOK_UP_CODES)]
+    #[command(long_about = help!("customer_get"), after_long_help = end(help!("look_up_codes"), "payments customer get cus_1"))]
     Get(CustomerToFind),
 }
 
@@ -227,6 +238,20 @@ pub(crate) struct VoidArguments {
     pub(crate) intent: IntentOptions,
 }
 
+/// Chosen by this command: no charge is worth waiting for longer, and a larger number is nearly always milliseconds by
+/// mistake.
+const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
+
+/// Seconds with or without decimals; the error is the rule.
+pub(crate) fn timeout(text: &str) -> Result<Duration, &'static str> {
+    const RULE: &str = "must be a number of seconds above 0 and at most 86400, such as 30 or 2.5";
+    let seconds: f64 = text.parse().map_err(|_| RULE)?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(timeout) if !timeout.is_zero() && timeout <= LONGEST_TIMEOUT => Ok(timeout),
+        _ => Err(RULE),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -236,5 +261,15 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_timeout_is_a_positive_number_of_seconds_within_a_day() {
+        assert_eq!(timeout("30"), Ok(Duration::from_secs(30)));
+        assert_eq!(timeout("0.25"), Ok(Duration::from_millis(250)));
+        assert_eq!(timeout("86400"), Ok(LONGEST_TIMEOUT));
+        for bad in ["", "0", "-1", "0.0000000000001", "86400.1", "1e300", "inf", "NaN", "30s", "1,5"] {
+            assert!(timeout(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -13,18 +13,12 @@ use tokio::runtime;
 use tokio::task::spawn_blocking;
 
 use crate::args::{ClientOptions, GlobalOptions};
-use crate::call_error::CallError;
 use crate::exit_code::ExitCode;
-use crate::failure::{FailedOutcome, Failure, IS_IT_THERE};
+use crate::failure::{self, CallError, FailedOutcome, Failure, IS_IT_THERE, Purpose, Sent};
 use crate::interrupt::Interrupt;
-use crate::last_write;
-use crate::next_step;
-use crate::output::Output;
-use crate::processed::Processed;
-use crate::purpose::Purpose;
+use crate::output::{self, Output};
 use crate::rehearsal::Rehearsal;
-use crate::report::Report;
-use crate::sent::Sent;
+use crate::report::{Processed, Report};
 use crate::settings::{Settings, Source};
 use crate::trace::Trace;
 
@@ -66,7 +60,7 @@ pub(crate) fn run<C: Call>(
 ) -> ExitCode {
     let output = Output::choose(options.output);
     let ended = block_on(end(options.client, output, read)).and_then(|ended| ended);
-    last_write::write(output, ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
+    output::finish(output, ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
 }
 
 /// Runs a future of this command to its end, on this thread.
@@ -240,7 +234,7 @@ pub(crate) fn before_sending(signal: &str) -> Failure {
 pub(crate) fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -> Failure {
     match C::PURPOSE {
         Purpose::MoveMoney => {
-            let next_step = next_step::after_unknown(call.transaction(), call.search_by());
+            let next_step = failure::after_unknown(call.transaction(), call.search_by());
             Failure::unknown(
                 kind,
                 format!(

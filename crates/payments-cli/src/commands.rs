@@ -1,28 +1,30 @@
 //! The commands, one file for each noun of the command line.
 
 mod batch;
+mod calls;
 mod check;
-mod completions;
-mod customer;
 mod demo;
 mod journal;
 mod sandbox;
-mod token_transaction;
-mod transaction;
-mod void;
 
+pub(crate) use self::check::Checked;
+
+use std::io::{self, Write as _};
+
+use clap::CommandFactory as _;
+use payments_model::{CustomerId, TokenTransaction, TransactionId, TransactionRequest};
+
+use crate::args::batch::BatchCommand;
 use crate::args::{
-    Arguments, ClientOptions, Command, CustomerCommand, GlobalOptions, Payment, TokenTransactionCommand,
-    TransactionCommand, VoidArguments,
+    Arguments, ClientOptions, Command, CustomerCommand, GlobalOptions, Payment, ShellToComplete,
+    TokenTransactionCommand, TransactionCommand, VoidArguments,
 };
-use crate::batch_arguments::BatchCommand;
-use crate::call;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
-use crate::journaled_call;
+use crate::failure::{Failure, Purpose};
+use crate::help::help;
 use crate::output::Output;
-use crate::purpose::Purpose;
 use crate::report::Report;
+use crate::{call, files, journaled_call};
 
 /// Runs the command to its end.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
@@ -31,23 +33,52 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Command::Demo => demo::run(&global),
         Command::Sandbox(sandbox) => sandbox::run(&global, sandbox),
         Command::Transaction(TransactionCommand::Create(Payment { request, intent })) => {
-            journaled_call::run(global, intent, move || transaction::payment(&request))
+            journaled_call::run(global, intent, move || {
+                files::request(&request.file, TransactionRequest::from_json)
+            })
         }
-        Command::Transaction(TransactionCommand::Get(id)) => {
-            call::run(global, move || transaction::look_up(&id))
+        Command::Transaction(TransactionCommand::Get(asked)) => {
+            call::run(global, move || Ok(TransactionId::new(asked.id)?))
         }
         Command::TokenTransaction(TokenTransactionCommand::Create(Payment { request, intent })) => {
-            journaled_call::run(global, intent, move || token_transaction::payment(&request))
+            journaled_call::run(global, intent, move || {
+                files::request(&request.file, TokenTransaction::from_json)
+            })
         }
         Command::Void(VoidArguments { id, reason, intent }) => {
-            journaled_call::run(global, intent, move || void::void(id, reason))
+            journaled_call::run(global, intent, move || calls::void(id, reason))
         }
         Command::Batch(BatchCommand::Run(batch)) => batch::run(global, batch),
         Command::Journal(arguments) => journal::run(global, arguments),
-        Command::Customer(CustomerCommand::Get(id)) => call::run(global, move || customer::look_up(&id)),
+        Command::Customer(CustomerCommand::Get(asked)) => {
+            call::run(global, move || Ok(CustomerId::new(asked.id)?))
+        }
         Command::Check => check::run(global),
-        Command::Completions(shell) => completions::run(&global, &shell),
+        Command::Completions(asked) => completions(&global, &asked),
+        Command::Settings => print(help!("settings")),
     }
+}
+
+/// Prints the script that a shell reads to complete this command's words.
+fn completions(options: &GlobalOptions, asked: &ShellToComplete) -> ExitCode {
+    if let Some(refused) = refuse_settings(options, "talks to no service", Purpose::MoveMoney) {
+        return refused;
+    }
+    // Into memory first: the generator panics where a pipe is closed early.
+    let mut script = Vec::new();
+    clap_complete::generate(asked.shell, &mut Arguments::command(), "payments", &mut script);
+    print_bytes(&script)
+}
+
+/// Prints a document that is the same at every call.
+fn print(text: &str) -> ExitCode {
+    print_bytes(format!("{text}\n").as_bytes())
+}
+
+fn print_bytes(bytes: &[u8]) -> ExitCode {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    if written.is_ok() { ExitCode::Processed } else { ExitCode::Other }
 }
 
 /// The settings of client commands, refused where they would be ignored: whoever gives them means a real service.

@@ -7,7 +7,7 @@ use std::io::{self, BufRead};
 use csv_core::{ReadRecordResult, Reader};
 
 use crate::batch_report::Problem;
-use crate::escape::for_terminal;
+use crate::style::for_terminal;
 
 /// One record, ready to be appended. Control characters are written out, and formulas are [defused].
 pub(crate) fn record(cells: &[String]) -> io::Result<Vec<u8>> {

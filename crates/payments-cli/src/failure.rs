@@ -3,15 +3,16 @@
 use std::error::Error as StdError;
 use std::time::SystemTime;
 
-use payments_core::{Delivery, Error, LookupError, RetryAfter, Success, TransportError, TransportErrorKind};
-use payments_model::{TransactionId, ValidationError, Violation};
+use http::StatusCode;
+use payments_core::{
+    Delivery, Error, LookupError, OperationName, Outcome, RetryAfter, Success, TransportError,
+    TransportErrorKind,
+};
+use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
-use crate::call_error::CallError;
 use crate::exit_code::ExitCode;
-use crate::intent_note::IntentNote;
-use crate::next_step;
-use crate::purpose::Purpose;
-use crate::sent::Sent;
+use crate::report::IntentNote;
+use crate::text::timestamp;
 
 /// Why a command did not succeed. Every text in it is free of secrets.
 #[derive(Clone, Debug)]
@@ -208,7 +209,7 @@ impl Failure {
             violations: error.violations().to_vec(),
             answer: FailedAnswer::of(error).map(Box::new),
             advice: Box::new(Advice {
-                to_look_up: next_step::to_look_up(error),
+                to_look_up: to_look_up(error),
                 search_by: error.search_by(),
                 hints: hints.into_iter().map(str::to_owned).collect(),
                 ..Advice::default()
@@ -311,6 +312,153 @@ fn seconds(retry_after: RetryAfter) -> Option<u64> {
     }
 }
 
+/// What a command reads of an error, whether the call was to move money or to look something up.
+pub(crate) trait CallError: StdError {
+    fn failed_outcome(&self) -> FailedOutcome;
+    fn transaction_id(&self) -> Option<&TransactionId>;
+    /// What the service's records can be searched by if the outcome is unknown.
+    fn search_by(&self) -> Option<&'static str>;
+    fn code(&self) -> &'static str;
+    fn operation(&self) -> Option<OperationName>;
+    fn violations(&self) -> &[Violation];
+    fn http_status(&self) -> Option<StatusCode>;
+    fn status_code(&self) -> Option<&str>;
+    fn reason(&self) -> Option<&str>;
+    fn request_id(&self) -> Option<&str>;
+    fn retry_after(&self) -> Option<RetryAfter>;
+    fn transport_error(&self) -> Option<&TransportError>;
+}
+
+macro_rules! call_error {
+    ($error:ident, $outcome:expr, $transaction_id:expr, $search_by:expr, $($method:ident -> $output:ty,)*) => {
+        impl CallError for $error {
+            fn failed_outcome(&self) -> FailedOutcome {
+                $outcome(self)
+            }
+
+            fn transaction_id(&self) -> Option<&TransactionId> {
+                $transaction_id(self)
+            }
+
+            fn search_by(&self) -> Option<&'static str> {
+                $search_by(self)
+            }
+
+            $(fn $method(&self) -> $output {
+                Self::$method(self)
+            })*
+        }
+    };
+    ($error:ident, $outcome:expr, $transaction_id:expr, $search_by:expr) => {
+        call_error! {
+            $error, $outcome, $transaction_id, $search_by,
+            code -> &'static str,
+            operation -> Option<OperationName>,
+            violations -> &[Violation],
+            http_status -> Option<StatusCode>,
+            status_code -> Option<&str>,
+            reason -> Option<&str>,
+            request_id -> Option<&str>,
+            retry_after -> Option<RetryAfter>,
+            transport_error -> Option<&TransportError>,
+        }
+    };
+}
+
+call_error!(Error, outcome_of_payment, Self::transaction_id, Self::search_by);
+call_error!(LookupError, outcome_of_lookup, no_transaction, no_search);
+
+fn outcome_of_payment(error: &Error) -> FailedOutcome {
+    match error.outcome() {
+        Outcome::NotProcessed if error.is_validation() || error.is_configuration() => FailedOutcome::Invalid,
+        Outcome::NotProcessed => FailedOutcome::NotProcessed,
+        Outcome::Rejected => FailedOutcome::Rejected,
+        Outcome::Unknown => FailedOutcome::Unknown,
+    }
+}
+
+fn outcome_of_lookup(error: &LookupError) -> FailedOutcome {
+    if error.is_validation() || error.is_configuration() {
+        FailedOutcome::Invalid
+    } else if error.is_rejected() {
+        FailedOutcome::Rejected
+    } else {
+        FailedOutcome::NotProcessed
+    }
+}
+
+/// A failed lookup names none that should be looked up next.
+fn no_transaction(_: &LookupError) -> Option<&TransactionId> {
+    None
+}
+
+/// Nothing was moved, so nothing has to be found.
+fn no_search(_: &LookupError) -> Option<&'static str> {
+    None
+}
+
+/// What a call is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A payment or a void.
+    #[default]
+    MoveMoney,
+    /// To find a transaction: its failure says nothing about the payment.
+    FindTransaction,
+    /// To find a customer.
+    FindCustomer,
+    /// To read or mend the journal, which sends no payment.
+    KeepJournal,
+}
+
+impl Purpose {
+    /// What a refusal at the outset says of what it has left alone. A command of the journal never sends a payment, and
+    /// who hears that nothing was sent may wonder what it would have sent.
+    pub(crate) const fn nothing_done(self) -> &'static str {
+        match self {
+            Self::MoveMoney | Self::FindTransaction | Self::FindCustomer => "nothing was sent",
+            Self::KeepJournal => "nothing was changed",
+        }
+    }
+}
+
+/// What was sent, and when. Every text in it is free of secrets.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    /// Of a payment.
+    pub(crate) amount: Option<Amount>,
+    /// The caller's own, if the request has one.
+    pub(crate) reference: Option<String>,
+    pub(crate) at: SystemTime,
+}
+
+impl Sent {
+    /// When it was sent, in UTC as RFC 3339 has it.
+    pub(crate) fn timestamp(&self) -> String {
+        timestamp(self.at)
+    }
+}
+
+/// The transaction of an answer, if a look-up takes its id.
+pub(crate) fn to_look_up(error: &impl CallError) -> Option<TransactionId> {
+    error.transaction_id().filter(|id| id.path_segment().is_ok()).cloned()
+}
+
+/// The step as a clause, with the whole command where an id is known. Where none is, a person searches the service's records:
+/// the interface has neither a search nor a list.
+pub(crate) fn after_unknown(known: Option<&TransactionId>, search_by: &str) -> String {
+    match known {
+        Some(id) => format!("look it up: {}", look_up(id)),
+        None => format!("reconcile by {search_by}"),
+    }
+}
+
+/// The command that looks a transaction up, ready to paste. Its id must be one that a look-up takes.
+pub(crate) fn look_up(id: &TransactionId) -> String {
+    let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
+    format!("payments transaction get {separator}{id}")
+}
+
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -329,7 +477,7 @@ mod tests {
         let key = ApiKey::new("key").expect("visible ASCII");
         let endpoint = Endpoint::new("https://pay.example.com", key).expect("https");
         let mut answer = http::Response::new(Bytes::from(body));
-        *answer.status_mut() = http::StatusCode::from_u16(status).expect("three digits");
+        *answer.status_mut() = StatusCode::from_u16(status).expect("three digits");
         match operation.read(&endpoint, answer) {
             Ok(_) => ExitCode::Processed.number(),
             Err(error) => Failure::from(error).exit_code().number(),
@@ -359,5 +507,13 @@ mod tests {
                 assert_eq!(seen, (row.payment.exit_code, row.look_up.exit_code), "HTTP {status}, {body:?}");
             }
         }
+    }
+
+    #[test]
+    fn the_command_is_whole_and_takes_its_id_for_no_option() {
+        let step = |text| after_unknown(Some(&TransactionId::new(text).unwrap()), "time");
+        assert_eq!(step("txn_1"), "look it up: payments transaction get txn_1");
+        assert_eq!(step("--output=json"), "look it up: payments transaction get -- --output=json");
+        assert_eq!(after_unknown(None, "token and time"), "reconcile by token and time");
     }
 }

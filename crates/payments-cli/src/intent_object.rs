@@ -5,7 +5,7 @@ use payments_model::{ConvenienceFee, TransactionType};
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use crate::timestamp::timestamp;
+use crate::text::timestamp;
 
 /// The names of [`values`]: the members of the JSON object, and the columns of CSV.
 pub(crate) const MEMBERS: [&str; 22] = [

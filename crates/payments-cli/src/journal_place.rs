@@ -1,12 +1,10 @@
 //! Where the journal is: `--journal`, else `PAYMENTS_JOURNAL`.
 
-use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fmt;
-use std::mem;
 use std::path::{self, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use std::{env, fmt, mem};
 
 use payments_journal::{Journal, PostgresStore, SqliteStore, StoreError};
 use tokio::runtime::Handle;
@@ -14,10 +12,8 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-use crate::failure::Failure;
-use crate::file_identity::FileIdentity;
-use crate::path_name;
-use crate::purpose::Purpose;
+use crate::failure::{Failure, Purpose};
+use crate::files::{self, FileIdentity};
 use crate::settings::Source;
 
 /// The place of a journal, which may be there or not. `Display` and `Debug` show it without a password.
@@ -222,7 +218,7 @@ impl fmt::Display for JournalPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::File(path) => {
-                f.write_str(path_name::shown(path).as_deref().unwrap_or("the path that is not shown here"))
+                f.write_str(files::shown_name(path).as_deref().unwrap_or("the path that is not shown here"))
             }
             Kind::Database(url) => f.write_str(&without_secrets(url)),
         }

@@ -8,20 +8,15 @@ use payments_core::Outcome;
 use payments_journal::{Error, IntentKey, IntentState, JournaledClient};
 use tokio::time::timeout;
 
+use crate::args::journal::IntentOptions;
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
 use crate::exit_code::ExitCode;
-use crate::failure::{FailedAnswer, FailedOutcome, Failure};
-use crate::intent_note::IntentNote;
-use crate::journal_arguments::IntentOptions;
+use crate::failure::{FailedAnswer, FailedOutcome, Failure, Purpose, Sent};
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
-use crate::last_write;
-use crate::output::Output;
-use crate::processed::Processed;
-use crate::purpose::Purpose;
+use crate::output::{self, Output};
 use crate::rehearsal::Rehearsal;
-use crate::report::Report;
-use crate::sent::Sent;
+use crate::report::{IntentNote, Processed, Report};
 use crate::settings::Settings;
 use crate::stderr;
 use crate::trace::Trace;
@@ -29,14 +24,21 @@ use crate::trace::Trace;
 /// A call that a journal can keep.
 pub(crate) trait Charge: Call {
     /// Sends it, if the journal allows it.
-    async fn send_once(&self, client: &JournaledClient, key: &IntentKey) -> Result<Processed, Error>;
-
-    /// The same as one new attempt with a key that was rejected.
-    async fn send_after_rejection(
+    async fn send_with(
         &self,
         client: &JournaledClient,
         key: &IntentKey,
+        attempt: Attempt,
     ) -> Result<Processed, Error>;
+}
+
+/// What the journal is asked to allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// At most one for the key.
+    Only,
+    /// One more, with a key that was rejected.
+    AfterRejection,
 }
 
 /// As [`call::run`], through a journal if the options name one.
@@ -61,14 +63,14 @@ pub(crate) fn run<C: Charge>(
         ended
     });
     let ended = ended.and_then(|ended| ended);
-    last_write::write(output, ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
+    output::finish(output, ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
 }
 
 /// Where a charge is written down, and under which name.
 struct Intention {
     place: JournalPlace,
     key: IntentKey,
-    is_after_rejection: bool,
+    attempt: Attempt,
 }
 
 impl IntentOptions {
@@ -77,7 +79,8 @@ impl IntentOptions {
         let refused = |message: String| Err(Failure::invalid("usage", message));
         match (JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?, self.key) {
             (Some(place), Some(key)) => {
-                Ok(Some(Intention { place, key, is_after_rejection: self.after_rejection }))
+                let attempt = if self.after_rejection { Attempt::AfterRejection } else { Attempt::Only };
+                Ok(Some(Intention { place, key, attempt }))
             }
             (None, None) => Ok(None),
             (None, Some(_)) => refused(format!(
@@ -99,7 +102,7 @@ impl IntentOptions {
 async fn end<C: Charge>(
     options: ClientOptions,
     output: Output,
-    Intention { place, key, is_after_rejection }: &Intention,
+    Intention { place, key, attempt }: &Intention,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> Result<Report, Failure> {
     let ClientOptions { dry_run, verbose, .. } = options;
@@ -115,13 +118,7 @@ async fn end<C: Charge>(
     let journal = interrupt.unless_arrived(place.open()).await.map_err(unread)?;
     let client = JournaledClient::new(client, journal);
     let at = SystemTime::now();
-    let mut sending = pin!(async {
-        if *is_after_rejection {
-            call.send_after_rejection(&client, key).await
-        } else {
-            call.send_once(&client, key).await
-        }
-    });
+    let mut sending = pin!(call.send_with(&client, key, *attempt));
     let report = |ended: Result<Processed, Error>| {
         ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
     };

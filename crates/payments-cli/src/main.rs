@@ -19,58 +19,64 @@
 //! key or profile. The service's key and card data are never arguments, because other users of the machine could read them
 //! there. It asks no questions, and keeps nothing between calls but what it was told to, such as a journal.
 
-mod app;
 mod args;
-mod batch_arguments;
 mod batch_report;
 mod call;
-mod call_error;
-mod checked;
 mod commands;
 mod csv_file;
-mod escape;
 mod exit_code;
 mod failure;
-mod file_identity;
+mod files;
 mod help;
-mod input;
-mod intent_note;
 mod intent_object;
 mod interrupt;
-mod journal_arguments;
 mod journal_place;
 mod journaled_call;
-mod last_write;
-mod next_step;
 mod output;
-mod panic;
-mod path_name;
-mod processed;
-mod purpose;
 mod rehearsal;
 mod report;
 mod row_file;
-mod sandbox_arguments;
-mod secret_file;
-mod sent;
 mod settings;
 mod stderr;
 mod style;
 mod text;
-mod timeout;
-mod timestamp;
 mod trace;
 mod usage;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::process;
 
+use clap::Parser as _;
 use mimalloc::MiMalloc;
+
+use crate::args::Arguments;
+use crate::exit_code::ExitCode;
 
 /// For `payments sandbox`, whose threads allocate for every request and free what another one allocated: with the
 /// allocator of glibc a payment takes half as long again.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-fn main() -> ExitCode {
-    app::run(std::env::args_os().collect()).into()
+fn main() -> process::ExitCode {
+    panic::set_hook(Box::new(report_the_place));
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let code = panic::catch_unwind(AssertUnwindSafe(|| run(&arguments))).unwrap_or(ExitCode::Other);
+    stderr::finish();
+    code.into()
+}
+
+fn run(arguments: &[OsString]) -> ExitCode {
+    match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => commands::run(arguments),
+        Err(error) => usage::answer(&error, arguments),
+    }
+}
+
+/// A panic is a defect, and even a defect must not print a card number: its payload may hold input.
+fn report_the_place(info: &PanicHookInfo<'_>) {
+    stderr::write_last(match info.location() {
+        Some(place) => format!("payments: internal error at {}:{}\n", place.file(), place.line()),
+        None => "payments: internal error\n".to_owned(),
+    });
 }

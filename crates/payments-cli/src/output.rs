@@ -1,16 +1,20 @@
 //! Where a report goes: stdout and stderr, in one of two shapes.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 use crate::args::OutputShape;
-use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::processed::{Effect, Processed};
-use crate::report::Report;
-use crate::stderr;
-use crate::style::{Style, Tone};
-use crate::text;
+use crate::interrupt::Interrupt;
+use crate::report::{Effect, Processed, Report};
+use crate::style::{self, Style, Tone};
+use crate::{stderr, text};
 
 /// How this process shows its result.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +69,7 @@ impl Output {
         }
         let warning = self.stderr.paint(Tone::Doubtful, "WARNING");
         for text in warnings {
-            stderr::write(format!("{warning}: {}\n", escape::for_terminal(text)));
+            stderr::write(format!("{warning}: {}\n", style::for_terminal(text)));
         }
         stderr::finish_on_a_terminal();
     }
@@ -138,7 +142,7 @@ fn unwritten(report: &Report, error: &io::Error) -> Option<String> {
             return Some(format!(
                 "PROCESSED, but the result could not be written to stdout ({error}).\n  \
                  The money moved: do not run it again. TransactionId {}\n",
-                escape::for_terminal(transaction_id)
+                style::for_terminal(transaction_id)
             ));
         }
         Report::Processed(Processed {
@@ -157,10 +161,54 @@ fn unwritten(report: &Report, error: &io::Error) -> Option<String> {
 
 fn json(report: &Report) -> io::Result<String> {
     let document = serde_json::to_string(report)?;
-    Ok(escape::in_json(&document) + "\n")
+    Ok(style::in_json(&document) + "\n")
 }
 
 fn write_all(stream: &mut dyn Write, text: &str) -> io::Result<()> {
     stream.write_all(text.as_bytes())?;
     stream.flush()
+}
+
+/// How long somebody who has given the command up waits for its report.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
+
+/// Writes the report of a command that has caught signals, and says how the process should end.
+///
+/// Whoever reads a pipe may stop reading it. The signals stay caught until the process ends, so a thread writes, and a
+/// signal ends the wait for it; a report that nobody took is one that could not be written.
+pub(crate) fn finish(output: Output, report: Report) -> ExitCode {
+    let Ok(runtime) = runtime::Builder::new_current_thread().enable_all().build() else {
+        return output.write(&report);
+    };
+    let code = runtime.block_on(written(output, report));
+    runtime.shutdown_background();
+    code
+}
+
+async fn written(output: Output, report: Report) -> ExitCode {
+    let Ok(mut interrupt) = Interrupt::install() else { return output.write(&report) };
+    let unread = unread(&report);
+    let is_given_up = matches!(&report, Report::Summed(summary) if summary.is_given_up());
+    let (tell, told) = oneshot::channel();
+    let writing = thread::Builder::new().name("report".to_owned()).spawn(move || {
+        // The process may have ended.
+        let _ = tell.send(output.write(&report));
+    });
+    if writing.is_err() {
+        return unread;
+    }
+    tokio::select! {
+        biased;
+        code = told => code.unwrap_or(unread),
+        _ = interrupt.arrived() => unread,
+        () = sleep(LAST_MOMENT), if is_given_up => unread,
+    }
+}
+
+/// How the process ends if nobody takes the report: a success that cannot be told is none.
+fn unread(report: &Report) -> ExitCode {
+    match report.exit_code() {
+        ExitCode::Processed => ExitCode::Other,
+        code => code,
+    }
 }

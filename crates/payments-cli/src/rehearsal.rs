@@ -10,7 +10,7 @@ use http::header::AUTHORIZATION;
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 use payments_model::unversioned::{FieldName, RequestMembers};
 use payments_model::{MaskedCard, mask, printable_field_name};
-use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::call::Call;
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::settings::Settings;
 
 /// A request as it would be sent, but for `Host` and `Content-Length`, which belong to the connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Rehearsal {
     pub(crate) method: String,
     pub(crate) url: String,
@@ -115,25 +115,9 @@ impl Transport for Kept {
     }
 }
 
-impl Serialize for Rehearsal {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { method, url, headers, body } = self;
-        let mut request = serializer.serialize_struct("Rehearsal", 4)?;
-        request.serialize_field("method", method)?;
-        request.serialize_field("url", url)?;
-        request.serialize_field("headers", headers)?;
-        request.serialize_field("body", body)?;
-        request.end()
-    }
-}
-
 impl<T: Serialize> Serialize for Members<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in &self.0 {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 

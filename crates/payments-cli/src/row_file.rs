@@ -6,9 +6,8 @@ use std::io::{self, BufReader, Read as _, Seek as _};
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::failure::Failure;
-use crate::path_name;
-use crate::purpose::Purpose;
+use crate::failure::{Failure, Purpose};
+use crate::files;
 
 /// The open file.
 #[derive(Debug)]
@@ -49,7 +48,7 @@ struct State {
 impl RowFile {
     /// Opens the file. Its format is told by its name, else by its first byte.
     pub(crate) fn open(path: &Path, role: Role) -> Result<Self, Failure> {
-        let shown = path_name::in_brackets(path);
+        let shown = files::name_in_brackets(path);
         let refused = |why: &str| role.refused(&format!("{shown} {why}"));
         let cannot_be_read = |error: io::Error| refused("cannot be read").because(&error);
         let irregular = || {
@@ -85,7 +84,7 @@ impl RowFile {
             return Err(refused("is UTF-16, and must be UTF-8: save it as CSV UTF-8"));
         }
         let format = Format::of(path, &beginning);
-        Ok(Self { file, format, state: State::of(&metadata), name: path_name::shown(path) })
+        Ok(Self { file, format, state: State::of(&metadata), name: files::shown_name(path) })
     }
 
     pub(crate) fn format(&self) -> Format {

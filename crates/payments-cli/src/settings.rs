@@ -2,35 +2,27 @@
 //! the environment, else from the chosen profile.
 
 mod access;
-mod environment;
-mod kept_key;
-mod key_source;
 mod profile;
-mod profile_file;
 mod proxy;
 mod source;
 
-use std::env;
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{env, io};
 
 use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transport};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_model::mask;
 use zeroize::Zeroizing;
 
-use self::environment::{API_KEY, API_KEY_FILE, BASE_URL, Environment, text_variable, variable};
-use self::kept_key::KeptKey;
-pub(crate) use self::key_source::KeySource;
 use self::profile::{Profile, ProfileKey};
 use self::proxy::Proxy;
-pub(crate) use self::source::Source;
+use self::source::{API_KEY, API_KEY_FILE, BASE_URL, Environment, KeptKey, text_variable, variable};
+pub(crate) use self::source::{KeySource, Source};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
-use crate::path_name;
-use crate::secret_file;
+use crate::files;
 
 /// The settings of one call, resolved and checked.
 #[derive(Debug)]
@@ -147,6 +139,21 @@ impl Settings {
         self.proxy.as_ref().map(|proxy| (&*proxy.host_and_port, &proxy.source))
     }
 
+    /// Each setting with its source, as a line.
+    pub(crate) fn described(&self) -> Vec<String> {
+        let mut lines = vec![
+            format!("base address {} ({})", self.shown_base_url, self.base_url_source),
+            format!("API key ({})", self.key_source),
+            format!("deadline {:?} ({})", self.timeout(), self.timeout_source),
+        ];
+        lines.extend(
+            self.ca_cert()
+                .map(|(name, source)| format!("authority {} ({source})", name.unwrap_or("in a file"))),
+        );
+        lines.extend(self.proxy().map(|(at, source)| format!("proxy {at} ({source})")));
+        lines
+    }
+
     /// What a person should know before money moves.
     pub(crate) fn warnings(&self) -> &[String] {
         &self.warnings
@@ -155,7 +162,7 @@ impl Settings {
     /// Every problem is told at once.
     fn from_sources(options: &ClientOptions, environment: Environment<'_>) -> Result<Self, Failure> {
         // A profile that cannot be had would make everything it sets seem to be missing, so it is told alone.
-        let profile = profile_file::chosen(options, environment)?;
+        let profile = profile::chosen(options, environment)?;
         let profile = profile.as_ref();
         let extra_ca = authority(options, profile).transpose();
         let proxy = Proxy::chosen(options, environment, profile);
@@ -288,7 +295,7 @@ impl Key {
 /// The key in the file at `path`; `written` is what a message may name, for it can be judged whether that is a key.
 fn key_file(path: &Path, written: &Path, source: KeySource) -> Result<Key, Failure> {
     let told = |what: &str| {
-        let name = path_name::of_key_in_brackets(written);
+        let name = files::key_name_in_brackets(written);
         format!("{source}{name} {what}")
     };
     let refused = |why: &str| {
@@ -302,7 +309,7 @@ fn key_file(path: &Path, written: &Path, source: KeySource) -> Result<Key, Failu
     if let Some(why) = access::refusal_of_key_file(&metadata) {
         return Err(refused(why));
     }
-    let bytes = secret_file::read_up_to(file, LARGEST_KEY_FILE)
+    let bytes = files::read_up_to(file, LARGEST_KEY_FILE)
         .map_err(cannot_be_read)?
         .ok_or_else(|| refused("is too large to hold a key"))?;
     let key = std::str::from_utf8(&bytes).map_err(|_| refused("is not text"))?;
@@ -339,17 +346,17 @@ fn authority(options: &ClientOptions, profile: Option<&Profile>) -> Option<Resul
 
 fn certificate(path: &Path, source: Source) -> Result<Authority, Failure> {
     let refused = |why: &str| {
-        let name = path_name::in_brackets(path);
+        let name = files::name_in_brackets(path);
         let of = match &source {
             Source::Profile(_) => format!("ca_cert in {source}"),
             _ => source.to_string(),
         };
         Failure::invalid("configuration", format!("the file of {of}{name} {why}; nothing was sent"))
     };
-    let bytes = secret_file::read(path, LARGEST_CERTIFICATE_FILE)
+    let bytes = files::read(path, LARGEST_CERTIFICATE_FILE)
         .map_err(|error| refused("cannot be read").because(&error))?
         .ok_or_else(|| refused("is larger than 1 MiB"))?;
-    Ok(Authority { pem: bytes.to_vec(), name: path_name::shown(path), source })
+    Ok(Authority { pem: bytes.to_vec(), name: files::shown_name(path), source })
 }
 
 /// Whoever chooses a profile means its address and its key, and a variable that is left over in the shell goes before

@@ -1,19 +1,16 @@
 //! Reports for people: the outcome first, then what is known, then what to do.
 
 use std::fmt::{self, Write as _};
+use std::time::SystemTime;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::escape::for_terminal;
-use crate::failure::{FailedOutcome, Failure};
-use crate::intent_note::IntentNote;
-use crate::next_step;
-use crate::processed::{Effect, Processed};
-use crate::purpose::Purpose;
+use crate::failure::{self, FailedOutcome, Failure, Purpose};
 use crate::rehearsal::Rehearsal;
-use crate::style::{Style, Tone};
+use crate::report::{Effect, IntentNote, Processed};
+use crate::style::{Style, Tone, for_terminal};
 
 /// The lines of a success.
 pub(crate) fn processed(processed: &Processed, style: Style) -> String {
@@ -160,7 +157,7 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (FailedOutcome::Unknown, _) => {
             let next_step = match (&failure.advice.to_look_up, failure.advice.search_by) {
                 (Some(_), _) => "look it up".to_owned(),
-                (None, Some(search_by)) => next_step::after_unknown(None, search_by),
+                (None, Some(search_by)) => failure::after_unknown(None, search_by),
                 (None, None) => "reconcile it with the service".to_owned(),
             };
             let heading = match failure.advice.note {
@@ -192,7 +189,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
         facts.push(("sent at", sent.timestamp()));
     }
-    facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", next_step::look_up(id))));
+    facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", failure::look_up(id))));
     facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));
     facts
 }
@@ -237,4 +234,9 @@ impl<'de> Deserialize<'de> for Members {
 
         deserializer.deserialize_map(InOrder)
     }
+}
+
+/// In UTC as RFC 3339 has it, with milliseconds.
+pub(crate) fn timestamp(time: SystemTime) -> String {
+    humantime::format_rfc3339_millis(time).to_string()
 }

@@ -2,11 +2,10 @@
 
 use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome};
 
-use crate::escape::for_terminal;
 use crate::journal_place::JournalPlace;
 use crate::settings::Settings;
 use crate::stderr;
-use crate::style::{Style, Tone};
+use crate::style::{Style, Tone, for_terminal};
 
 /// Writes the lines.
 #[derive(Clone, Copy, Debug)]
@@ -22,16 +21,7 @@ impl Trace {
 
     /// Where the settings came from.
     pub(crate) fn settings(self, settings: &Settings) {
-        let base_url = settings.shown_base_url();
-        self.line(&format!("base address {base_url} ({})", settings.base_url_source()));
-        self.line(&format!("API key ({})", settings.key_source()));
-        self.line(&format!("deadline {:?} ({})", settings.timeout(), settings.timeout_source()));
-        if let Some((name, source)) = settings.ca_cert() {
-            self.line(&format!("authority {} ({source})", name.unwrap_or("in a file")));
-        }
-        if let Some((host_and_port, source)) = settings.proxy() {
-            self.line(&format!("proxy {host_and_port} ({source})"));
-        }
+        settings.described().iter().for_each(|line| self.line(line));
     }
 
     /// Which journal is used.

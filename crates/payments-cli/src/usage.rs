@@ -9,9 +9,8 @@ use clap::{Command, CommandFactory as _};
 
 use crate::args::{Arguments, OutputShape};
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, Purpose};
 use crate::output::Output;
-use crate::purpose::Purpose;
 use crate::report::Report;
 
 /// Prints what `--help` and `--version` ask for; reports everything else as invalid use in the shape that `arguments`
@@ -140,7 +139,8 @@ impl Reached {
 
     /// Every command beneath it.
     fn commands(&self) -> String {
-        let names = self.command.get_subcommands().map(Command::get_name).filter(|name| *name != "help");
+        let shown = self.command.get_subcommands().filter(|command| !command.is_hide_set());
+        let names = shown.map(Command::get_name).filter(|name| *name != "help");
         names.collect::<Vec<_>>().join(", ")
     }
 }

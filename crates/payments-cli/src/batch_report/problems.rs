@@ -1,37 +1,41 @@
+//! What is wrong with a file of rows.
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use payments_journal::IntentKey;
 use payments_model::Amount;
-use serde::ser::{Error as _, Serialize, SerializeMap, SerializeStruct, Serializer};
-use serde_json::value::RawValue;
+use serde::{Serialize, Serializer};
 
-use crate::escape::for_terminal;
 use crate::exit_code::ExitCode;
+use crate::report::exact;
 use crate::row_file::Role;
-use crate::style::{Style, Tone};
+use crate::style::{Style, Tone, for_terminal};
 
 /// What is wrong with one row. It never holds what the row says, because a token or a card number may stand anywhere; a key
 /// that the journal has holds neither.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Problem {
     /// Where the row begins, from 1; the header of a CSV file is line 1.
     pub(crate) line: u64,
     /// The key of the row, where it can be shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<IntentKey>,
     /// A name of the interface, or `Key`, `row`, `header` or `file`.
     pub(crate) field: Cow<'static, str>,
     /// The rest of a sentence that begins with the field.
     pub(crate) rule: Cow<'static, str>,
     /// What the journal has of the row's key, where that is the problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) recorded: Option<Box<Recorded>>,
 }
 
 /// The intent that has the key of a row already.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Recorded {
     pub(crate) key: String,
     pub(crate) state: &'static str,
+    #[serde(serialize_with = "exact")]
     pub(crate) amount: Option<Amount>,
     pub(crate) transaction_id: Option<String>,
 }
@@ -145,57 +149,33 @@ impl Problems {
 /// As every failed command, with the line of each violation, and how many there are.
 impl Serialize for Problems {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut document = serializer.serialize_struct("Report", 2)?;
-        document.serialize_field("outcome", "invalid")?;
-        document.serialize_field("error", &ErrorObject(self))?;
-        document.end()
-    }
-}
-
-struct ErrorObject<'a>(&'a Problems);
-
-impl Serialize for ErrorObject<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(problems) = self;
-        let mut error = serializer.serialize_struct("Error", 7)?;
-        error.serialize_field("kind", problems.role.kind())?;
-        error.serialize_field("message", &problems.message())?;
-        for name in ["http_status", "status_code", "transaction_id"] {
-            error.serialize_field(name, &None::<u8>)?;
+        #[derive(Serialize)]
+        struct Document<'a> {
+            outcome: &'static str,
+            error: Error<'a>,
         }
-        error.serialize_field("violations", &problems.kept)?;
-        error.serialize_field("violation_count", &problems.count)?;
-        error.end()
-    }
-}
 
-impl Serialize for Problem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { line, key, field, rule, recorded } = self;
-        let mut object = serializer.serialize_map(None)?;
-        object.serialize_entry("line", line)?;
-        if let Some(key) = key {
-            object.serialize_entry("key", key.as_str())?;
+        #[derive(Serialize)]
+        struct Error<'a> {
+            kind: &'static str,
+            message: String,
+            http_status: Option<u16>,
+            status_code: Option<i64>,
+            transaction_id: Option<&'a str>,
+            violations: &'a [Problem],
+            violation_count: u64,
         }
-        object.serialize_entry("field", field)?;
-        object.serialize_entry("rule", rule)?;
-        if let Some(recorded) = recorded {
-            object.serialize_entry("recorded", recorded)?;
-        }
-        object.end()
-    }
-}
 
-impl Serialize for Recorded {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { key, state, amount, transaction_id } = self;
-        let amount = amount.map(|amount| RawValue::from_string(amount.to_string())).transpose();
-        let mut object = serializer.serialize_struct("Recorded", 4)?;
-        object.serialize_field("key", key)?;
-        object.serialize_field("state", state)?;
-        object.serialize_field("amount", &amount.map_err(S::Error::custom)?)?;
-        object.serialize_field("transaction_id", transaction_id)?;
-        object.end()
+        let error = Error {
+            kind: self.role.kind(),
+            message: self.message(),
+            http_status: None,
+            status_code: None,
+            transaction_id: None,
+            violations: &self.kept,
+            violation_count: self.count,
+        };
+        Document { outcome: "invalid", error }.serialize(serializer)
     }
 }
 

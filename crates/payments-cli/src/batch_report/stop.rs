@@ -1,3 +1,5 @@
+//! Why a billing run ended before every row was sent.
+
 use std::fmt;
 use std::time::Duration;
 

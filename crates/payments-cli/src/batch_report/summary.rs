@@ -1,11 +1,14 @@
-use std::fmt::Write as _;
+//! How a billing run stands at its end.
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use std::fmt::{self, Write as _};
 
-use super::{Doubt, Refused, Repeated, Stop, Tally};
-use crate::escape::for_terminal;
+use payments_model::Amount;
+use payments_model::unversioned::as_number;
+use serde::{Serialize, Serializer};
+
+use super::Stop;
 use crate::exit_code::ExitCode;
-use crate::style::{Style, Tone};
+use crate::style::{Style, Tone, for_terminal};
 
 /// How a run stands at its end: every row of the file is counted in one place, with its amount.
 #[derive(Clone, Debug, Default)]
@@ -274,28 +277,37 @@ fn line(text: &mut String, line: &str) {
 /// The document's member names are fixed: other programs read it.
 impl Serialize for Summary {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut document = serializer.serialize_struct("Report", 8)?;
-        document.serialize_field("outcome", self.outcome())?;
-        let stopped = self.stop.as_ref().map(StopObject);
-        document.serialize_field("stopped", &stopped)?;
-        document.serialize_field("rows", &TalliesObject(&self.tallies))?;
-        document.serialize_field("rejected_by_status", &self.tallies.refused)?;
-        document.serialize_field("not_recorded", &self.not_recorded)?;
-        document.serialize_field("unresolved", &self.doubts)?;
-        document.serialize_field("same_transaction", &self.repeated)?;
-        document.serialize_field("results_incomplete", &self.incomplete_results)?;
-        document.end()
-    }
-}
+        #[derive(Serialize)]
+        struct Document<'a> {
+            outcome: &'static str,
+            stopped: Option<StopObject>,
+            rows: TalliesObject<'a>,
+            rejected_by_status: &'a Refused,
+            not_recorded: Tally,
+            unresolved: &'a [Doubt],
+            same_transaction: &'a [Repeated],
+            results_incomplete: Option<&'a str>,
+        }
 
-struct StopObject<'a>(&'a Stop);
+        #[derive(Serialize)]
+        struct StopObject {
+            reason: &'static str,
+            message: String,
+        }
 
-impl Serialize for StopObject<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Stop", 2)?;
-        object.serialize_field("reason", self.0.reason())?;
-        object.serialize_field("message", &self.0.to_string())?;
-        object.end()
+        let stopped =
+            self.stop.as_ref().map(|stop| StopObject { reason: stop.reason(), message: stop.to_string() });
+        Document {
+            outcome: self.outcome(),
+            stopped,
+            rows: TalliesObject(&self.tallies),
+            rejected_by_status: &self.tallies.refused,
+            not_recorded: self.not_recorded,
+            unresolved: &self.doubts,
+            same_transaction: &self.repeated,
+            results_incomplete: self.incomplete_results.as_deref(),
+        }
+        .serialize(serializer)
     }
 }
 
@@ -303,12 +315,179 @@ struct TalliesObject<'a>(&'a Tallies);
 
 impl Serialize for TalliesObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Rows", 10)?;
-        for (name, _, tally) in self.0.named() {
-            object.serialize_field(name, &tally)?;
+        let rows = self.0.named().into_iter().map(|(name, _, tally)| (name, tally));
+        serializer.collect_map(rows.chain([("total", self.0.total)]))
+    }
+}
+
+/// Some rows, and what they add up to.
+///
+/// Exact: a request has at most two decimals, and a file whose sum would be beyond 64 bits of hundredths is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) count: u64,
+    cents: i64,
+}
+
+impl Tally {
+    /// With one more row, or none if the sum would be too large.
+    pub(crate) fn checked_with(self, amount: Amount) -> Option<Self> {
+        let cents = self.cents.checked_add(amount.to_cents()?)?;
+        Some(Self { count: self.count + 1, cents })
+    }
+
+    /// One more row of a file whose sum is known to fit.
+    pub(crate) fn add(&mut self, amount: Amount) {
+        *self = self.checked_with(amount).expect("the sum of the whole file fits");
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self { count: self.count + other.count, cents: self.cents + other.cents }
+    }
+
+    /// What is left of these rows without those, which are some of them.
+    pub(crate) fn minus(self, part: Self) -> Self {
+        Self { count: self.count - part.count, cents: self.cents - part.cents }
+    }
+
+    pub(crate) fn sum(self) -> Amount {
+        Amount::from_cents(self.cents)
+    }
+}
+
+impl Serialize for Tally {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Object {
+            count: u64,
+            #[serde(serialize_with = "as_number")]
+            sum: Amount,
         }
-        object.serialize_field("total", &self.0.total)?;
-        object.end()
+
+        Object { count: self.count, sum: self.sum() }.serialize(serializer)
+    }
+}
+
+/// The rejected whose HTTP status speaks of the caller and not of the payment: 401, 403 and 429. A person may let them be
+/// sent again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Refused([Tally; STATUSES.len()]);
+
+const STATUSES: [u16; 3] = [401, 403, 429];
+
+impl Refused {
+    /// Counts a rejected row, if it is one of these and their sum fits.
+    pub(crate) fn add(&mut self, status: Option<u16>, amount: Amount) {
+        let Some(place) = STATUSES.iter().position(|it| Some(*it) == status) else { return };
+        let tally = &mut self.0[place];
+        *tally = tally.checked_with(amount).unwrap_or(*tally);
+    }
+
+    fn each(&self) -> impl Iterator<Item = (u16, Tally)> {
+        STATUSES.into_iter().zip(self.0).filter(|(_, tally)| tally.count > 0)
+    }
+
+    /// Which they are and what to do, for people; nothing if there are none.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let statuses: Vec<_> = self.each().map(|(status, _)| status.to_string()).collect();
+        if statuses.is_empty() {
+            return Vec::new();
+        }
+        let mut lines =
+            vec!["of the rejected, refused for another reason than the payment itself:".to_owned()];
+        lines.extend(self.each().map(|(status, tally)| {
+            let rows = if tally.count == 1 { "1 row".to_owned() } else { format!("{} rows", tally.count) };
+            format!("  HTTP {status}: {rows}, {}", tally.sum())
+        }));
+        let statuses = statuses.join(",");
+        lines.push(format!(
+            "mend the cause, then `payments journal retry --status {statuses}` lets the same command send them again"
+        ));
+        lines
+    }
+}
+
+/// By status, those that occur.
+impl Serialize for Refused {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.each())
+    }
+}
+
+/// A row whose outcome is not known, or is not known to the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Doubt {
+    pub(crate) line: u64,
+    pub(crate) key: String,
+    #[serde(serialize_with = "as_number")]
+    pub(crate) amount: Amount,
+    /// To look up, if one is known.
+    pub(crate) transaction_id: Option<String>,
+    /// How it ended, if that is known here and could not be written to the journal, which will call it unknown.
+    #[serde(rename = "outcome", serialize_with = "outcome")]
+    pub(crate) unwritten: Option<Ended>,
+    /// One word for why.
+    pub(crate) kind: String,
+}
+
+/// A row to which the service gave the transaction of another intent of the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Repeated {
+    pub(crate) line: u64,
+    pub(crate) key: String,
+    pub(crate) transaction_id: String,
+    /// The key of the other one.
+    pub(crate) same_transaction_as: String,
+}
+
+/// A known end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ended {
+    Processed,
+    Rejected,
+    NotProcessed,
+}
+
+impl Doubt {
+    /// Chosen by this command, of those with a known end and of those without;
+    /// `payments journal list --unresolved` has them all.
+    pub(crate) const MOST_LISTED: usize = 100;
+}
+
+#[allow(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
+fn outcome<S: Serializer>(ended: &Option<Ended>, serializer: S) -> Result<S::Ok, S::Error> {
+    match ended {
+        Some(ended) => ended.serialize(serializer),
+        None => serializer.serialize_str("unknown"),
+    }
+}
+
+/// A line for people.
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, key, amount, transaction_id, unwritten, kind } = self;
+        let word = match unwritten {
+            Some(Ended::Processed) => "PROCESSED",
+            Some(Ended::Rejected) => "rejected",
+            Some(Ended::NotProcessed) => "not processed",
+            None => kind,
+        };
+        write!(f, "line {line}: {key}, {amount} ({word}")?;
+        if let Some(id) = transaction_id {
+            write!(f, ", TransactionId {id}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl fmt::Display for Repeated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, key, transaction_id, same_transaction_as } = self;
+        write!(
+            f,
+            "line {line}: {key} and {same_transaction_as} are both processed as transaction {transaction_id}"
+        )
     }
 }
 
@@ -368,5 +547,21 @@ mod tests {
         tallies.in_progress = Tally::default();
         let not_started = text(tallies);
         assert!(not_started.contains(sent_again) && !not_started.contains(waited_for), "{not_started}");
+    }
+
+    fn amount(text: &str) -> Amount {
+        text.parse().expect("an amount")
+    }
+
+    #[test]
+    fn a_sum_is_exact_or_there_is_none() {
+        let mut tally = Tally::default();
+        for text in ["0.1", "0.20", "1e2", "92233720368547657.77"] {
+            tally = tally.checked_with(amount(text)).expect(text);
+        }
+        assert_eq!((tally.count, tally.sum().to_string()), (4, "92233720368547758.07".to_owned()));
+        assert_eq!(tally.checked_with(amount("0.01")), None);
+        assert_eq!(Tally::default().checked_with(amount("1e17")), None);
+        assert_eq!(serde_json::to_string(&tally).expect("JSON"), r#"{"count":4,"sum":92233720368547758.07}"#);
     }
 }

@@ -3,15 +3,11 @@
 mod csv_rows;
 mod feed;
 mod inspection;
-mod json_rows;
 mod pace;
 mod progress;
 mod results;
-mod row;
 mod rows;
 mod run;
-mod scratch;
-mod service;
 
 use std::io;
 use std::sync::Arc;
@@ -25,20 +21,17 @@ use self::inspection::{Inspected, Refusal, inspect};
 use self::pace::Pace;
 use self::progress::Progress;
 use self::results::Results;
-use self::row::Row;
-use self::run::Run;
-use self::service::Service;
+use self::rows::Row;
+use self::run::{Run, Service};
 use crate::args::GlobalOptions;
-use crate::batch_arguments::{BatchArguments, Rate};
+use crate::args::batch::{BatchArguments, Rate};
 use crate::batch_report::{Stop, Summary};
 use crate::call::Prepared;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, LONGEST_CLOSING};
-use crate::last_write;
-use crate::output::Output;
-use crate::purpose::Purpose;
+use crate::output::{self, Output};
 use crate::report::Report;
 use crate::row_file::{Role, RowFile};
 use crate::trace::Trace;
@@ -59,7 +52,7 @@ pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode
         runtime.shutdown_background();
         ended
     });
-    last_write::write(output, ended.unwrap_or_else(Report::from))
+    output::finish(output, ended.unwrap_or_else(Report::from))
 }
 
 async fn end(

@@ -21,10 +21,9 @@ use tokio::runtime;
 use self::call::{Asked, Call, Entry, Expected, Said, entries};
 use super::refuse_client_settings;
 use crate::args::{GlobalOptions, OutputShape};
-use crate::escape::{for_terminal, in_json};
 use crate::exit_code::ExitCode;
 use crate::stderr;
-use crate::style::{Style, Tone};
+use crate::style::{Style, Tone, for_terminal, in_json};
 
 /// Text unless JSON is asked for by name: the lines are its point, also in a pipe.
 pub(super) fn run(options: &GlobalOptions) -> ExitCode {

@@ -8,21 +8,18 @@ mod resolve_file;
 mod retry;
 mod show;
 mod stdout;
-mod table;
-mod tally;
 
 use payments_journal::StoreError;
 
 use self::stdout::Ended;
 use super::refuse_settings;
 use crate::args::GlobalOptions;
+use crate::args::journal::{JournalArguments, JournalCommand};
 use crate::call::block_on;
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
-use crate::journal_arguments::{JournalArguments, JournalCommand};
+use crate::failure::{Failure, Purpose};
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::trace::Trace;
 

@@ -1,31 +1,29 @@
 //! `payments sandbox`: the service on this machine.
 
 mod log;
-mod magic;
-mod openapi;
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::path::Path;
 
 use payments_core::ApiKey;
 use payments_fake::Fixtures;
+use payments_fake::test_values::TEST_VALUES;
 use payments_model::UnknownFields;
 use payments_sandbox::{Sandbox, SandboxBuilder};
-use serde_json::Value;
+use serde::Serialize;
 use tokio::runtime;
 
 use super::refuse_client_settings;
-use crate::args::GlobalOptions;
+use crate::args::sandbox::{SandboxArguments, SandboxCommand, ServeArguments};
+use crate::args::{GlobalOptions, OutputShape};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
-use crate::path_name;
 use crate::report::Report;
-use crate::sandbox_arguments::{SandboxArguments, SandboxCommand, ServeArguments};
-use crate::stderr;
+use crate::{files, stderr};
 
 /// Prints one of the sandbox's documents, or serves until a signal asks it to end.
 pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitCode {
@@ -33,8 +31,8 @@ pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitC
         return refused;
     }
     match arguments.show {
-        Some(SandboxCommand::Magic) => magic::print(options.output),
-        Some(SandboxCommand::Openapi) => openapi::print(),
+        Some(SandboxCommand::Magic) => super::print(&test_values(options.output)),
+        Some(SandboxCommand::Openapi) => super::print(payments_sandbox::OPENAPI.trim_ascii_end()),
         None => match fixtures(&arguments.serve)
             .and_then(|fixtures| check_keys(&arguments.serve).map(|()| fixtures))
         {
@@ -51,7 +49,7 @@ fn check_keys(arguments: &ServeArguments) -> Result<(), Failure> {
 
 fn fixtures(arguments: &ServeArguments) -> Result<Fixtures, Failure> {
     let Some(path) = &arguments.fixtures else { return Ok(Fixtures::default()) };
-    let file = format!("the file of --fixtures{}", path_name::in_brackets(path));
+    let file = format!("the file of --fixtures{}", files::name_in_brackets(path));
     let refused = |why: String| Failure::invalid("input", format!("{file} {why}; nothing was loaded"));
     let mut bytes = Vec::new();
     File::open(path)
@@ -191,20 +189,48 @@ fn warning_of_others(address: SocketAddr, can: &str, tls: bool) -> Option<String
 
 /// The ready line, its members in the order in which the documentation shows them.
 fn announce(sandbox: &Sandbox) -> io::Result<()> {
-    let seed = sandbox.seed().map(Value::from);
-    let authority = sandbox.ca_certificate_pem().map(Value::from);
-    let members = [
-        ("base_url", Some(Value::from(sandbox.base_url()))),
-        ("admin_url", Some(Value::from(sandbox.admin_url()))),
-        ("ui_url", Some(Value::from(sandbox.ui_url()))),
-        ("api_key", Some(Value::from(sandbox.api_key()))),
-        ("version", Some(Value::from(payments_sandbox::VERSION))),
-        ("seed", seed),
-        ("ca_cert", authority),
-    ];
-    let members = members.into_iter().filter_map(|(name, value)| Some(format!("\"{name}\":{}", value?)));
-    let line = members.collect::<Vec<_>>().join(",");
+    #[derive(Serialize)]
+    struct Ready<'a> {
+        base_url: String,
+        admin_url: String,
+        ui_url: String,
+        api_key: String,
+        version: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        seed: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ca_cert: Option<&'a str>,
+    }
+
+    let ready = Ready {
+        base_url: sandbox.base_url(),
+        admin_url: sandbox.admin_url(),
+        ui_url: sandbox.ui_url(),
+        api_key: sandbox.api_key(),
+        version: payments_sandbox::VERSION,
+        seed: sandbox.seed(),
+        ca_cert: sandbox.ca_certificate_pem(),
+    };
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{{{line}}}")?;
+    writeln!(stdout, "{}", serde_json::to_string(&ready)?)?;
     stdout.flush()
+}
+
+/// The table of test values: lines for people, JSON for programs.
+fn test_values(asked_for: Option<OutputShape>) -> String {
+    let default = if io::stdout().is_terminal() { OutputShape::Text } else { OutputShape::Json };
+    match asked_for.unwrap_or(default) {
+        OutputShape::Json => payments_sandbox::magic_json(),
+        OutputShape::Text => table(),
+    }
+}
+
+fn table() -> String {
+    let rows = TEST_VALUES.iter().map(|row| (row.field.as_str(), row.value, row.result));
+    let rows: Vec<_> = [("field", "value", "result")]
+        .into_iter()
+        .chain(rows)
+        .map(|(field, value, result)| format!("{field:17}  {value:27}  {result}"))
+        .collect();
+    rows.join("\n")
 }

@@ -1,14 +1,20 @@
 //! One profile: settings under a name.
 
+use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::fs::{File, Metadata};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use payments_model::printable_field_name;
 use toml::de::{DeTable, DeValue};
 use zeroize::Zeroizing;
 
-use super::source::ProfileName;
-use crate::timeout;
+use super::access;
+use super::source::{Environment, PROFILE, ProfileName, text_variable, variable};
+use crate::args::{self, ClientOptions};
+use crate::failure::Failure;
+use crate::files;
 
 /// What a profile sets.
 pub(super) struct Profile {
@@ -56,7 +62,7 @@ impl Entries {
                 "api_key_file" => entries.api_key_file = text.map(PathBuf::from),
                 "proxy" => entries.proxy = text.map(|address| Zeroizing::new(address.to_owned())),
                 "ca_cert" => entries.ca_cert = text.map(PathBuf::from),
-                "timeout" => match number(value.get_ref()).map(timeout::timeout) {
+                "timeout" => match number(value.get_ref()).map(args::timeout) {
                     Some(Ok(timeout)) => entries.timeout = Some(timeout),
                     Some(Err(rule)) => problem(place, format!("timeout {rule}")),
                     None => problem(place, "timeout must be a number, without quotes".to_owned()),
@@ -114,3 +120,127 @@ impl fmt::Debug for Profile {
         f.debug_struct("Profile").field("name", &self.name).finish_non_exhaustive()
     }
 }
+
+/// The profile that the option or the variable names.
+///
+/// Chosen by this command: without either there is none, not even one called `default`, and no file is read. A charge
+/// against production must have been asked for by name.
+pub(super) fn chosen(
+    options: &ClientOptions,
+    environment: Environment<'_>,
+) -> Result<Option<Profile>, Failure> {
+    let name = match &options.profile {
+        Some(name) => name.clone(),
+        None => match text_variable(PROFILE, environment)? {
+            Some(name) => name,
+            None => return Ok(None),
+        },
+    };
+    let path = location(environment)?;
+    let refused = |why: &str| {
+        let path = files::name_in_brackets(&path);
+        Failure::invalid("configuration", format!("the file of profiles{path} {why}; nothing was sent"))
+    };
+    let cannot_be_read = |error: std::io::Error| {
+        refused("cannot be read: write it, or choose no profile (payments --help shows one)").because(&error)
+    };
+    let file = File::open(&path).map_err(cannot_be_read)?;
+    let metadata = file.metadata().map_err(cannot_be_read)?;
+    if let Some(why) = access::refusal(&metadata) {
+        return Err(refused(why));
+    }
+    let bytes = files::read_up_to(file, LARGEST_FILE)
+        .map_err(cannot_be_read)?
+        .ok_or_else(|| refused("is larger than 64 KiB"))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| refused("is not UTF-8"))?;
+    profile(text, &metadata, &name, &path).map(Some).map_err(|why| refused(&why))
+}
+
+/// `$XDG_CONFIG_HOME/payments/config.toml`, with `$HOME/.config` where that is not set or, as its standard has it, not
+/// absolute.
+fn location(environment: Environment<'_>) -> Result<PathBuf, Failure> {
+    let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
+    let folder = variable("XDG_CONFIG_HOME", environment)
+        .and_then(absolute)
+        .or_else(|| variable("HOME", environment).map(|home| PathBuf::from(home).join(".config")));
+    folder.map(|folder| folder.join("payments").join("config.toml")).ok_or_else(|| {
+        Failure::invalid(
+            "configuration",
+            "a profile is chosen, but no folder for its file is known; nothing was sent: \
+             set XDG_CONFIG_HOME or HOME, or choose no profile",
+        )
+    })
+}
+
+/// The profile `name`; the whole file must be right, and every error is told at once.
+fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<Profile, String> {
+    // Of the parser's error only the place survives: its text quotes the file.
+    let root = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line(text, span.start));
+        format!("is no TOML at line {line}")
+    })?;
+    let mut problems = Vec::new();
+    let mut names = Vec::new();
+    let mut found = None;
+    let mut secret = None;
+    for (heading, value) in root.get_ref() {
+        let profiles = value.get_ref().as_table().filter(|_| heading.get_ref() == "profiles");
+        let Some(profiles) = profiles else {
+            let place = line(text, heading.span().start);
+            let heading = printable_field_name(heading.get_ref());
+            problems
+                .push(format!("line {place}: {heading} stands alone: write [profiles.NAME] above settings"));
+            continue;
+        };
+        for (own, value) in profiles {
+            let place = line(text, own.span().start);
+            let own = own.get_ref();
+            if printable_field_name(own) != own {
+                problems.push(format!(
+                    "line {place}: a profile's name is of letters, digits, - and _, few of them digits"
+                ));
+                continue;
+            }
+            names.push(own.to_string());
+            let Some(table) = value.get_ref().as_table() else {
+                problems
+                    .push(format!("line {place}: {own} is no table: write [profiles.{own}] above settings"));
+                continue;
+            };
+            let entries = Entries::read(table, |at, problem| {
+                problems.push(format!("line {}: {problem}", line(text, at)));
+            });
+            secret = secret.or_else(|| entries.secret());
+            if own == name {
+                found = Some(entries);
+            }
+        }
+    }
+    if let Some(why) = secret.and_then(|secret| access::refusal_of_secret(metadata, secret)) {
+        return Err(why);
+    }
+    if !problems.is_empty() {
+        return Err(format!("is refused ({})", problems.join("; ")));
+    }
+    let entries = found.ok_or_else(|| match &*names {
+        [] => "holds no profile: write one (payments --help shows how)".to_owned(),
+        names => format!("has no such profile, but {}", names.join(", ")),
+    })?;
+    Ok(Profile {
+        folder: path.parent().unwrap_or(path).to_owned(),
+        name: ProfileName::new(name.to_owned(), path.to_owned()),
+        base_url: entries.base_url,
+        key: entries.api_key.map(ProfileKey::Key).or_else(|| entries.api_key_file.map(ProfileKey::File)),
+        timeout: entries.timeout,
+        ca_cert: entries.ca_cert,
+        proxy: entries.proxy,
+    })
+}
+
+/// The line, from one, of a byte's place.
+fn line(text: &str, place: usize) -> usize {
+    1 + text.bytes().take(place).filter(|byte| *byte == b'\n').count()
+}
+
+/// As much as dozens of profiles need; a file that is larger is something else.
+const LARGEST_FILE: usize = 64 * 1024;

@@ -8,9 +8,8 @@ use payments_core::{ApiKey, Endpoint};
 use payments_hyper::HyperTransport;
 use zeroize::Zeroizing;
 
-use super::environment::{Environment, PROXY, text_variable};
 use super::profile::Profile;
-use super::source::Source;
+use super::source::{Environment, PROXY, Source, text_variable};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
 

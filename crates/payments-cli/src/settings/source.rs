@@ -1,10 +1,15 @@
 //! Where a setting came from: what to look at when it is wrong.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::path_name;
+use payments_model::mask;
+use zeroize::Zeroizing;
+
+use crate::failure::Failure;
+use crate::files;
 
 /// Where a setting came from, in the order in which they are asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +48,81 @@ impl fmt::Display for Source {
 impl fmt::Display for ProfileName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, file) = &*self.0;
-        let file = path_name::shown(file);
+        let file = files::shown_name(file);
         write!(f, "profile {name} of {}", file.as_deref().unwrap_or("the file of profiles"))
+    }
+}
+
+/// Looks a variable up.
+pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+pub(super) const BASE_URL: &str = "PAYMENTS_BASE_URL";
+pub(super) const API_KEY: &str = "PAYMENTS_API_KEY";
+pub(super) const API_KEY_FILE: &str = "PAYMENTS_API_KEY_FILE";
+pub(super) const PROXY: &str = "PAYMENTS_PROXY";
+pub(super) const PROFILE: &str = "PAYMENTS_PROFILE";
+
+/// A variable's value; an empty one counts as unset.
+pub(super) fn variable(name: &str, environment: Environment<'_>) -> Option<OsString> {
+    environment(name).filter(|value| !value.is_empty())
+}
+
+pub(super) fn text_variable(name: &str, environment: Environment<'_>) -> Result<Option<String>, Failure> {
+    let Some(value) = variable(name, environment) else { return Ok(None) };
+    value.into_string().map(Some).map_err(|_| {
+        Failure::invalid(
+            "configuration",
+            format!("the environment variable {name} is not valid UTF-8; nothing was sent"),
+        )
+    })
+}
+
+/// Where the API key came from; the first that is set wins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum KeySource {
+    /// The key itself stands there.
+    Key(Source),
+    /// The path of a file with the key stands there.
+    File(Source),
+}
+
+impl KeySource {
+    pub(crate) fn hint(&self) -> String {
+        format!("the API key came from {self}")
+    }
+}
+
+impl fmt::Display for KeySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(source) => source.fmt(f),
+            Self::File(Source::Profile(profile)) => write!(f, "the file of api_key_file in {profile}"),
+            Self::File(source) => write!(f, "the file of {source}"),
+        }
+    }
+}
+
+/// The key, wiped when dropped.
+pub(super) struct KeptKey(Zeroizing<String>);
+
+impl KeptKey {
+    pub(super) fn new(key: Zeroizing<String>) -> Self {
+        Self(key)
+    }
+
+    /// The text without the key and without card numbers.
+    pub(super) fn mask(&self, text: &str) -> String {
+        mask(text, &[&self.0]).into_owned()
+    }
+
+    /// A shorter one is in too much else by chance.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        self.0.len() >= 8 && text.contains(&**self.0)
+    }
+}
+
+impl fmt::Debug for KeptKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
     }
 }

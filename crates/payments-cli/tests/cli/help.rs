@@ -47,7 +47,10 @@ const JOURNAL_COMMANDS: [&str; 5] = ["list", "show", "export", "retry", "purge"]
 
 #[test]
 fn the_settings_are_explained_once() {
-    assert!(help(&[]).contains("\nSettings:\n"));
+    let settings = payments(["help", "settings"]).end().stdout;
+    assert!(settings.starts_with("Settings:\n"), "{settings}");
+    assert_eq!(payments(["settings"]).end().stdout.trim_end(), settings.trim_end());
+    assert!(help(&[]).contains("payments help settings"));
     for command in [&["transaction"][..], &["transaction", "create"], &["void"], &["customer", "get"]] {
         assert!(!help(command).contains("\nSettings:\n"), "{command:?}");
     }

@@ -324,7 +324,7 @@ fn a_failure_names_the_profile_in_text() {
 #[cfg(unix)]
 #[test]
 fn the_example_of_the_help_is_a_file_of_profiles() {
-    let help = payments(["--help"]).end().stdout;
+    let help = payments(["help", "settings"]).end().stdout;
     let example = help.split_once("chooses one:\n").and_then(|(_, rest)| rest.split_once("  All six"));
     let (example, _) = example.unwrap_or_else(|| panic!("an example in {help}"));
     let configuration = Configuration::new(example);

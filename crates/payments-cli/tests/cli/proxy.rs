@@ -244,7 +244,7 @@ fn the_flag_goes_before_the_variable_and_that_before_the_profile_and_no_other_is
 
 #[test]
 fn the_help_says_where_a_password_belongs() {
-    let help = payments(["--help"]).end().stdout;
+    let help = payments(["help", "settings"]).end().stdout;
     assert!(help.contains("for a password, prefer PAYMENTS_PROXY"), "{help}");
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 
 use payments_model::{Amount, TokenTransaction, ValidationError, printable_field_name};
 
-use super::row::{Draft, KEY, REFERENCE, RowRead};
+use super::rows::{Draft, KEY, REFERENCE, RowRead};
 use crate::batch_report::Problem;
 use crate::csv_file::Table;
 

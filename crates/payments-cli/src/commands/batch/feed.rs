@@ -4,10 +4,8 @@ use std::io;
 
 use tokio::sync::mpsc;
 
-use super::inspection::Inspected;
-use super::row::{Row, RowRead};
-use super::rows::Rows;
-use super::scratch::{Scratch, Seen};
+use super::inspection::{Inspected, Scratch, Seen};
+use super::rows::{Row, RowRead, Rows};
 use crate::batch_report::Stop;
 use crate::row_file::RowFile;
 

@@ -4,17 +4,14 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-use super::row::Row;
-use crate::batch_arguments::BatchArguments;
-use crate::csv_file;
-use crate::escape;
+use super::rows::Row;
+use crate::args::batch::BatchArguments;
 use crate::failure::Failure;
-use crate::file_identity::FileIdentity;
+use crate::files::{self, FileIdentity};
 use crate::journal_place::JournalPlace;
-use crate::path_name;
-use crate::processed::{Effect, Processed};
-use crate::report::Report;
+use crate::report::{Effect, Processed, Report};
 use crate::row_file::Format;
+use crate::{csv_file, style};
 
 /// The open file.
 #[derive(Debug)]
@@ -31,7 +28,7 @@ impl Results {
     /// Opens the file that the arguments name, and makes it if it is not there.
     pub(super) fn open(arguments: &BatchArguments, journal: &JournalPlace) -> Result<Option<Self>, Failure> {
         let Some(path) = &arguments.results else { return Ok(None) };
-        let file = format!("the file of --results{}", path_name::in_brackets(path));
+        let file = format!("the file of --results{}", files::name_in_brackets(path));
         let refused = |why: &str| Failure::invalid("results", format!("{file} {why}; nothing was sent"));
         let cannot_be_written = |error: io::Error| refused("cannot be written").because(&error);
         // Before it is opened: a named pipe would wait for somebody to read it.
@@ -95,7 +92,7 @@ impl Results {
                 let (number, amount) = (row.line, row.payment.amount());
                 let line =
                     format!("{{\"line\":{number},\"amount\":{amount},\"reference\":{reference},{members}");
-                writeln!(self.out, "{}", escape::in_json(&line))
+                writeln!(self.out, "{}", style::in_json(&line))
             }
             Format::Csv => {
                 let (outcome, transaction_id, http_status, kind, message) = cells(report);

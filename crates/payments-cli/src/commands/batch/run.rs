@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use payments_core::{Outcome, RetryAfter};
-use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, StoreError};
+use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, JournaledClient, StoreError};
 use payments_model::{Amount, TransactionReceipt};
-use tokio::sync::mpsc::{self, error::TryRecvError};
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
@@ -16,9 +17,11 @@ use super::feed::Fed;
 use super::pace::{OutOfPatience, Pace, Start, Ticket};
 use super::progress::{HeldUp, Progress};
 use super::results::Results;
-use super::row::Row;
+use super::rows::Row;
 use crate::batch_report::{self, Doubt, Repeated, Stop, Summary, Tally};
-use crate::report::Report;
+use crate::journaled_call;
+use crate::report::{Processed, Report};
+use crate::settings::Settings;
 
 /// What a charge ended with.
 pub(super) type Charged = Result<Journaled<TransactionReceipt>, Error>;
@@ -511,6 +514,43 @@ fn pause_asked_for(retry_after: RetryAfter) -> Option<Duration> {
         RetryAfter::Delay(pause) => Some(pause),
         RetryAfter::Date(date) => date.duration_since(SystemTime::now()).ok(),
         _ => None,
+    }
+}
+
+/// Sends charges.
+#[derive(Clone, Debug)]
+pub(super) struct Service {
+    pub(super) client: JournaledClient,
+    pub(super) settings: Arc<Settings>,
+}
+
+impl World for Service {
+    async fn charge(&self, row: &Row) -> Charged {
+        self.client.process_token(&row.key, &row.payment).await
+    }
+
+    async fn settle(&self) -> Result<(), StoreError> {
+        self.client.journal().settle().await
+    }
+
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.client.journal().find(key).await
+    }
+
+    fn report(&self, row: &Row, charged: &Charged, at: SystemTime) -> Report {
+        let Self { settings, .. } = self;
+        match charged {
+            Ok(journaled) => {
+                Report::Processed(Processed::journaled(journaled.clone(), &row.key, |success| {
+                    Processed::moved(success, success.to_json(), &success.transaction_id)
+                }))
+            }
+            Err(error) => journaled_call::failed(error, &row.payment, settings, at).into(),
+        }
+    }
+
+    fn reference(&self, row: &Row) -> Option<String> {
+        row.payment.reference_no().map(|text| self.settings.without_key(text))
     }
 }
 

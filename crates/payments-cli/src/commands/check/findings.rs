@@ -9,8 +9,7 @@ use payments_core::{Delivery, ErrorKind, LookupError, Success, TransportError, T
 use payments_model::TransactionRecord;
 use rustls::CertificateError;
 
-use super::probe::Probe;
-use crate::checked::{Step, StepName};
+use super::{Probe, Step, StepName};
 use crate::failure::Failure;
 use crate::settings::Settings;
 

@@ -5,9 +5,7 @@ use payments_fake::{EntryKind, EntryState, Ledger};
 use payments_model::{Amount, TransactionId};
 use serde_json::{Value, json};
 
-use crate::call_error::CallError;
-use crate::failure::FailedOutcome;
-use crate::next_step;
+use crate::failure::{self, CallError, FailedOutcome};
 
 #[derive(Clone, Debug)]
 pub(super) struct Call {
@@ -207,8 +205,8 @@ impl Said {
                     Some(error) => error.kind().description().to_owned(),
                     None => error.to_string(),
                 },
-                next_step: next_step::after_unknown(
-                    next_step::to_look_up(error).as_ref(),
+                next_step: failure::after_unknown(
+                    failure::to_look_up(error).as_ref(),
                     error.search_by().unwrap_or("time"),
                 ),
             },

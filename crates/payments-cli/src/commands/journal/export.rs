@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::list::for_each_page;
 use super::stdout::{self, Ended};
+use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
 use crate::intent_object::{self, IntentObject, MEMBERS};
-use crate::journal_arguments::{ExportArguments, ExportFormat};
 use crate::journal_place::JournalPlace;
 use crate::row_file::{Format, Role, RowFile};
 

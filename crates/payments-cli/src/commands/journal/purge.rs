@@ -6,10 +6,10 @@ use payments_journal::Purged;
 use serde_json::json;
 
 use super::stdout::{self, Ended};
-use crate::journal_arguments::Age;
+use crate::args::journal::Age;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
-use crate::timestamp::timestamp;
+use crate::text::timestamp;
 
 pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Result<(), Ended> {
     let journal = place.open_what_is_there().await?;

@@ -7,18 +7,16 @@ use payments_journal::{Intent, IntentKey, JournaledClient, Resolution, ResolveEr
 use payments_model::TransactionId;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::resolve_file;
-use super::show;
 use super::stdout::{self, Ended};
+use super::{resolve_file, show};
 use crate::args::ClientOptions;
+use crate::args::journal::{ResolveArguments, VerdictOptions};
 use crate::call::{self, Prepared};
-use crate::failure::Failure;
+use crate::failure::{Failure, Purpose};
 use crate::intent_object::IntentObject;
-use crate::journal_arguments::{ResolveArguments, VerdictOptions};
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::processed::Processed;
-use crate::purpose::Purpose;
+use crate::report::Processed;
 use crate::settings::Settings;
 use crate::style::Style;
 use crate::text;

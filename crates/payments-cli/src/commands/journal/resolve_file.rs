@@ -9,25 +9,21 @@ use std::path::Path;
 use payments_core::{Client, LookupError};
 use payments_journal::{Intent, IntentKey, IntentState, Journal, Resolution, StateName, Verdict};
 use payments_model::{Amount, TransactionId, TransactionRecord};
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde::{Serialize, Serializer};
 use tokio::task::JoinSet;
 
-use super::list::for_each_page;
+use super::list::{Tally, for_each_page};
 use super::resolve::{self, Matched, RESOLVED, TOO_EARLY};
 use super::stdout::{self, Ended};
-use super::tally::Tally;
 use crate::args::ClientOptions;
 use crate::batch_report::{Problem, Problems};
 use crate::call::{self, Prepared};
 use crate::csv_file::{self, Table};
-use crate::failure::{FailedOutcome, Failure};
+use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::processed::Processed;
-use crate::purpose::Purpose;
-use crate::report::ErrorObject;
+use crate::report::{FailedDocument, Processed};
 use crate::row_file::{Role, RowFile};
 use crate::settings::Settings;
 
@@ -228,7 +224,7 @@ async fn unknown(
                 "is being sent at this moment: wait until it has ended".to_owned()
             }
             Some(intent) => {
-                let state = super::table::state(&intent.state);
+                let state = super::list::state(&intent.state);
                 format!("is not unknown but {state}: take this row out of the file")
             }
             None => "is not in the journal".to_owned(),
@@ -418,16 +414,17 @@ impl Written {
 /// `resolve` shows it.
 impl Serialize for Written {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { resolved, failure } = self;
-        let [processed, not_processed] = self.tallies();
-        let mut document = serializer.serialize_map(None)?;
-        if let Some(failure) = failure {
-            document.serialize_entry("outcome", failure.outcome.as_str())?;
-            document.serialize_entry("error", &ErrorObject(failure))?;
+        #[derive(Serialize)]
+        struct Document<'a> {
+            #[serde(flatten)]
+            failed: Option<FailedDocument<'a>>,
+            resolved: BTreeMap<&'static str, Tally>,
+            intents: &'a [Matched],
         }
-        let tallies = BTreeMap::from([("processed", processed), ("not_processed", not_processed)]);
-        document.serialize_entry("resolved", &tallies)?;
-        document.serialize_entry("intents", resolved)?;
-        document.end()
+
+        let [processed, not_processed] = self.tallies();
+        let resolved = BTreeMap::from([("processed", processed), ("not_processed", not_processed)]);
+        let failed = self.failure.as_ref().map(FailedDocument::of);
+        Document { failed, resolved, intents: &self.resolved }.serialize(serializer)
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use payments_journal::{Cursor, IntentState, Journal, StateName};
 
+use super::list::Tally;
 use super::show::no_such_key;
 use super::stdout::{self, Ended};
-use super::tally::Tally;
+use crate::args::journal::RetryArguments;
 use crate::failure::Failure;
-use crate::journal_arguments::RetryArguments;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 
@@ -23,7 +23,7 @@ pub(super) async fn run(place: &JournalPlace, output: Output, asked: &RetryArgum
     if let Some(key) = key {
         let found = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
         let intent = journal.reopen(key, statuses).await?.ok_or_else(|| {
-            let state = super::table::state(&found.state);
+            let state = super::list::state(&found.state);
             Failure::invalid(
                 "not_rejected_so",
                 format!("{key} is {state}, and not rejected with such a status; nothing was changed"),

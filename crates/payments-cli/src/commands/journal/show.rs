@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 
+use super::list;
 use super::stdout::{self, Ended};
-use super::table;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_place::JournalPlace;
-use crate::next_step;
 use crate::output::Output;
 use crate::style::Style;
 use crate::text;
@@ -36,8 +35,8 @@ pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Resu
 
 /// The state first, then what is known, then what to do.
 pub(super) fn lines(intent: &Intent, style: Style) -> String {
-    let heading = crate::escape::for_terminal(&table::state(&intent.state).to_uppercase());
-    let mut text = format!("{}\n", style.paint(table::tone(&intent.state), &heading));
+    let heading = crate::style::for_terminal(&list::state(&intent.state).to_uppercase());
+    let mut text = format!("{}\n", style.paint(list::tone(&intent.state), &heading));
     let mut values: BTreeMap<_, _> = MEMBERS.into_iter().zip(intent_object::values(intent)).collect();
     let known = |name| Some((name, values.remove(name)??));
     let mut rows: Vec<_> = SHOWN.into_iter().filter_map(known).collect();
@@ -76,10 +75,7 @@ fn next(intent: &Intent) -> Option<String> {
         IntentState::Sending => Some("wait until it ends: its sender is alive".to_owned()),
         IntentState::Unknown(_) => {
             let id = intent.transaction_id().filter(|id| id.path_segment().is_ok());
-            Some(format!(
-                "{}, then resolve the key",
-                next_step::after_unknown(id, intent.request.search_by())
-            ))
+            Some(format!("{}, then resolve the key", failure::after_unknown(id, intent.request.search_by())))
         }
         IntentState::NotProcessed(_) => Some("the key may be sent again".to_owned()),
         IntentState::Resolved { resolution, .. } if resolution.verdict == Verdict::NotProcessed => Some(

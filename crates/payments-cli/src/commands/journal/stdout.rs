@@ -5,10 +5,10 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use serde::Serialize;
 
 use crate::batch_report::Problems;
-use crate::escape;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::stderr;
+use crate::style;
 
 /// How a command of the journal ended, other than well.
 pub(super) enum Ended {
@@ -29,7 +29,7 @@ pub(super) fn buffered() -> BufWriter<StdoutLock<'static>> {
 
 /// One JSON document in one line, without anything that a terminal could obey.
 pub(super) fn write_json(out: &mut impl Write, document: &impl Serialize) -> io::Result<()> {
-    out.write_all(escape::in_json(&serde_json::to_string(document)?).as_bytes())
+    out.write_all(style::in_json(&serde_json::to_string(document)?).as_bytes())
 }
 
 /// The whole result.

@@ -1,20 +1,21 @@
+//! The log of the sandbox: a line to stderr for each request.
+
 use std::time::SystemTime;
 
 use payments_fake::RequestEffect;
 use payments_sandbox::{Exchange, Shown};
 use serde_json::json;
 
-use crate::escape;
-use crate::sandbox_arguments::LogShape;
+use crate::args::sandbox::LogShape;
 use crate::stderr;
-use crate::style::{Style, Tone};
+use crate::style::{self, Style, Tone};
 
 /// Writes a line to stderr for each request, in the shape that was asked for.
 pub(super) fn writer(asked_for: Option<LogShape>) -> Option<impl Fn(&Exchange)> {
     let default = if stderr::is_terminal() { LogShape::Text } else { LogShape::Off };
     let line: fn(&Exchange) -> String = match asked_for.unwrap_or(default) {
         LogShape::Off => return None,
-        LogShape::Text => |exchange| escape::for_terminal(&exchange.to_string()),
+        LogShape::Text => |exchange| style::for_terminal(&exchange.to_string()),
         LogShape::Pretty => |exchange| pretty(exchange, SystemTime::now(), stderr::style()),
         LogShape::Json => as_json,
     };
@@ -27,7 +28,7 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     let time = style.paint(Tone::Faint, &time[11..19]);
     let request = match exchange.operation {
         Some(operation) => operation.to_string(),
-        None => escape::for_terminal(&format!("{} {}", exchange.method, exchange.path)),
+        None => style::for_terminal(&format!("{} {}", exchange.method, exchange.path)),
     };
     let amount = exchange.amount.map(|amount| amount.to_string()).unwrap_or_default();
     let did = format!("{:10}", exchange.effect.as_str().replace('_', " "));
@@ -69,7 +70,7 @@ fn as_json(exchange: &Exchange) -> String {
         "request_id": exchange.request_id,
         "took_us": u64::try_from(exchange.took.as_micros()).unwrap_or(u64::MAX),
     });
-    escape::in_json(&line.to_string())
+    style::in_json(&line.to_string())
 }
 
 #[cfg(test)]

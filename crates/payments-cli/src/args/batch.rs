@@ -1,0 +1,121 @@
+//! The command line of `payments batch`.
+
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use crate::help::{self, end, help};
+
+#[derive(Subcommand)]
+pub(crate) enum BatchCommand {
+    /// Charge every row of a file, each at most once
+    #[command(
+        long_about = help!("batch_run"),
+        after_long_help = end(help!("batch_run_codes"), "payments batch run invoices.csv --journal billing.db --results results.jsonl"),
+        arg = help::dry_run_of_a_batch()
+    )]
+    Run(BatchArguments),
+}
+
+#[derive(Args)]
+pub(crate) struct BatchArguments {
+    #[arg(value_name = "FILE", help = "CSV or JSON Lines with a row for each charge; a regular file")]
+    pub(crate) file: PathBuf,
+
+    #[arg(
+        long,
+        value_name = "PLACE",
+        help = "Journal that lets each key be sent at most once: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
+    )]
+    pub(crate) journal: Option<OsString>,
+
+    /// How many charges may be in flight at once, 1 to 512
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=MOST_IN_FLIGHT))]
+    pub(crate) concurrency: u16,
+
+    /// How many charges begin at most, such as 50/s or 600/m, evenly
+    #[arg(long, value_name = "N/s", value_parser = rate)]
+    pub(crate) rate: Option<Rate>,
+
+    /// File to append each result to, as JSON Lines, or CSV if it ends in .csv
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<PathBuf>,
+
+    /// Stop when more than this many were rejected in this run
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rejected: Option<u64>,
+
+    /// How many seconds of an outage to wait out before giving up
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = patience)]
+    pub(crate) patience: Duration,
+}
+
+/// As many connections as the transport keeps.
+const MOST_IN_FLIGHT: i64 = 512;
+
+/// How many charges begin at most in a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    count: NonZeroU32,
+    per: Duration,
+}
+
+impl Rate {
+    /// From one beginning to the next.
+    pub(crate) fn interval(self) -> Duration {
+        self.per / self.count.get()
+    }
+}
+
+/// `N/s`, `N/m` or `N/h`; the error is the rule.
+fn rate(text: &str) -> Result<Rate, &'static str> {
+    const RULE: &str = "must be a whole number from 1 to 100000 per s, m or h, such as 50/s";
+    let (count, unit) = text.split_once('/').ok_or(RULE)?;
+    let per = match unit {
+        "s" => Duration::from_secs(1),
+        "m" => Duration::from_mins(1),
+        "h" => Duration::from_hours(1),
+        _ => return Err(RULE),
+    };
+    match count.parse::<NonZeroU32>() {
+        Ok(number) if number.get() <= 100_000 && !count.starts_with('+') => Ok(Rate { count: number, per }),
+        _ => Err(RULE),
+    }
+}
+
+/// Seconds within a day; the error is the rule.
+fn patience(text: &str) -> Result<Duration, &'static str> {
+    const RULE: &str = "must be a number of seconds from 0 to 86400";
+    let seconds: f64 = text.parse().map_err(|_| RULE)?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(patience) if patience <= Duration::from_hours(24) => Ok(patience),
+        _ => Err(RULE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_a_count_per_second_minute_or_hour() {
+        assert_eq!(rate("50/s").map(Rate::interval), Ok(Duration::from_millis(20)));
+        assert_eq!(rate("600/m").map(Rate::interval), Ok(Duration::from_millis(100)));
+        assert_eq!(rate("1/h").map(Rate::interval), Ok(Duration::from_hours(1)));
+        for bad in ["", "50", "0/s", "-1/s", "+1/s", "1.5/s", "1/d", "/s", "1/", "100001/s", "1 /s"] {
+            assert!(rate(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn patience_may_be_none_at_all() {
+        assert_eq!(patience("0"), Ok(Duration::ZERO));
+        assert_eq!(patience("1.5"), Ok(Duration::from_millis(1500)));
+        for bad in ["", "-1", "86401", "5m", "NaN"] {
+            assert!(patience(bad).is_err(), "{bad}");
+        }
+    }
+}

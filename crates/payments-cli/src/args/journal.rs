@@ -1,0 +1,315 @@
+//! The command line of `payments journal`, and the options of a charge that a journal keeps.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, Subcommand, ValueEnum};
+use payments_journal::{IntentKey, Journal, StateName};
+
+use crate::help::{end, help, hidden_dry_run, hidden_settings};
+
+/// The journal and the key of a charge that is sent at most once.
+#[derive(Args)]
+pub(crate) struct IntentOptions {
+    #[arg(
+        long,
+        value_name = "PLACE",
+        help = "Journal that lets each key be sent at most once: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
+    )]
+    pub(crate) journal: Option<OsString>,
+
+    /// Your own name for this payment, such as invoice-2026-0017; needs a journal
+    #[arg(long, value_name = "KEY", value_parser = key)]
+    pub(crate) key: Option<IntentKey>,
+
+    /// One new attempt with a key that was rejected or not processed, such as with another card
+    #[arg(long, requires = "key")]
+    pub(crate) after_rejection: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct JournalArguments {
+    #[arg(
+        long,
+        global = true,
+        value_name = "PLACE",
+        help = "The journal: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
+    )]
+    pub(crate) journal: Option<OsString>,
+
+    #[command(subcommand)]
+    pub(crate) command: JournalCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum JournalCommand {
+    /// List the intents
+    #[command(long_about = help!("list"), after_long_help = end(help!("read_codes"), "payments journal list --journal billing.db --unresolved"), args = hidden_settings())]
+    List(ListArguments),
+
+    /// Show one intent
+    #[command(after_long_help = end(help!("read_codes"), "payments journal show invoice-17 --journal billing.db"), args = hidden_settings())]
+    Show(IntentToShow),
+
+    /// Print every intent, or some, for a spreadsheet or a program
+    #[command(long_about = help!("export"), after_long_help = end(help!("read_codes"), "payments journal export --journal billing.db --format csv"), args = hidden_settings())]
+    Export(ExportArguments),
+
+    /// Say what became of an intent whose outcome is unknown, or of many
+    #[command(long_about = help!("resolve"), after_long_help = end(help!("resolve_codes"), "payments journal resolve invoice-17 --processed txn_1"), arg = hidden_dry_run())]
+    Resolve(ResolveArguments),
+
+    /// Let rejected intents be sent again
+    #[command(long_about = help!("retry"), after_long_help = end(help!("write_codes"), "payments journal retry --journal billing.db --status 401,403,429"), args = hidden_settings())]
+    Retry(RetryArguments),
+
+    /// Remove what ended long ago
+    #[command(long_about = help!("purge"), after_long_help = end(help!("write_codes"), "payments journal purge --journal billing.db --older-than 90d"), args = hidden_settings())]
+    Purge(PurgeArguments),
+}
+
+#[derive(Args)]
+pub(crate) struct ListArguments {
+    /// Only what is being sent or unknown: what nobody knows the end of
+    #[arg(long, conflicts_with = "states")]
+    pub(crate) unresolved: bool,
+
+    #[command(flatten)]
+    pub(crate) states: States,
+}
+
+#[derive(Args)]
+pub(crate) struct States {
+    #[arg(
+        long = "state",
+        value_name = "STATE,…",
+        value_delimiter = ',',
+        value_parser = state,
+        help = "Only these: sending, processed, rejected, not_processed, unknown, resolved"
+    )]
+    states: Vec<StateName>,
+}
+
+impl States {
+    /// Those that were asked for, or all.
+    pub(crate) fn asked(&self) -> &[StateName] {
+        if self.states.is_empty() { StateName::ALL } else { &self.states }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct IntentToShow {
+    /// The intent's key
+    #[arg(value_name = "KEY", value_parser = key)]
+    pub(crate) key: IntentKey,
+}
+
+#[derive(Args)]
+pub(crate) struct ExportArguments {
+    /// jsonl, one JSON object on each line, or csv
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl", hide_possible_values = true)]
+    pub(crate) format: ExportFormat,
+
+    #[command(flatten)]
+    pub(crate) states: States,
+
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = time,
+        help = "Only what was sent then or later, by begun_at: 2026-11-01, in UTC, or 2026-11-01T08:00:00+01:00"
+    )]
+    pub(crate) since: Option<SystemTime>,
+
+    /// Only the keys of this file: one of a billing run, or one of its --results
+    #[arg(long, value_name = "FILE")]
+    pub(crate) run: Option<PathBuf>,
+}
+
+/// The formats of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// One JSON object on each line.
+    Jsonl,
+    /// A line of names, then one line for each intent.
+    Csv,
+}
+
+#[derive(Args)]
+pub(crate) struct ResolveArguments {
+    /// The intent's key
+    #[arg(value_name = "KEY", value_parser = key)]
+    pub(crate) key: Option<IntentKey>,
+
+    #[command(flatten)]
+    pub(crate) verdict: VerdictOptions,
+
+    /// How you know
+    #[arg(long, value_name = "TEXT", conflicts_with = "from")]
+    pub(crate) note: Option<String>,
+
+    /// Who says so [default: the login name; needed where there is none, as in a container]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+}
+
+/// One of the three.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct VerdictOptions {
+    #[arg(
+        long,
+        value_name = "TRANSACTION_ID",
+        requires = "key",
+        help = "It was processed as this transaction, which is looked up first"
+    )]
+    pub(crate) processed: Option<String>,
+
+    /// It was not processed: the key may be sent again. Needs --note
+    #[arg(long, requires_all = ["key", "note"])]
+    pub(crate) not_processed: bool,
+
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "key",
+        help = "CSV with the columns Key, TransactionId and Note: many at once, each looked up before one is resolved"
+    )]
+    pub(crate) from: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct RetryArguments {
+    /// HTTP statuses of the rejections, such as 401,403,429
+    #[arg(long = "status", value_name = "STATUS,…", value_delimiter = ',', required = true, value_parser = status)]
+    pub(crate) statuses: Vec<u16>,
+
+    /// Only the intent with this key
+    #[arg(long, value_name = "KEY", value_parser = key)]
+    pub(crate) key: Option<IntentKey>,
+}
+
+#[derive(Args)]
+pub(crate) struct PurgeArguments {
+    /// Remove what ended longer ago than this, such as 90d; at least 24h
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub(crate) older_than: Age,
+}
+
+/// A time that is long enough ago to purge what ended before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Age {
+    pub(crate) duration: Duration,
+    /// As it was given, because a year and a month have no fixed number of days.
+    pub(crate) given: String,
+}
+
+/// No message repeats what was typed: it may be a card number in the wrong place.
+fn key(text: &str) -> Result<IntentKey, String> {
+    IntentKey::new(text).map_err(|error| {
+        let rule = error.to_string();
+        // That nothing was sent is said of every wrong use.
+        rule.strip_suffix("; nothing was sent").unwrap_or(&rule).to_owned()
+    })
+}
+
+fn state(name: &str) -> Result<StateName, String> {
+    StateName::from_name(name).ok_or_else(|| {
+        let names: Vec<_> = StateName::ALL.iter().map(|state| state.as_str()).collect();
+        format!("must be one of {}", names.join(", "))
+    })
+}
+
+/// A plain date begins in UTC, in which every time is shown.
+fn time(text: &str) -> Result<SystemTime, &'static str> {
+    const RULE: &str = "must be a date such as 2026-11-01, or a time such as 2026-11-01T08:00:00Z";
+    let text = text.to_ascii_uppercase();
+    if !text.is_ascii() {
+        return Err(RULE);
+    }
+    if text.len() == "2026-11-01".len() {
+        return humantime::parse_rfc3339(&format!("{text}T00:00:00Z")).map_err(|_| RULE);
+    }
+    let (local, zone) = match text.strip_suffix('Z') {
+        Some(local) => (local, "+00:00"),
+        None => text.split_at_checked(text.len().saturating_sub("+01:00".len())).ok_or(RULE)?,
+    };
+    // Behind a Z of its own it would be taken whatever it is.
+    let local = Some(local).filter(|local| !local.contains('Z')).ok_or(RULE)?;
+    let local = humantime::parse_rfc3339(&format!("{local}Z")).map_err(|_| RULE)?;
+    let (sign, hours_and_minutes) = zone.split_at(1);
+    let ahead = hours_and_minutes.split_once(':').and_then(|(hours, minutes)| {
+        let two_digits = |text: &str, limit: u64| -> Option<u64> {
+            text.parse().ok().filter(|it| text.len() == 2 && !text.starts_with('+') && *it < limit)
+        };
+        Some(Duration::from_secs(two_digits(hours, 24)? * 3600 + two_digits(minutes, 60)? * 60))
+    });
+    let utc = match (sign, ahead) {
+        ("+", Some(ahead)) => local.checked_sub(ahead),
+        ("-", Some(behind)) => local.checked_add(behind),
+        _ => None,
+    };
+    utc.ok_or(RULE)
+}
+
+fn status(text: &str) -> Result<u16, &'static str> {
+    let status = text.parse().ok().filter(|status| (400..=499).contains(status));
+    status.ok_or("must be HTTP statuses from 400 to 499, such as 401,403,429")
+}
+
+fn age(text: &str) -> Result<Age, &'static str> {
+    let age = humantime::parse_duration(text).ok().filter(|age| *age >= Journal::YOUNGEST_TO_PURGE);
+    age.map(|duration| Age { duration, given: text.trim().to_owned() })
+        .ok_or("must be a time of at least 24h, such as 90d or 18months: a younger key may still be repeated")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_refusals_by_the_service_have_a_status_to_retry() {
+        assert_eq!(status("401"), Ok(401));
+        for bad in ["", "200", "399", "500", "4010", "-401", "401.0"] {
+            assert!(status(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_time_says_its_zone_and_a_date_begins_in_utc() {
+        let seen = |text| time(text).map(|time| humantime::format_rfc3339_millis(time).to_string());
+        for (text, utc) in [
+            ("2026-11-01", "2026-11-01T00:00:00.000Z"),
+            ("2026-11-01T08:00:00Z", "2026-11-01T08:00:00.000Z"),
+            ("2026-11-01t08:00:00.5z", "2026-11-01T08:00:00.500Z"),
+            ("2026-11-01T00:30:00+01:00", "2026-10-31T23:30:00.000Z"),
+            ("2026-11-01T20:00:00.123-05:30", "2026-11-02T01:30:00.123Z"),
+        ] {
+            assert_eq!(seen(text), Ok(utc.to_owned()), "{text}");
+        }
+        for bad in [
+            "",
+            "1",
+            "2026-11",
+            "2026-11-31",
+            "01.11.2026",
+            "2026-11-01T08:00:00",
+            "2026-11-01T08:00:00+0100",
+            "2026-11-01T08:00:00+24:00",
+            "2026-11-01T08:00:00Z+01:00",
+            "2026-11-01T08:00:00++1:00",
+            "２026-11-01",
+        ] {
+            assert!(seen(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_age_has_a_unit() {
+        assert_eq!(age("30d").map(|age| age.duration), Ok(Duration::from_hours(720)));
+        for bad in ["30", "", "23h 59m", "-30d"] {
+            assert!(age(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The requests of the service as calls of the command.
+
+use payments_core::{Client, Error, LookupError, Operation, Success, VoidReceipt};
+use payments_journal::{IntentKey, JournaledClient};
+use payments_model::{
+    Amount, CustomerId, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
+    TransactionRequest, Void,
+};
+
+use crate::call::Call;
+use crate::failure::{Failure, Purpose};
+use crate::journaled_call::{Attempt, Charge};
+use crate::report::Processed;
+
+/// The void of one authorisation.
+pub(super) fn void(id: String, reason: Option<String>) -> Result<Void, Failure> {
+    let mut void = Void::new(TransactionId::new(id)?);
+    if let Some(reason) = reason {
+        void = void.reason(reason);
+    }
+    // The size of the whole is checked where a document is read, and a reason can be of any length.
+    Ok(Void::from_json(void.encode().as_ref())?)
+}
+
+impl Call for TransactionRequest {
+    type Error = Error;
+
+    const PURPOSE: Purpose = Purpose::MoveMoney;
+
+    fn amount(&self) -> Option<Amount> {
+        Some(match self {
+            Self::Card(payment) => payment.amount(),
+            Self::Ach(payment) => payment.amount(),
+        })
+    }
+
+    fn search_by(&self) -> &'static str {
+        match self {
+            Self::Card(payment) => payment.search_by(),
+            Self::Ach(payment) => payment.search_by(),
+        }
+    }
+
+    async fn send(&self, client: &Client) -> Result<Processed, Error> {
+        let success = match self {
+            Self::Card(payment) => client.process_card(payment).await,
+            Self::Ach(payment) => client.process_ach(payment).await,
+        }?;
+        Ok(of_record(&success))
+    }
+}
+
+impl Charge for TransactionRequest {
+    async fn send_with(
+        &self,
+        client: &JournaledClient,
+        key: &IntentKey,
+        attempt: Attempt,
+    ) -> Result<Processed, payments_journal::Error> {
+        let journaled = match (self, attempt) {
+            (Self::Card(payment), Attempt::Only) => client.process_card(key, payment).await,
+            (Self::Card(payment), Attempt::AfterRejection) => {
+                client.after_rejection(key).process_card(payment).await
+            }
+            (Self::Ach(payment), Attempt::Only) => client.process_ach(key, payment).await,
+            (Self::Ach(payment), Attempt::AfterRejection) => {
+                client.after_rejection(key).process_ach(payment).await
+            }
+        }?;
+        Ok(Processed::journaled(journaled, key, of_record))
+    }
+}
+
+impl Call for TokenTransaction {
+    type Error = Error;
+
+    const PURPOSE: Purpose = Purpose::MoveMoney;
+
+    fn amount(&self) -> Option<Amount> {
+        Some(self.amount())
+    }
+
+    fn reference(&self) -> Option<&str> {
+        self.reference_no()
+    }
+
+    fn search_by(&self) -> &'static str {
+        Operation::search_by(self)
+    }
+
+    async fn send(&self, client: &Client) -> Result<Processed, Error> {
+        Ok(of_receipt(&client.process_token(self).await?))
+    }
+}
+
+impl Charge for TokenTransaction {
+    async fn send_with(
+        &self,
+        client: &JournaledClient,
+        key: &IntentKey,
+        attempt: Attempt,
+    ) -> Result<Processed, payments_journal::Error> {
+        let journaled = match attempt {
+            Attempt::Only => client.process_token(key, self).await,
+            Attempt::AfterRejection => client.after_rejection(key).process_token(self).await,
+        }?;
+        Ok(Processed::journaled(journaled, key, of_receipt))
+    }
+}
+
+impl Call for Void {
+    type Error = Error;
+
+    const PURPOSE: Purpose = Purpose::MoveMoney;
+
+    fn transaction(&self) -> Option<&TransactionId> {
+        Some(self.transaction_id())
+    }
+
+    fn search_by(&self) -> &'static str {
+        Operation::search_by(self)
+    }
+
+    async fn send(&self, client: &Client) -> Result<Processed, Error> {
+        Ok(of_void(&client.void(self).await?))
+    }
+}
+
+impl Charge for Void {
+    async fn send_with(
+        &self,
+        client: &JournaledClient,
+        key: &IntentKey,
+        attempt: Attempt,
+    ) -> Result<Processed, payments_journal::Error> {
+        let journaled = match attempt {
+            Attempt::Only => client.void(key, self).await,
+            Attempt::AfterRejection => client.after_rejection(key).void(self).await,
+        }?;
+        Ok(Processed::journaled(journaled, key, of_void))
+    }
+}
+
+impl Call for TransactionId {
+    type Error = LookupError;
+
+    const PURPOSE: Purpose = Purpose::FindTransaction;
+
+    async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
+        Ok(Processed::found_transaction(&client.transaction(self).await?, self))
+    }
+}
+
+impl Call for CustomerId {
+    type Error = LookupError;
+
+    const PURPOSE: Purpose = Purpose::FindCustomer;
+
+    async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
+        Ok(Processed::found_customer(&client.customer(self).await?))
+    }
+}
+
+fn of_record(success: &Success<TransactionRecord>) -> Processed {
+    Processed::moved(success, success.to_json(), &success.transaction_id)
+}
+
+/// Also of a row of a billing run.
+pub(super) fn of_receipt(success: &Success<TransactionReceipt>) -> Processed {
+    Processed::moved(success, success.to_json(), &success.transaction_id)
+}
+
+/// With the response's own id, which need not be the voided one; that one the caller knows.
+fn of_void(success: &Success<VoidReceipt>) -> Processed {
+    let receipt = &success.receipt;
+    Processed::moved(success, receipt.to_json(), &receipt.transaction_id)
+}

@@ -1,0 +1,201 @@
+//! Files that a person names: requests and secrets to read, and names to show.
+
+use std::fs::{self, File};
+use std::io::{self, IsTerminal as _, Read};
+use std::path::{Component, Path, PathBuf};
+
+use payments_model::ValidationError;
+use serde::de::IgnoredAny;
+use zeroize::Zeroizing;
+
+use crate::failure::Failure;
+use crate::stderr;
+
+/// The request at `path`, or on stdin for `-`.
+pub(crate) fn request<T>(
+    path: &Path,
+    parse: impl FnOnce(&[u8]) -> Result<T, ValidationError>,
+) -> Result<T, Failure> {
+    let bytes = read_request(path)?;
+    parse(&bytes).map_err(|error| {
+        let failure = Failure::from(error);
+        match early_end(&bytes) {
+            // The text shows the rules in the message's place, and the document no hints.
+            Some(why) => Failure { message: format!("{} ({why})", failure.message), ..failure.hint(why) },
+            None => failure,
+        }
+    })
+}
+
+/// Why there is no whole request, which the rule that it must be one object does not say.
+fn early_end(bytes: &[u8]) -> Option<&'static str> {
+    if bytes.trim_ascii().is_empty() {
+        return Some("the request of --file is empty");
+    }
+    let error = serde_json::from_slice::<IgnoredAny>(bytes).err()?;
+    error.is_eof().then_some("the request of --file ends too early: something at its end is missing")
+}
+
+/// Card data, so the bytes are wiped when dropped.
+fn read_request(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let bytes = if path == Path::new("-") {
+        if io::stdin().is_terminal() {
+            // Who does not read it sees a command that waits.
+            stderr::write("reading the request from the terminal; end it with Ctrl-D\n");
+        }
+        read_stdin(LARGEST_REQUEST)
+    } else {
+        read(path, LARGEST_REQUEST)
+    };
+    let file = format!("the request of --file{}", name_in_brackets(path));
+    match bytes {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(Failure::invalid("input", format!("{file} is larger than 64 KiB; nothing was sent"))),
+        Err(error) => Err(Failure::invalid(
+            "input",
+            format!("{file} cannot be read; nothing was sent: give a readable file, or - for stdin"),
+        )
+        .because(&error)),
+    }
+}
+
+/// The largest request the SDK sends; a file that is larger holds something else.
+const LARGEST_REQUEST: usize = 64 * 1024;
+
+/// The bytes of the file at `path`, or `None` if there are more than `limit`.
+///
+/// No error text holds the path; [`path_name`](crate::files) decides whether a message may.
+pub(crate) fn read(path: &Path, limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+    read_up_to(File::open(path)?, limit)
+}
+
+/// The bytes of stdin, or `None` if there are more than `limit`.
+pub(crate) fn read_stdin(limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+    read_up_to(unbuffered_stdin()?, limit)
+}
+
+/// The rest of `source`, or `None` if there is more than `limit`.
+pub(crate) fn read_up_to(source: impl Read, limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+    // All the room at once: a vector that grows leaves its earlier copies behind, unwiped.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(limit + 2));
+    source.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() <= limit).then_some(bytes))
+}
+
+/// Stdin without the standard library's buffer, which nobody wipes.
+#[cfg(unix)]
+fn unbuffered_stdin() -> io::Result<impl Read> {
+    use std::os::fd::AsFd as _;
+
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(not(unix))]
+#[allow(clippy::unnecessary_wraps, reason = "one signature for every platform")]
+fn unbuffered_stdin() -> io::Result<impl Read> {
+    Ok(io::stdin())
+}
+
+/// ` (PATH)` for a message, or nothing if the path may hold a card number or a whole request.
+pub(crate) fn name_in_brackets(path: &Path) -> String {
+    shown_name(path).map_or_else(String::new, |text| format!(" ({text})"))
+}
+
+/// The path, unless it may hold a card number or a whole request.
+pub(crate) fn shown_name(path: &Path) -> Option<String> {
+    let text = path.to_string_lossy();
+    (!may_be_a_request(&text)).then(|| text.into_owned())
+}
+
+/// The same for a key's file: a key in its place has neither digits enough nor braces to be told by, so only what
+/// begins as no key does is repeated.
+pub(crate) fn key_name_in_brackets(path: &Path) -> String {
+    match path.components().next() {
+        None | Some(Component::Normal(_)) => String::new(),
+        Some(_) => name_in_brackets(path),
+    }
+}
+
+/// A card or account number has 12 digits or more, whatever stands between its groups; a request has a brace.
+fn may_be_a_request(text: &str) -> bool {
+    let mut run = 0;
+    text.chars().any(|letter| {
+        run = match letter {
+            _ if letter.is_numeric() => run + 1,
+            ' ' | '-' => run,
+            _ => 0,
+        };
+        run >= 12 || letter == '{'
+    })
+}
+
+/// What a path leads to, or would lead to once something is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FileIdentity {
+    /// Device and inode.
+    #[cfg(unix)]
+    Numbers(u64, u64),
+    /// The path without links, where there is nothing yet, and where files have no numbers.
+    Path(PathBuf),
+}
+
+impl FileIdentity {
+    pub(crate) fn of(path: &Path) -> Self {
+        #[cfg(unix)]
+        if let Ok(metadata) = path.metadata() {
+            use std::os::unix::fs::MetadataExt as _;
+
+            return Self::Numbers(metadata.dev(), metadata.ino());
+        }
+        Self::Path(without_links(path))
+    }
+}
+
+/// Of what is not there, its folder without links.
+fn without_links(path: &Path) -> PathBuf {
+    let folder = path.parent().map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
+    let there = fs::canonicalize(path).ok();
+    there
+        .or_else(|| Some(fs::canonicalize(folder?).ok()?.join(path.file_name()?)))
+        .unwrap_or_else(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_the_largest_size_that_is_read() {
+        let read = |length| read_up_to(io::repeat(b'x').take(length), 10).unwrap();
+        assert_eq!(read(10).expect("10 bytes fit").len(), 10);
+        assert!(read(11).is_none());
+        assert!(read_up_to(io::repeat(b'x'), 10).unwrap().is_none(), "an endless file ends at the limit");
+    }
+
+    #[test]
+    fn reading_never_moves_the_bytes() {
+        let bytes = read_up_to(io::repeat(b'x').take(10), 10).unwrap().unwrap();
+        assert_eq!(bytes.capacity(), 12);
+    }
+
+    #[test]
+    fn a_path_is_named_unless_it_may_be_card_data() {
+        for path in ["sale.json", "/srv/2033-12-31/sale_12345678901.json", "C:\\sale.json"] {
+            assert_eq!(name_in_brackets(Path::new(path)), format!(" ({path})"));
+        }
+        for path in ["/srv/4111111111111111", "4111 1111-1111 1111", "{\"Cvv\":\"123\"}", "٤١١١١١١١١١١١١١١١"]
+        {
+            assert_eq!(name_in_brackets(Path::new(path)), "", "{path}");
+        }
+    }
+
+    #[test]
+    fn a_keys_file_is_named_only_where_it_cannot_be_the_key() {
+        for path in ["/run/secrets/key", "./key", "../key"] {
+            assert_eq!(key_name_in_brackets(Path::new(path)), format!(" ({path})"));
+        }
+        for path in ["", "sk_live_51H", "key.txt", "c2s/bGl2ZQ=="] {
+            assert_eq!(key_name_in_brackets(Path::new(path)), "", "{path}");
+        }
+    }
+}
