@@ -32,6 +32,7 @@ mod profiles;
 mod proxy;
 mod sandbox;
 mod sandbox_options;
+mod screens;
 mod secrets;
 mod settings;
 mod support;

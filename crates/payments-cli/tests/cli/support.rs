@@ -121,11 +121,18 @@ impl Run {
 
     /// Both streams on a terminal of their own; gives what it would show.
     #[cfg(unix)]
-    pub(crate) fn on_a_terminal(mut self) -> String {
+    pub(crate) fn on_a_terminal(self) -> String {
+        self.on_a_terminal_of(100)
+    }
+
+    pub(crate) fn on_a_terminal_of(mut self, columns: u16) -> String {
         use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        use rustix::termios::{Winsize, tcsetwinsize};
 
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("it may be used");
+        let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal, size).expect("it has a size");
         let name =
             ptsname(&terminal, Vec::new()).expect("it has a name").into_string().expect("a plain path");
         let open = || std::fs::OpenOptions::new().read(true).write(true).open(&name).expect("it opens");
