@@ -8,15 +8,16 @@ use crate::support::{CARD_PAYMENT, Peer, Run, Then, answer, answers, payments, p
 
 #[track_caller]
 fn compare(name: &str, run: impl Fn() -> Run) {
-    let mut screens = String::new();
+    let mut screens = Vec::new();
     for columns in [80, 50] {
         let shown = run().env("TERM", "xterm").on_a_terminal_of(columns);
-        screens += &format!("==== a terminal of {columns} columns\n{}", steady(&shown));
+        screens.push(format!("==== a terminal of {columns} columns\n{}", steady(&shown)));
     }
     let ended = run().end();
-    screens += &format!("==== stdout in a pipe\n{}", steady(&ended.stdout));
-    screens += &format!("==== stderr in a pipe\n{}", steady(&ended.stderr));
-    screens += &format!("==== exit code {}\n", ended.code.expect("it ended by itself"));
+    screens.push(format!("==== stdout in a pipe\n{}", steady(&ended.stdout)));
+    screens.push(format!("==== stderr in a pipe\n{}", steady(&ended.stderr)));
+    screens.push(format!("==== exit code {}\n", ended.code.expect("it ended by itself")));
+    let screens = screens.concat();
 
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/screens").join(format!("{name}.txt"));
     if env::var_os("UPDATE_SCREENS").is_some() {
