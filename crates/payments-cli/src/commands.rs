@@ -9,8 +9,6 @@ mod sandbox;
 
 pub(crate) use self::check::Checked;
 
-use std::io::{self, Write as _};
-
 use clap::CommandFactory as _;
 use payments_model::{CustomerId, TokenTransaction, TransactionId, TransactionRequest};
 
@@ -24,7 +22,7 @@ use crate::failure::{Failure, Purpose};
 use crate::help::help;
 use crate::output::Output;
 use crate::report::Report;
-use crate::{call, files, journaled_call};
+use crate::{call, files, journaled_call, stdout};
 
 /// Runs the command to its end.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
@@ -55,7 +53,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         }
         Command::Check => check::run(global),
         Command::Completions(asked) => completions(&global, &asked),
-        Command::Settings => print(help!("settings")),
+        Command::Settings => stdout::print_document(&format!("{}\n", help!("settings"))),
     }
 }
 
@@ -67,18 +65,7 @@ fn completions(options: &GlobalOptions, asked: &ShellToComplete) -> ExitCode {
     // Into memory first: the generator panics where a pipe is closed early.
     let mut script = Vec::new();
     clap_complete::generate(asked.shell, &mut Arguments::command(), "payments", &mut script);
-    print_bytes(&script)
-}
-
-/// Prints a document that is the same at every call.
-fn print(text: &str) -> ExitCode {
-    print_bytes(format!("{text}\n").as_bytes())
-}
-
-fn print_bytes(bytes: &[u8]) -> ExitCode {
-    let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
-    if written.is_ok() { ExitCode::Processed } else { ExitCode::Other }
+    stdout::print_document(&String::from_utf8_lossy(&script))
 }
 
 /// The settings of client commands, refused where they would be ignored: whoever gives them means a real service.

@@ -38,6 +38,7 @@ mod report;
 mod row_file;
 mod settings;
 mod stderr;
+mod stdout;
 mod style;
 mod text;
 mod trace;

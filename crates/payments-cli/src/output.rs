@@ -1,6 +1,6 @@
 //! Where a report goes: stdout and stderr, in one of two shapes.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _};
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::report::{Effect, Processed, Report};
 use crate::style::{self, Style, Tone};
-use crate::{stderr, text};
+use crate::{stderr, stdout, text};
 
 /// How this process shows its result.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ impl Output {
     /// Writes the report and says how the process should end.
     pub(crate) fn write(self, report: &Report) -> ExitCode {
         stderr::finish_on_a_terminal();
-        self.write_to(report, &mut io::stdout().lock())
+        self.write_to_stdout(report)
     }
 
     /// Whether people read the result.
@@ -87,17 +87,17 @@ impl Output {
     ///
     /// A success that cannot be written is [`ExitCode::Other`]: the caller lacks the id, and stderr has it. A failure
     /// that cannot be written keeps its exit code, which says what matters most.
-    fn write_to(self, report: &Report, stdout: &mut dyn Write) -> ExitCode {
+    fn write_to_stdout(self, report: &Report) -> ExitCode {
         let written = match self.shape {
-            OutputShape::Json => json(report).and_then(|document| write_all(stdout, &document)),
+            OutputShape::Json => stdout::print_json(report),
             OutputShape::Text => match report {
                 Report::Processed(processed) => {
                     self.warn_of(processed);
-                    write_all(stdout, &text::processed(processed, self.stdout))
+                    stdout::print(&text::processed(processed, self.stdout))
                 }
-                Report::Rehearsed(request) => write_all(stdout, &text::rehearsed(request, self.stdout)),
-                Report::Checked(checked) => write_all(stdout, &checked.lines(self.stdout)),
-                Report::Summed(summary) => write_all(stdout, &summary.lines(self.stdout)),
+                Report::Rehearsed(request) => stdout::print(&text::rehearsed(request, self.stdout)),
+                Report::Checked(checked) => stdout::print(&checked.lines(self.stdout)),
+                Report::Summed(summary) => stdout::print(&summary.lines(self.stdout)),
                 Report::Failed(_) | Report::Refused(_) => Ok(()),
             },
         };
@@ -157,16 +157,6 @@ fn unwritten(report: &Report, error: &io::Error) -> Option<String> {
         Report::Checked(_) | Report::Summed(_) | Report::Refused(_) | Report::Failed(_) => return None,
     };
     Some(format!("{what}, but the result could not be written to stdout ({error})\n"))
-}
-
-fn json(report: &Report) -> io::Result<String> {
-    let document = serde_json::to_string(report)?;
-    Ok(style::in_json(&document) + "\n")
-}
-
-fn write_all(stream: &mut dyn Write, text: &str) -> io::Result<()> {
-    stream.write_all(text.as_bytes())?;
-    stream.flush()
 }
 
 /// How long somebody who has given the command up waits for its report.

@@ -2,7 +2,6 @@
 
 use std::error::Error as _;
 use std::ffi::OsString;
-use std::io::{self, Write as _};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _};
@@ -12,14 +11,13 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
 use crate::output::Output;
 use crate::report::Report;
+use crate::stdout;
 
 /// Prints what `--help` and `--version` ask for; reports everything else as invalid use in the shape that `arguments`
 /// ask for.
 pub(crate) fn answer(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let mut stdout = io::stdout().lock();
-        let written = write!(stdout, "{}", error.render()).and_then(|()| stdout.flush());
-        return if written.is_ok() { ExitCode::Processed } else { ExitCode::Other };
+        return stdout::print_document(&error.render().to_string());
     }
     Output::choose(asked_for(arguments)).write(&Report::from(failure(error, arguments)))
 }

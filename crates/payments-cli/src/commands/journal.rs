@@ -7,14 +7,16 @@ mod resolve;
 mod resolve_file;
 mod retry;
 mod show;
-mod stdout;
+
+use std::io;
 
 use payments_journal::StoreError;
+use serde::Serialize;
 
-use self::stdout::Ended;
 use super::refuse_settings;
 use crate::args::GlobalOptions;
 use crate::args::journal::{JournalArguments, JournalCommand};
+use crate::batch_report::Problems;
 use crate::call::block_on;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
@@ -22,6 +24,7 @@ use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Report;
 use crate::trace::Trace;
+use crate::{stderr, stdout};
 
 /// Runs one of them to its end.
 pub(super) fn run(
@@ -63,8 +66,32 @@ pub(super) fn run(
         Err(Ended::Failed(failure)) => output.write(&Report::from(for_the_journal(*failure))),
         Err(Ended::Refused(problems)) => output.write(&Report::Refused(problems)),
         Err(Ended::Torn(failure)) => output.torn(&for_the_journal(*failure)),
-        Err(Ended::Unwritten(what, error)) => stdout::unwritten(what, &error),
+        Err(Ended::Unwritten(what, error)) => {
+            // The exit code says it too.
+            stderr::write_last(format!("{what}, but the result could not be written to stdout ({error})\n"));
+            ExitCode::Other
+        }
     }
+}
+
+/// How a command of the journal ended, other than well.
+enum Ended {
+    /// Nothing stands on stdout.
+    Failed(Box<Failure>),
+    /// A file of which nothing was done.
+    Refused(Box<Problems>),
+    /// A part of the result stands on stdout.
+    Torn(Box<Failure>),
+    /// Stdout did not take the result; the text says what was done.
+    Unwritten(&'static str, io::Error),
+}
+
+fn print(what: &'static str, text: &str) -> Result<(), Ended> {
+    stdout::print(text).map_err(|error| Ended::Unwritten(what, error))
+}
+
+fn print_json(what: &'static str, document: &impl Serialize) -> Result<(), Ended> {
+    stdout::print_json(document).map_err(|error| Ended::Unwritten(what, error))
 }
 
 /// What was to be looked up says so itself.

@@ -3,7 +3,7 @@
 mod log;
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, ErrorKind, IsTerminal as _, Read as _};
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::report::Report;
-use crate::{files, stderr};
+use crate::{files, stderr, stdout};
 
 /// Prints one of the sandbox's documents, or serves until a signal asks it to end.
 pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitCode {
@@ -31,8 +31,8 @@ pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitC
         return refused;
     }
     match arguments.show {
-        Some(SandboxCommand::Magic) => super::print(&test_values(options.output)),
-        Some(SandboxCommand::Openapi) => super::print(payments_sandbox::OPENAPI.trim_ascii_end()),
+        Some(SandboxCommand::Magic) => stdout::print_document(&(test_values(options.output) + "\n")),
+        Some(SandboxCommand::Openapi) => stdout::print_document(payments_sandbox::OPENAPI),
         None => match fixtures(&arguments.serve)
             .and_then(|fixtures| check_keys(&arguments.serve).map(|()| fixtures))
         {
@@ -211,9 +211,7 @@ fn announce(sandbox: &Sandbox) -> io::Result<()> {
         seed: sandbox.seed(),
         ca_cert: sandbox.ca_certificate_pem(),
     };
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{}", serde_json::to_string(&ready)?)?;
-    stdout.flush()
+    stdout::print_json(&ready)
 }
 
 /// The table of test values: lines for people, JSON for programs.

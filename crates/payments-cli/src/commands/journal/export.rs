@@ -7,14 +7,15 @@ use std::path::Path;
 use payments_journal::{Intent, IntentKey, IntentState, Subject};
 use serde::Deserialize;
 
+use super::Ended;
 use super::list::for_each_page;
-use super::stdout::{self, Ended};
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
 use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_place::JournalPlace;
 use crate::row_file::{Format, Role, RowFile};
+use crate::stdout;
 
 /// Writes every intent that is asked for as it is read.
 pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result<(), Ended> {
@@ -40,7 +41,7 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
                 out.write_all(&csv_file::record(&cells.map(Option::unwrap_or_default).collect::<Vec<_>>())?)
             }
             ExportFormat::Jsonl => {
-                stdout::write_json(&mut out, &IntentObject(intent))?;
+                out.write_all(stdout::json(&IntentObject(intent))?.as_bytes())?;
                 out.write_all(b"\n")
             }
         })

@@ -7,12 +7,13 @@ use payments_journal::{Cursor, Intent, IntentState, Journal, Page, StateName, Ve
 use payments_model::Amount;
 use serde::{Serialize, Serializer};
 
-use super::stdout::{self, Ended};
+use super::Ended;
 use crate::args::journal::ListArguments;
 use crate::intent_object::IntentObject;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::exact;
+use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
 use crate::text::timestamp;
 
@@ -38,7 +39,7 @@ pub(super) async fn run(place: &JournalPlace, output: Output, asked: &ListArgume
         for_each_page(&journal, states, |page| {
             for intent in &page.intents {
                 out.write_all(separator.as_bytes())?;
-                stdout::write_json(&mut out, &IntentObject(intent))?;
+                out.write_all(stdout::json(&IntentObject(intent))?.as_bytes())?;
                 separator = ",\n";
             }
             Ok(())

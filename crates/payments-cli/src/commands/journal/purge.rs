@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use payments_journal::Purged;
 use serde_json::json;
 
-use super::stdout::{self, Ended};
+use super::Ended;
 use crate::args::journal::Age;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
@@ -24,9 +24,9 @@ pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Resu
         if let Some(newest) = newest {
             let _ = writeln!(text, "the newest of them last changed at {newest}, by the journal's own time");
         }
-        stdout::write("purged", &text)
+        super::print("purged", &text)
     } else {
         let purged = json!({ "purged": purged, "newest_purged_at": newest, "warning": warning });
-        stdout::write_document("purged", &purged)
+        super::print_json("purged", &purged)
     }
 }

@@ -7,7 +7,7 @@ use payments_journal::{Intent, IntentKey, JournaledClient, Resolution, ResolveEr
 use payments_model::TransactionId;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::stdout::{self, Ended};
+use super::Ended;
 use super::{resolve_file, show};
 use crate::args::ClientOptions;
 use crate::args::journal::{ResolveArguments, VerdictOptions};
@@ -125,12 +125,12 @@ pub(super) struct Matched {
 impl Matched {
     fn write(&self, output: Output) -> Result<(), Ended> {
         if !output.is_text() {
-            return stdout::write_document(RESOLVED, self);
+            return super::print_json(RESOLVED, self);
         }
         let key = &self.intent.key;
         let lines = self.lines(output.style());
         let advice = format!("compare them: if it is not what {key} was to pay, resolve the key anew\n");
-        stdout::write(RESOLVED, &(lines + &advice))
+        super::print(RESOLVED, &(lines + &advice))
     }
 
     /// Ends with an empty line.

@@ -12,9 +12,9 @@ use payments_model::{Amount, TransactionId, TransactionRecord};
 use serde::{Serialize, Serializer};
 use tokio::task::JoinSet;
 
+use super::Ended;
 use super::list::{Tally, for_each_page};
 use super::resolve::{self, Matched, RESOLVED, TOO_EARLY};
-use super::stdout::{self, Ended};
 use crate::args::ClientOptions;
 use crate::batch_report::{Problem, Problems};
 use crate::call::{self, Prepared};
@@ -401,9 +401,9 @@ impl Written {
                  compare each record with its intent: if it is not what the key was to pay, resolve that key anew"
             )
             .expect("a String takes every write");
-            stdout::write(RESOLVED, &text)
+            super::print(RESOLVED, &text)
         } else {
-            stdout::write_document(RESOLVED, &self)
+            super::print_json(RESOLVED, &self)
         };
         // What was not resolved matters more than that nobody reads stdout.
         self.failure.map_or(written, |failure| Err(Ended::Torn(Box::new(failure))))

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use payments_journal::{Cursor, IntentState, Journal, StateName};
 
+use super::Ended;
 use super::list::Tally;
 use super::show::no_such_key;
-use super::stdout::{self, Ended};
 use crate::args::journal::RetryArguments;
 use crate::failure::Failure;
 use crate::journal_place::{JournalPlace, store_failure};
@@ -40,9 +40,9 @@ pub(super) async fn run(place: &JournalPlace, output: Output, asked: &RetryArgum
     let next = "nothing was sent: the next call or run with these keys sends them";
     if output.is_text() {
         let text = format!("reopened {}, {} in all; {next}\n", reopened.intents(), reopened.sum());
-        stdout::write("reopened", &text)
+        super::print("reopened", &text)
     } else {
-        stdout::write_document("reopened", &BTreeMap::from([("reopened", reopened)]))
+        super::print_json("reopened", &BTreeMap::from([("reopened", reopened)]))
     }
 }
 

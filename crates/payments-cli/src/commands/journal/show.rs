@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 
+use super::Ended;
 use super::list;
-use super::stdout::{self, Ended};
 use crate::failure::{self, Failure};
 use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_place::JournalPlace;
@@ -27,9 +27,9 @@ pub(super) fn no_such_key(key: &IntentKey) -> Failure {
 /// Shows one intent.
 pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Result<(), Ended> {
     if output.is_text() {
-        stdout::write(what, &lines(intent, output.style()))
+        super::print(what, &lines(intent, output.style()))
     } else {
-        stdout::write_document(what, &IntentObject(intent))
+        super::print_json(what, &IntentObject(intent))
     }
 }
 

@@ -1,0 +1,35 @@
+//! Stdout: the result of a command, and nothing else.
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+use serde::Serialize;
+
+use crate::exit_code::ExitCode;
+use crate::style;
+
+/// Writes a whole result.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Writes a whole result as one JSON document.
+pub(crate) fn print_json(document: &impl Serialize) -> io::Result<()> {
+    print(&(json(document)? + "\n"))
+}
+
+/// Writes a document that is the same at every call.
+pub(crate) fn print_document(text: &str) -> ExitCode {
+    if print(text).is_ok() { ExitCode::Processed } else { ExitCode::Other }
+}
+
+/// For a result of any length, written as it is read. Whoever is done flushes it.
+pub(crate) fn buffered() -> BufWriter<StdoutLock<'static>> {
+    BufWriter::with_capacity(64 * 1024, io::stdout().lock())
+}
+
+/// JSON in one line, without anything that a terminal could obey.
+pub(crate) fn json(document: &impl Serialize) -> io::Result<String> {
+    Ok(style::in_json(&serde_json::to_string(document)?))
+}
