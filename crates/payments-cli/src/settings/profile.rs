@@ -142,7 +142,7 @@ pub(super) fn chosen(
         Failure::invalid("configuration", format!("the file of profiles{path} {why}; nothing was sent"))
     };
     let cannot_be_read = |error: std::io::Error| {
-        refused("cannot be read: write it, or choose no profile (payments --help shows one)").because(&error)
+        refused("cannot be read: write it, or choose no profile (payments help settings shows one)").because(&error)
     };
     let file = File::open(&path).map_err(cannot_be_read)?;
     let metadata = file.metadata().map_err(cannot_be_read)?;
@@ -223,7 +223,7 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
         return Err(format!("is refused ({})", problems.join("; ")));
     }
     let entries = found.ok_or_else(|| match &*names {
-        [] => "holds no profile: write one (payments --help shows how)".to_owned(),
+        [] => "holds no profile: write one (payments help settings shows how)".to_owned(),
         names => format!("has no such profile, but {}", names.join(", ")),
     })?;
     Ok(Profile {
