@@ -49,15 +49,9 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::process;
 
 use clap::Parser as _;
-use mimalloc::MiMalloc;
 
 use crate::args::Arguments;
 use crate::exit_code::ExitCode;
-
-/// For `payments sandbox`, whose threads allocate for every request and free what another one allocated: with the
-/// allocator of glibc a payment takes half as long again.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> process::ExitCode {
     panic::set_hook(Box::new(report_the_place));
