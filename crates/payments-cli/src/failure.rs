@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn d05_d06_d08_d09_d10_d11_d12_every_status_with_every_body_has_the_exit_code_of_the_table() {
+    fn every_status_with_every_body_has_the_exit_code_of_the_table_d05_d06_d08_d09_d10_d11_d12() {
         let id = TransactionId::new("txn_1").expect("a good id");
         let (void, look_up) = (Void::new(id.clone()), GetTransaction::new(id));
         let data = r#"{"TransactionId":"txn_1"}"#;

@@ -142,7 +142,8 @@ pub(super) fn chosen(
         Failure::invalid("configuration", format!("the file of profiles{path} {why}; nothing was sent"))
     };
     let cannot_be_read = |error: std::io::Error| {
-        refused("cannot be read: write it, or choose no profile (payments help settings shows one)").because(&error)
+        refused("cannot be read: write it, or choose no profile (payments help settings shows one)")
+            .because(&error)
     };
     let file = File::open(&path).map_err(cannot_be_read)?;
     let metadata = file.metadata().map_err(cannot_be_read)?;

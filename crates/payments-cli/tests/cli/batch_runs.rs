@@ -151,7 +151,7 @@ fn what_is_rejected_is_4_and_stays_rejected() {
 }
 
 #[test]
-fn d03_what_is_unknown_is_5_is_listed_and_never_sent_again() {
+fn what_is_unknown_is_5_is_listed_and_never_sent_again_d03() {
     let billing = Billing::open();
     billing.good(5);
     billing.arm(Fault::response_lost(TOKENS).skip(2));
@@ -310,7 +310,7 @@ fn rows_that_were_refused_for_the_caller_are_named_by_status_with_the_command_th
 }
 
 #[test]
-fn d02_an_outage_leaves_everything_to_the_next_run() {
+fn an_outage_leaves_everything_to_the_next_run_d02() {
     let billing = Billing::open();
     billing.good(100);
     let port = DeafPort::refusing();
@@ -386,7 +386,7 @@ fn one_signal_lets_what_is_in_flight_end() {
 }
 
 #[test]
-fn d22_two_signals_end_at_once_and_what_was_in_flight_is_unknown_and_never_sent_again() {
+fn two_signals_end_at_once_and_what_was_in_flight_is_unknown_and_never_sent_again_d22() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);

@@ -91,7 +91,7 @@ fn look_ups_and_voids_and_the_check_are_rehearsed_too() {
 }
 
 #[test]
-fn d39_an_account_is_not_shown_under_whatever_name_it_stands() {
+fn an_account_is_not_shown_under_whatever_name_it_stands_d39() {
     let payment = ach_payment().replace(
         r#""AccountNumber":"000123456789","#,
         r#""Konto":"000123456789","Pin":"4711","21098765 a":"x","21098765 b":"y","Description":"000123456789","#,

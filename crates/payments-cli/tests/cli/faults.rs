@@ -15,32 +15,32 @@ use crate::cases::{Case, every_command};
 use crate::support::{Ended, KEY};
 
 #[test]
-fn d02_d03_d08_d09_d10_d11_every_fault_of_a_card_payment_is_told_as_the_table_says() {
+fn every_fault_of_a_card_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11() {
     every_fault(0);
 }
 
 #[test]
-fn d02_d03_d08_d09_d10_d11_d39_every_fault_of_an_ach_payment_is_told_as_the_table_says() {
+fn every_fault_of_an_ach_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11_d39() {
     every_fault(1);
 }
 
 #[test]
-fn d02_d03_d08_d09_d10_d11_d40_every_fault_of_a_token_payment_is_told_as_the_table_says() {
+fn every_fault_of_a_token_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11_d40() {
     every_fault(2);
 }
 
 #[test]
-fn d02_d03_d08_d09_d10_d11_every_fault_of_a_void_is_told_as_the_table_says() {
+fn every_fault_of_a_void_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11() {
     every_fault(3);
 }
 
 #[test]
-fn d12_every_fault_of_a_look_up_of_a_transaction_is_told_as_the_table_says() {
+fn every_fault_of_a_look_up_of_a_transaction_is_told_as_the_table_says_d12() {
     every_fault(4);
 }
 
 #[test]
-fn d12_every_fault_of_a_look_up_of_a_customer_is_told_as_the_table_says() {
+fn every_fault_of_a_look_up_of_a_customer_is_told_as_the_table_says_d12() {
     every_fault(5);
 }
 

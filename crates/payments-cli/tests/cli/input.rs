@@ -13,7 +13,7 @@ fn fields(error: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn d01_every_violation_is_named_and_no_value_shown() {
+fn every_violation_is_named_and_no_value_shown_d01() {
     let peer = Peer::new(Then::Close);
     let request = CARD_PAYMENT
         .replace("378282246310005", CARD)
@@ -70,7 +70,7 @@ fn what_is_no_json_object_is_refused_without_quoting_it() {
 }
 
 #[test]
-fn d30_a_repeated_key_is_a_violation() {
+fn a_repeated_key_is_a_violation_d30() {
     let twice = TOKEN_PAYMENT.replace(r#""Amount":45.00"#, r#""Amount":45.00,"Amount":1.00"#);
     let ended =
         payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", "-"]).stdin(twice).end();
@@ -100,7 +100,7 @@ fn a_file_that_cannot_be_read_is_invalid_and_named_unless_it_may_be_card_data() 
 }
 
 #[test]
-fn d37_a_request_over_64_kib_is_refused_unparsed_and_one_of_64_kib_is_not() {
+fn a_request_over_64_kib_is_refused_unparsed_and_one_of_64_kib_is_not_d37() {
     let filled = |length: usize| {
         let start = TOKEN_PAYMENT.strip_suffix('}').expect("an object");
         format!("{start}{:width$}}}", "", width = length - start.len() - 1)
@@ -123,7 +123,7 @@ fn an_endless_file_is_no_endless_wait() {
 }
 
 #[test]
-fn d41_ids_that_could_leave_their_path_are_refused() {
+fn ids_that_could_leave_their_path_are_refused_d41() {
     let peer = Peer::new(Then::Close);
     for id in ["", ".", "..", "a/b", "a b", "a\nb", "%2e%2e", "a?b", "a#b", &"x".repeat(257)] {
         for command in [&["transaction", "get"][..], &["customer", "get"], &["void"]] {
@@ -137,7 +137,7 @@ fn d41_ids_that_could_leave_their_path_are_refused() {
 }
 
 #[test]
-fn d37_a_reason_too_long_for_any_request_is_refused() {
+fn a_reason_too_long_for_any_request_is_refused_d37() {
     let reason = "x".repeat(64 * 1024);
     let ended = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--reason", &reason]).end();
     assert_eq!(fields(&ended.failed(2, "invalid")), ["body"]);

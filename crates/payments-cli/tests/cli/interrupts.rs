@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{CARD_PAYMENT, Peer, TOKEN_PAYMENT, Then, payments_at};
 
 #[test]
-fn d22_a_signal_during_a_charge_or_a_void_leaves_its_outcome_unknown() {
+fn a_signal_during_a_charge_or_a_void_leaves_its_outcome_unknown_d22() {
     let create = ["transaction", "create", "--file", "-"];
     let create_by_token = ["token-transaction", "create", "--file", "-"];
     let cases = [

@@ -14,7 +14,7 @@ fn body(request: &str) -> Value {
 }
 
 #[test]
-fn d05_d60_a_card_payment_is_processed_and_no_field_lost() {
+fn a_card_payment_is_processed_and_no_field_lost_d05_d60() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     let file = TemporaryFile::new(CARD_PAYMENT);
     let ended = payments_at(&peer.base_url, ["transaction", "create", "--file", file.path()]).end();
@@ -34,7 +34,7 @@ fn d05_d60_a_card_payment_is_processed_and_no_field_lost() {
 }
 
 #[test]
-fn d39_an_ach_payment_is_processed_with_its_account_fields() {
+fn an_ach_payment_is_processed_with_its_account_fields_d39() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     let ended =
         payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(ach_payment()).end();
@@ -54,7 +54,7 @@ fn a_token_payment_is_processed() {
 }
 
 #[test]
-fn d66_a_void_is_processed_and_its_answer_may_name_another_transaction() {
+fn a_void_is_processed_and_its_answer_may_name_another_transaction_d66() {
     let peer = Peer::answering("200 OK", answers::VOIDED);
     let ended = payments_at(&peer.base_url, ["void", "txn_1", "--reason", "ordered twice"]).end();
     assert_eq!(ended.processed(), json!({"TransactionId": "txn_3"}));
@@ -78,7 +78,7 @@ fn look_ups_find() {
 }
 
 #[test]
-fn d03_d12_d20_a_lost_answer_leaves_a_charge_unknown_and_a_look_up_not_processed() {
+fn a_lost_answer_leaves_a_charge_unknown_and_a_look_up_not_processed_d03_d12_d20() {
     for case in every_command() {
         let peer = Peer::new(Then::Close);
         let ended = case.run(&peer.base_url, &[]);
@@ -94,7 +94,7 @@ fn d03_d12_d20_a_lost_answer_leaves_a_charge_unknown_and_a_look_up_not_processed
 }
 
 #[test]
-fn d03_d12_d23_a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed() {
+fn a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed_d03_d12_d23() {
     // Side by side, because each must be given time enough to send on a busy machine.
     let cases = every_command().into_iter().map(|case| {
         thread::spawn(move || {
@@ -111,7 +111,7 @@ fn d03_d12_d23_a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed() 
 }
 
 #[test]
-fn d11_d12_a_proxys_502_leaves_a_charge_unknown_and_a_look_up_not_processed() {
+fn a_proxys_502_leaves_a_charge_unknown_and_a_look_up_not_processed_d11_d12() {
     for case in every_command() {
         let peer = Peer::answering("502 Bad Gateway", "<html><body>Bad Gateway</body></html>");
         let ended = case.run(&peer.base_url, &[]);
@@ -122,7 +122,7 @@ fn d11_d12_a_proxys_502_leaves_a_charge_unknown_and_a_look_up_not_processed() {
 }
 
 #[test]
-fn d09_a_refused_key_is_6_on_every_command() {
+fn a_refused_key_is_6_on_every_command_d09() {
     for case in every_command() {
         let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
         let error = case.run(&peer.base_url, &[]).failed(6, "rejected");
@@ -133,7 +133,7 @@ fn d09_a_refused_key_is_6_on_every_command() {
 }
 
 #[test]
-fn d09_http_404_is_7_on_every_command() {
+fn http_404_is_7_on_every_command_d09() {
     for case in every_command() {
         let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
         let error = case.run(&peer.base_url, &[]).failed(7, "rejected");
@@ -142,7 +142,7 @@ fn d09_http_404_is_7_on_every_command() {
 }
 
 #[test]
-fn d09_any_other_refusal_is_4_on_every_command() {
+fn any_other_refusal_is_4_on_every_command_d09() {
     for case in every_command() {
         let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
         let error = case.run(&peer.base_url, &[]).failed(4, "rejected");
@@ -152,7 +152,7 @@ fn d09_any_other_refusal_is_4_on_every_command() {
 }
 
 #[test]
-fn d06_a_declined_card_is_rejected_with_its_transaction() {
+fn a_declined_card_is_rejected_with_its_transaction_d06() {
     let declined =
         r#"{"status":"failed","status_code":200,"message":"declined","data":{"TransactionId":"txn_9"}}"#;
     let peer = Peer::answering("200 OK", declined);
@@ -162,7 +162,7 @@ fn d06_a_declined_card_is_rejected_with_its_transaction() {
 }
 
 #[test]
-fn d09_a_401_that_claims_success_stays_unknown() {
+fn a_401_that_claims_success_stays_unknown_d09() {
     let peer = Peer::answering("401 Unauthorized", answers::RECORD);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
     let error = run.end().failed(5, "unknown");
@@ -170,7 +170,7 @@ fn d09_a_401_that_claims_success_stays_unknown() {
 }
 
 #[test]
-fn d07_a_status_code_is_given_as_a_number_if_it_is_one() {
+fn a_status_code_is_given_as_a_number_if_it_is_one_d07() {
     for (written, given) in
         [("101", json!(101)), (r#""101""#, json!(101)), (r#""1e2x""#, json!("1e2x")), ("1.5", json!("1.5"))]
     {
@@ -183,7 +183,7 @@ fn d07_a_status_code_is_given_as_a_number_if_it_is_one() {
 }
 
 #[test]
-fn d64_further_facts_are_given_where_they_are_known() {
+fn further_facts_are_given_where_they_are_known_d64() {
     let body = answers::POSTAL_CODE;
     let answer = format!(
         "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\nx-request-id: req_5\r\ncontent-length: {}\r\n\r\n{body}",
@@ -196,7 +196,7 @@ fn d64_further_facts_are_given_where_they_are_known() {
 }
 
 #[test]
-fn d20_a_redirect_is_not_followed() {
+fn a_redirect_is_not_followed_d20() {
     let elsewhere = Peer::answering("200 OK", answers::RECORD);
     for case in every_command() {
         let target = &elsewhere.base_url;

@@ -55,7 +55,7 @@ fn one_newline_at_the_end_of_a_key_file_is_stripped() {
 }
 
 #[test]
-fn d25_a_key_that_cannot_be_one_is_refused_and_not_shown() {
+fn a_key_that_cannot_be_one_is_refused_and_not_shown_d25() {
     let peer = Peer::new(Then::Close);
     for content in ["", "\n", "canary key", "canary\n\n", "\u{feff}canary", &"canary".repeat(10_000)] {
         let file = TemporaryFile::new(content);
@@ -78,7 +78,7 @@ fn d25_a_key_that_cannot_be_one_is_refused_and_not_shown() {
 }
 
 #[test]
-fn d25_neither_address_nor_key_has_a_default_and_what_is_not_set_is_named() {
+fn neither_address_nor_key_has_a_default_and_what_is_not_set_is_named_d25() {
     let error = payments(look_up()).env("PAYMENTS_API_KEY", KEY).end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("PAYMENTS_BASE_URL"), "{error}");
     let error = payments(look_up()).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").end().failed(2, "invalid");
@@ -123,7 +123,7 @@ fn a_refused_key_is_told_with_its_source_in_text_alone() {
 }
 
 #[test]
-fn d24_a_base_address_that_may_not_be_used_is_refused() {
+fn a_base_address_that_may_not_be_used_is_refused_d24() {
     for url in [
         "http://192.0.2.1/api",
         "https://user:canary@127.0.0.1/",

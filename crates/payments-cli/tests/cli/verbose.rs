@@ -84,7 +84,7 @@ fn a_failure_without_an_answer_is_traced_with_its_kind() {
 
 #[cfg(unix)]
 #[test]
-fn d22_an_interrupted_charge_is_traced_as_abandoned_with_an_unknown_outcome() {
+fn an_interrupted_charge_is_traced_as_abandoned_with_an_unknown_outcome_d22() {
     use std::process::Stdio;
 
     let peer = Peer::new(Then::Wait);

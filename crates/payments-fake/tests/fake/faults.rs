@@ -62,7 +62,7 @@ fn pay_under(kind: Kind, phase: Phase) -> Error {
 }
 
 #[test]
-fn d3_a_broken_connection_is_unknown_in_every_phase_and_looks_the_same() {
+fn a_broken_connection_is_unknown_in_every_phase_and_looks_the_same_d03() {
     for (kind, word, delivery) in failing_kinds() {
         let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
             let error = pay_under(kind, phase);
@@ -90,7 +90,7 @@ fn an_unclear_answer_is_unknown_in_every_phase_and_looks_the_same_d11() {
 }
 
 #[test]
-fn d2_a_refused_connection_is_not_processed_whatever_the_phase_was_said_to_be() {
+fn a_refused_connection_is_not_processed_whatever_the_phase_was_said_to_be_d02() {
     for phase in [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late] {
         let gateway = FakeGateway::new();
         let fault = Fault::on(OperationName::Transaction).at(phase).refuse();
@@ -177,7 +177,7 @@ fn a_drip_before_the_commit_never_becomes_a_whole_answer() {
 }
 
 #[test]
-fn d8_what_came_of_a_broken_answer_names_the_transaction_that_was_made() {
+fn what_came_of_a_broken_answer_names_the_transaction_that_was_made_d08() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on(OperationName::Transaction).after_commit().truncate(200));
     let error = block_on(gateway.client().process_card(&sale())).unwrap_err();

@@ -191,7 +191,7 @@ fn precedence_is_fault_then_card_then_postal_code_then_approval() {
 }
 
 #[test]
-fn d6_every_shape_of_a_decline_is_a_rejection_and_takes_no_money() {
+fn every_shape_of_a_decline_is_a_rejection_and_takes_no_money_d06() {
     let statuses = |shape| match shape {
         DeclineShape::OkFailed | DeclineShape::OkError => (200, "200"),
         DeclineShape::BadRequest => (400, "400"),
