@@ -26,7 +26,7 @@ use clap::Parser;
 /// Take the crates of the workspace to a registry. The usual order is prepare, check, publish, each first without and
 /// then with `--execute`; whatever was cut off is run again.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask release")]
+#[command(bin_name = "cargo xtask release")]
 enum Release {
     /// Make the commit of a new version; shows what would change unless told to do it. No network.
     Prepare(prepare::Options),
