@@ -96,12 +96,13 @@ fn misplaced(files: &[String], named: &[&str], is_in_no_commit: impl Fn(&str) ->
     findings
 }
 
-/// A source, or a chapter of its documentation.
+/// A source, a chapter of its documentation, or a text of the command's help.
 fn is_source(path: &str) -> bool {
     let folder = path.split('/').next().unwrap_or_default();
     match path.rsplit('/').next().and_then(|name| name.rsplit_once('.')) {
         Some((_, "rs")) => ["src", "docs"].contains(&folder),
         Some((_, "md")) => folder == "docs",
+        Some((_, "txt")) => path.starts_with("src/help/"),
         _ => false,
     }
 }
@@ -136,7 +137,14 @@ mod tests {
 
     #[test]
     fn sources_and_what_is_named_are_taken() {
-        let more = ["src/a/b.rs", "docs/a.md", "docs/a/b.rs", "openapi.json", ".cargo_vcs_info.json"];
+        let more = [
+            "src/a/b.rs",
+            "docs/a.md",
+            "docs/a/b.rs",
+            "src/help/a.txt",
+            "openapi.json",
+            ".cargo_vcs_info.json",
+        ];
         assert_eq!(found(&["openapi.json"], &more), [""; 0]);
     }
 
@@ -146,6 +154,7 @@ mod tests {
             ".env",
             "src/key.pem",
             "src/dump.json",
+            "src/notes.txt",
             "tests/a.rs",
             "docs/a.sqlite",
             "examples/a.rs",
