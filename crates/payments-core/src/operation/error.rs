@@ -16,7 +16,11 @@ pub(crate) struct Received<'a> {
 }
 
 /// How a failure becomes an operation's error.
-#[expect(unnameable_types, reason = "only the two error types of this crate are it")]
+#[allow(
+    unnameable_types,
+    unreachable_pub,
+    reason = "only the two error types of this crate are it; Rust 1.91 finds the second"
+)]
 pub trait OperationError: std::error::Error + Sized {
     /// What a response means, `changes` being the transaction that the request changes.
     fn meaning(received: &Received<'_>, summary: Summary, changes: Option<&TransactionId>) -> Meaning;

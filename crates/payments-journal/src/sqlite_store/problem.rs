@@ -54,29 +54,29 @@ pub(super) fn refused(path: &Path, what_and_how: impl Display) -> StoreError {
 
 /// What is there cannot be taken as a journal.
 pub(super) fn damaged(path: &Path, how: impl Display) -> StoreError {
+    let path = path.display();
     let what = format_args!(
         "the journal {path} is damaged ({how}); keep it and {path}-wal as they are, and recover what is in them before \
-         anything is charged again: what a new journal does not know is charged again",
-        path = path.display()
+         anything is charged again: what a new journal does not know is charged again"
     );
     nothing_was_sent(StoreError::damaged, what)
 }
 
 /// The database says that the newest rows may be in a log, and there is none.
 pub(super) fn log_missing(path: &Path) -> StoreError {
+    let path = path.display();
     let what = format_args!(
         "the journal {path} was not closed and its log, {path}-wal, is missing, and with it perhaps the newest rows, \
          which would be charged again: put the log back, or use the original if this is a copy; if it is lost for good, \
          reconcile everything since the last run that ended well, and only then accept the loss with an empty log: \
-         (umask 077; touch '{path}-wal'), as docs/reconciling.md says under \"A log that is missing\"",
-        path = path.display()
+         (umask 077; touch '{path}-wal'), as docs/reconciling.md says under \"A log that is missing\""
     );
     nothing_was_sent(StoreError::damaged, what)
 }
 
 pub(super) fn no_journal(path: &Path, what: &str) -> StoreError {
-    let what =
-        format_args!("{} is {what} and no journal; it was left as it is: give another path", path.display());
+    let path = path.display();
+    let what = format_args!("{path} is {what} and no journal; it was left as it is: give another path");
     nothing_was_sent(StoreError::damaged, what)
 }
 

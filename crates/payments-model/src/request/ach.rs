@@ -58,7 +58,7 @@ pub type AchTransactionBuilder<'a> = PaymentBuilder<'a, AccountFields>;
 
 /// The account of an [`AchTransaction`], in fields that the caller named. It is set to zero on drop.
 #[derive(Clone, Default, PartialEq, Eq)]
-#[expect(unnameable_types, reason = "only the alias needs it")]
+#[allow(unnameable_types, reason = "only the alias needs it")]
 pub struct AccountFields(Vec<AccountField>);
 
 #[derive(Clone, PartialEq, Eq)]

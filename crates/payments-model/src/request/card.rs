@@ -52,7 +52,7 @@ pub type CardTransactionBuilder<'a> = PaymentBuilder<'a, CardFields>;
 /// The card of a [`CardTransaction`]. It is set to zero on drop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
-#[expect(unnameable_types, reason = "only the alias needs it")]
+#[allow(unnameable_types, reason = "only the alias needs it")]
 pub struct CardFields {
     #[serde(serialize_with = "wire_text")]
     card_number: CardNumber,

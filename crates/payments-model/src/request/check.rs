@@ -19,7 +19,7 @@ use crate::violation::Rule;
 use crate::{Amount, CardNumber, ValidationError, Violation};
 
 /// The fields of a request before they are checked.
-#[expect(unnameable_types, reason = "only the sealed half of `Input` has it")]
+#[allow(unnameable_types, reason = "only the sealed half of `Input` has it")]
 pub struct Fields<'a> {
     /// By the place of the name in [`FieldName::ALL`].
     given: [Option<Given<'a>>; FieldName::ALL.len()],

@@ -33,7 +33,7 @@ pub(crate) mod sealed {
     use crate::request::FieldName;
     use crate::request::check::Fields;
 
-    #[expect(unnameable_types, reason = "that it cannot be named is what seals `Input`")]
+    #[allow(unnameable_types, reason = "that it cannot be named is what seals `Input`")]
     pub trait Give<'a, T> {
         /// Sets the field of this name.
         fn give(self, name: FieldName, fields: &mut Fields<'a>);

@@ -67,7 +67,7 @@ pub(crate) trait Method: Sized + Serialize {
     fn debug(&self, debug: &mut fmt::DebugStruct<'_, '_>);
 }
 
-#[expect(private_bounds, reason = "there are the two methods of this crate and no others")]
+#[allow(private_bounds, reason = "there are the two methods of this crate and no others")]
 impl<M: Method> Payment<M> {
     from_document!();
 
@@ -197,7 +197,7 @@ pub struct PaymentBuilder<'a, M> {
     method: PhantomData<M>,
 }
 
-#[expect(private_bounds, reason = "there are the two methods of this crate and no others")]
+#[allow(private_bounds, reason = "there are the two methods of this crate and no others")]
 impl<'a, M: Method> PaymentBuilder<'a, M> {
     pub(crate) fn new(
         amount: Amount,
