@@ -150,7 +150,7 @@ fn unwritten(report: &Report, error: &io::Error) -> Option<String> {
             ..
         }) => "found",
         Report::Rehearsed(_) => "nothing was sent, as asked",
-        Report::Checked(checked) if checked.ended.is_ok() => "all is well",
+        Report::Checked(checked) if checked.failure.is_none() => "all is well",
         Report::Summed(summary) if summary.exit_code() == ExitCode::Processed => {
             "the billing run has ended as the journal has it"
         }

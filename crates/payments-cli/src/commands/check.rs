@@ -2,7 +2,7 @@
 
 mod findings;
 
-use std::fmt::Write as _;
+use std::fmt::Display;
 use std::io;
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use http::uri::Scheme;
 use payments_core::{Client, ClientBuilder, Deadlines, Delivery, LookupError, Success, TransportErrorKind};
 use payments_model::{TransactionId, TransactionRecord};
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use self::findings::{Examined, Findings};
+use self::findings::Findings;
 use crate::args::GlobalOptions;
 use crate::call::{self, Prepared};
 use crate::exit_code::ExitCode;
@@ -30,7 +31,7 @@ pub(super) fn run(options: GlobalOptions) -> ExitCode {
         return call::run(options, id_that_nobody_has);
     }
     let output = Output::choose(options.output);
-    let checked = call::block_on(check(options, output)).unwrap_or_else(without_settings);
+    let checked = call::block_on(check(options, output)).unwrap_or_else(Checked::without_settings);
     output::finish(output, Report::Checked(Box::new(checked)))
 }
 
@@ -41,38 +42,35 @@ async fn check(options: GlobalOptions, output: Output) -> Checked {
     let prepared = Prepared::new(options.client, output, configure, id_that_nobody_has).await;
     let Prepared { settings, client, call: id, mut interrupt } = match prepared {
         Ok(prepared) => prepared,
-        Err(failure) => return without_settings(failure),
+        Err(failure) => return Checked::without_settings(failure),
     };
-    let examined = tokio::select! {
+    let uri: Uri = settings.base_url().parse().expect("an endpoint was made of it");
+    let findings = Findings { uri: &uri, settings: &settings };
+    let unproven = |failure| Stop { at: StepName::Key, is_before_proven: false, failure };
+    let stop = tokio::select! {
         biased;
-        examined = call::contained(examine(&client, &id, &settings)) => examined.unwrap_or_else(|| {
-            Examined::ended(Failure::not_processed("internal", "internal error; a look-up moves nothing"))
+        stop = call::contained(examine(&client, &id, &findings)) => stop.unwrap_or_else(|| {
+            Some(unproven(Failure::not_processed("internal", "internal error; a look-up moves nothing")))
         }),
-        signal = interrupt.arrived() => Examined::ended(Failure::not_processed(
+        signal = interrupt.arrived() => Some(unproven(Failure::not_processed(
             "interrupted",
             format!("interrupted by {signal}; a check moves nothing: it is safe to run it again"),
-        )),
+        ))),
     };
-    let Examined { steps, ended } = examined;
-    let settings_step = Step::passed(StepName::Settings, line(&settings));
-    Checked {
-        settings: Some(SettingsFound::of(&settings)),
-        steps: std::iter::once(settings_step).chain(steps).collect(),
-        ended: ended.map_err(|failure| failure.of_a(Purpose::FindTransaction)),
-    }
+    Checked::new(Some(&findings), stop)
 }
 
 /// One look-up through the real client: what it proves is what a payment would meet.
-async fn examine(client: &Client, id: &TransactionId, settings: &Settings) -> Examined {
+async fn examine(client: &Client, id: &TransactionId, findings: &Findings<'_>) -> Option<Stop> {
+    let Findings { uri, settings } = findings;
     let result = client.transaction(id).await;
-    let uri: Uri = settings.base_url().parse().expect("an endpoint was made of it");
     // What the service's address takes from here directly says nothing of the way through a proxy.
     let probe = if settings.proxy().is_none() && ended_while_connecting(&result) {
-        Some(Probe::of(&uri, settings.timeout() / 2).await)
+        Some(Probe::of(uri, settings.timeout() / 2).await)
     } else {
         None
     };
-    Findings { uri: &uri, settings }.read(result, probe)
+    findings.read(result, probe)
 }
 
 /// The transport has one deadline for name, TCP and TLS, so its end does not say which of them was late.
@@ -93,16 +91,12 @@ fn id_that_nobody_has() -> Result<TransactionId, Failure> {
     Ok(TransactionId::new("payments-check-of-an-id-that-nobody-has")?)
 }
 
-/// Nothing was tried: the settings are to blame, or a signal came first.
-fn without_settings(failure: Failure) -> Checked {
-    let mut message = failure.message.clone();
-    for more in failure.cause.iter().chain(&failure.advice.hints) {
-        message = format!("{message} ({more})");
-    }
-    let skipped =
-        [StepName::Connection, StepName::Tls, StepName::Key].map(|name| Step::skipped(name, "not tried"));
-    let steps = std::iter::once(Step::failed(StepName::Settings, message)).chain(skipped).collect();
-    Checked { settings: None, steps, ended: Err(failure.of_a(Purpose::FindTransaction)) }
+/// The step that failed, after which nothing is tried.
+struct Stop {
+    at: StepName,
+    /// Whether the steps before it passed, which nobody knows after an interruption.
+    is_before_proven: bool,
+    failure: Failure,
 }
 
 /// The steps of a check and how it ended.
@@ -111,8 +105,8 @@ pub(crate) struct Checked {
     /// What the settings are, if they are right.
     settings: Option<SettingsFound>,
     steps: Vec<Step>,
-    /// The HTTP status that proves the key, or why nothing does.
-    pub(crate) ended: Result<u16, Failure>,
+    /// Why the key is not proven.
+    pub(crate) failure: Option<Failure>,
 }
 
 /// One step, as one line says it.
@@ -126,7 +120,7 @@ struct Step {
 }
 
 /// What is checked, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum StepName {
     /// Address, key and the files that hold them.
@@ -148,33 +142,40 @@ enum State {
     Skipped,
 }
 
-/// Each setting and where it came from. The key itself is no part of it.
-#[derive(Clone, Debug, Serialize)]
-struct SettingsFound {
-    base_url: Setting<String>,
-    api_key: Setting<String>,
-    timeout: Setting<f64>,
-    ca_cert: Option<Setting<String>>,
-    proxy: Option<Setting<String>>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct Setting<T> {
-    /// Unless it is secret.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<T>,
-    from: String,
-}
-
 impl Checked {
+    /// Without `findings` the settings are to blame, or a signal came before they were read.
+    fn new(findings: Option<&Findings<'_>>, stop: Option<Stop>) -> Self {
+        let checked = |name| {
+            let (state, message) = match (&stop, findings) {
+                (Some(stop), _) if name == stop.at => (State::Failed, failed_message(stop)),
+                (Some(stop), _) if name > stop.at => (State::Skipped, "not tried".to_owned()),
+                (Some(stop), _) if !stop.is_before_proven && name != StepName::Settings => {
+                    (State::Skipped, "not found out".to_owned())
+                }
+                (_, Some(findings)) => findings.passed(name),
+                (_, None) => unreachable!("without settings the first step fails"),
+            };
+            Step { name, state, message }
+        };
+        let steps = [StepName::Settings, StepName::Connection, StepName::Tls, StepName::Key].map(checked);
+        Self {
+            settings: findings.map(|findings| SettingsFound::of(findings.settings)),
+            steps: steps.into(),
+            failure: stop.map(|stop| stop.failure.of_a(Purpose::FindTransaction)),
+        }
+    }
+
+    fn without_settings(failure: Failure) -> Self {
+        Self::new(None, Some(Stop { at: StepName::Settings, is_before_proven: true, failure }))
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
-        self.ended.as_ref().err().map_or(ExitCode::Processed, Failure::exit_code)
+        self.failure.as_ref().map_or(ExitCode::Processed, Failure::exit_code)
     }
 
     /// A line for each step.
     pub(crate) fn lines(&self, style: Style) -> String {
-        let mut text = String::new();
-        for Step { name, state, message } in &self.steps {
+        let line = |Step { name, state, message }: &Step| {
             let (tone, word) = match state {
                 State::Passed => (Tone::Good, "ok"),
                 State::Failed => (Tone::Bad, "FAILED"),
@@ -187,11 +188,21 @@ impl Checked {
                 StepName::Key => "key",
             };
             let word = style.paint(tone, &format!("{word:7}"));
-            let message = for_terminal(message);
-            writeln!(text, "{word}  {name:10}  {message}").expect("a String takes every write");
-        }
-        text
+            format!("{word}  {name:10}  {}\n", for_terminal(message))
+        };
+        self.steps.iter().map(line).collect()
     }
+}
+
+/// Of the settings with whatever helps to mend them; the other steps' messages say it themselves.
+fn failed_message(Stop { at, failure, .. }: &Stop) -> String {
+    let mut message = failure.message.clone();
+    if *at == StepName::Settings {
+        for more in failure.cause.iter().chain(&failure.advice.hints) {
+            message = format!("{message} ({more})");
+        }
+    }
+    message
 }
 
 /// As the other commands' documents, with `data` after a failure too.
@@ -204,73 +215,60 @@ impl Serialize for Checked {
         }
 
         #[derive(Serialize)]
-        struct Passed<'a> {
+        struct Passed {
             outcome: &'static str,
             http_status: u16,
-            data: Data<'a>,
         }
 
         #[derive(Serialize)]
-        struct Failed<'a> {
+        struct Document<'a> {
             #[serde(flatten)]
-            failed: FailedDocument<'a>,
+            passed: Option<Passed>,
+            #[serde(flatten)]
+            failed: Option<FailedDocument<'a>>,
             data: Data<'a>,
         }
 
         let data = Data { settings: self.settings.as_ref(), steps: &self.steps };
-        match &self.ended {
-            Ok(http_status) => {
-                Passed { outcome: "processed", http_status: *http_status, data }.serialize(serializer)
-            }
-            Err(failure) => Failed { failed: FailedDocument::of(failure), data }.serialize(serializer),
-        }
+        // The one answer that proves the key.
+        let passed = self.failure.is_none().then_some(Passed { outcome: "processed", http_status: 404 });
+        let document = Document { passed, failed: self.failure.as_ref().map(FailedDocument::of), data };
+        document.serialize(serializer)
     }
 }
 
-impl Step {
-    fn passed(name: StepName, message: impl Into<String>) -> Self {
-        Self { name, state: State::Passed, message: message.into() }
-    }
+/// Each setting and where it came from.
+#[derive(Clone, Debug, Serialize)]
+struct SettingsFound {
+    base_url: Setting,
+    api_key: Setting,
+    timeout: Setting,
+    ca_cert: Option<Setting>,
+    proxy: Option<Setting>,
+}
 
-    fn failed(name: StepName, message: impl Into<String>) -> Self {
-        Self { name, state: State::Failed, message: message.into() }
-    }
-
-    fn skipped(name: StepName, message: impl Into<String>) -> Self {
-        Self { name, state: State::Skipped, message: message.into() }
-    }
+#[derive(Clone, Debug, Serialize)]
+struct Setting {
+    /// Unless it is secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Value>,
+    from: String,
 }
 
 impl SettingsFound {
     fn of(settings: &Settings) -> Self {
-        let ca_cert = settings.ca_cert();
-        let proxy = settings.proxy();
+        let setting = |value: Option<Value>, from: &dyn Display| Setting { value, from: from.to_string() };
         Self {
-            base_url: Setting {
-                value: Some(settings.shown_base_url().to_owned()),
-                from: settings.base_url_source().to_string(),
-            },
-            api_key: Setting { value: None, from: settings.key_source().to_string() },
-            timeout: Setting {
-                value: Some(settings.timeout().as_secs_f64()),
-                from: settings.timeout_source().to_string(),
-            },
-            ca_cert: ca_cert
-                .map(|(name, from)| Setting { value: name.map(str::to_owned), from: from.to_string() }),
-            proxy: proxy.map(|(at, from)| Setting { value: Some(at.to_owned()), from: from.to_string() }),
+            base_url: setting(Some(settings.shown_base_url().into()), settings.base_url_source()),
+            api_key: setting(None, settings.key_source()),
+            timeout: setting(Some(settings.timeout().as_secs_f64().into()), settings.timeout_source()),
+            ca_cert: settings.ca_cert().map(|(name, from)| setting(name.map(Into::into), from)),
+            proxy: settings.proxy().map(|(address, from)| setting(Some(address.into()), from)),
         }
     }
 }
 
-/// All settings in one line, with the warnings at its end.
-fn line(settings: &Settings) -> String {
-    let warnings = settings.warnings().iter().map(|warning| format!("; WARNING: {warning}"));
-    settings.described().join(", ") + &warnings.collect::<String>()
-}
-
-/// How far a connection gets, where the client's own evidence leaves it open.
-///
-/// How far name resolution and TCP got. Nothing is sent.
+/// How far name resolution and TCP get, where the client's own evidence leaves it open. Nothing is sent.
 #[derive(Debug)]
 enum Probe {
     /// The name did not resolve, or not in time.

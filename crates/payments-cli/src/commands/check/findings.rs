@@ -3,21 +3,15 @@
 use std::error::Error as StdError;
 use std::io;
 
-use http::Uri;
 use http::uri::Scheme;
+use http::{StatusCode, Uri};
 use payments_core::{Delivery, ErrorKind, LookupError, Success, TransportError, TransportErrorKind};
 use payments_model::TransactionRecord;
 use rustls::CertificateError;
 
-use super::{Probe, Step, StepName};
+use super::{Probe, State, StepName, Stop};
 use crate::failure::Failure;
 use crate::settings::Settings;
-
-/// The steps after the settings, and how the check ended.
-pub(super) struct Examined {
-    pub(super) steps: Vec<Step>,
-    pub(super) ended: Result<u16, Failure>,
-}
 
 /// What the sentences speak of.
 pub(super) struct Findings<'a> {
@@ -25,179 +19,161 @@ pub(super) struct Findings<'a> {
     pub(super) settings: &'a Settings,
 }
 
-impl Examined {
-    /// It ended before anything was proven.
-    pub(super) fn ended(failure: Failure) -> Self {
-        let steps = [StepName::Connection, StepName::Tls]
-            .map(|name| Step::skipped(name, "not found out"))
-            .into_iter()
-            .chain([Step::failed(StepName::Key, &*failure.message)])
-            .collect();
-        Self { steps, ended: Err(failure) }
-    }
-}
-
 impl Findings<'_> {
+    /// What a step says that went well.
+    pub(super) fn passed(&self, name: StepName) -> (State, String) {
+        let message = match name {
+            StepName::Settings => {
+                let warnings = self.settings.warnings().iter().map(|warning| format!("; WARNING: {warning}"));
+                self.settings.described().join(", ") + &warnings.collect::<String>()
+            }
+            StepName::Connection => format!("{} takes connections", self.authority()),
+            StepName::Tls if self.is_secure() => format!("the certificate is good for {}", self.host()),
+            StepName::Tls => {
+                return (State::Skipped, "not used: plain http, to this machine alone".to_owned());
+            }
+            StepName::Key => "accepted: HTTP 404 for an id that nobody has, as it should be".to_owned(),
+        };
+        (State::Passed, message)
+    }
+
+    /// The step that the look-up stopped at; none if it proves them all.
     pub(super) fn read(
         &self,
         result: Result<Success<TransactionRecord>, LookupError>,
         probe: Option<Probe>,
-    ) -> Examined {
+    ) -> Option<Stop> {
         let error = match result {
-            Ok(found) => return self.found_what_nobody_made(&found),
             Err(error) => error,
+            // A service knows no transaction by this id, so it was none that answered.
+            Ok(found) => {
+                let message = format!(
+                    "HTTP {} with a record for an id that nobody has: it is not the service that answers there, \
+                     or it answers everybody alike, and the key is not proven; check the base address",
+                    found.http_status().as_u16()
+                );
+                let failure = Failure::not_processed("unclear_answer", message).answered(&found);
+                return Some(Stop { at: StepName::Key, is_before_proven: true, failure });
+            }
         };
+        let is_unknown =
+            error.http_status() == Some(StatusCode::NOT_FOUND) && error.kind() == ErrorKind::NotFound;
+        if is_unknown && is_the_services(error.reason()) {
+            return None;
+        }
         let unsent = error.transport_error().filter(|error| error.delivery() == Delivery::NotProcessed);
-        if let Some(evidence) = unsent {
-            let (steps, message) = self.unsent(evidence, probe);
-            return Examined { steps, ended: Err(told(error, message)) };
-        }
-        let status = error.http_status().map(|status| status.as_u16());
-        if status == Some(404) && error.kind() == ErrorKind::NotFound && is_the_services(error.reason()) {
-            let key =
-                Step::passed(StepName::Key, "accepted: HTTP 404 for an id that nobody has, as it should be");
-            return Examined { steps: self.reached(key), ended: Ok(404) };
-        }
-        let message = self.answered(&error);
-        Examined {
-            steps: self.reached(Step::failed(StepName::Key, &*message)),
-            ended: Err(told(error, message)),
-        }
+        let (at, message) = match unsent {
+            Some(evidence) => self.unsent(evidence, probe),
+            None => (StepName::Key, self.answered(&error)),
+        };
+        // Without an error of its own the handshake was not begun, and no connection was tried.
+        let is_before_proven = !unsent.is_some_and(|evidence| {
+            evidence.kind() == TransportErrorKind::Tls && handshake_error(evidence).is_none()
+        });
+        // The message is the step's; the rest is as for every call.
+        let failure = Failure { message, ..Failure::from(error) };
+        Some(Stop { at, is_before_proven, failure })
     }
 
-    /// Connection and TLS are proven by whatever came after them.
-    fn reached(&self, key: Step) -> Vec<Step> {
-        vec![self.connected(), self.secured(), key]
-    }
-
-    fn connected(&self) -> Step {
-        Step::passed(StepName::Connection, format!("{} takes connections", self.authority()))
-    }
-
-    fn secured(&self) -> Step {
-        if self.is_secure() {
-            Step::passed(StepName::Tls, format!("the certificate is good for {}", self.host()))
-        } else {
-            Step::skipped(StepName::Tls, "not used: plain http, to this machine alone")
-        }
-    }
-
-    /// A service knows no transaction by this id, so it was none that answered.
-    fn found_what_nobody_made(&self, found: &Success<TransactionRecord>) -> Examined {
-        let message = format!(
-            "HTTP {} with a record for an id that nobody has: it is not the service that answers there, \
-             or it answers everybody alike, and the key is not proven; check the base address",
-            found.http_status().as_u16()
-        );
-        let failure = Failure::not_processed("unclear_answer", &*message).answered(found);
-        Examined { steps: self.reached(Step::failed(StepName::Key, message)), ended: Err(failure) }
-    }
-
-    /// The steps when no connection stood, and the failed one's sentence.
-    fn unsent(&self, evidence: &TransportError, probe: Option<Probe>) -> (Vec<Step>, String) {
+    /// The step at which no request could be sent, and its sentence.
+    fn unsent(&self, evidence: &TransportError, probe: Option<Probe>) -> (StepName, String) {
         use TransportErrorKind as Kind;
 
         let (authority, host) = (self.authority(), self.host());
         let at = self.settings.base_url_source();
         let unresolved = |why: &str| {
-            format!(
+            let message = format!(
                 "the name {host} does not resolve{why}: check the base address ({at}) and this machine's network"
-            )
+            );
+            (StepName::Connection, message)
         };
         let unconnected = |why: &str| {
-            format!(
+            let message = format!(
                 "{authority} takes no connection{why}: is the service there, and no firewall between? \
                  check the base address ({at})"
-            )
+            );
+            (StepName::Connection, message)
         };
         let because = |error: Option<io::Error>| match error {
             Some(error) => format!(" ({error})"),
             None => " in time".to_owned(),
         };
-        let no_connection = |message: String| {
-            let skipped = [StepName::Tls, StepName::Key].map(|name| Step::skipped(name, NOT_TRIED));
-            let steps = [Step::failed(StepName::Connection, &*message)].into_iter().chain(skipped).collect();
-            (steps, message)
-        };
-        let no_tls = |connection: Step, message: String| {
-            let key = Step::skipped(StepName::Key, NOT_TRIED);
-            (vec![connection, Step::failed(StepName::Tls, &*message), key], message)
-        };
         if let Some((proxy, from)) = self.settings.proxy()
             && matches!(evidence.kind(), Kind::Resolve | Kind::Connect | Kind::Timeout)
         {
-            return no_connection(format!(
+            let message = format!(
                 "the proxy {proxy} opens no connection to {authority}{}: is the proxy there, does it accept the \
                  credentials, and does it allow that address? check the proxy ({from}) and the base address ({at})",
                 innermost(evidence)
-            ));
+            );
+            return (StepName::Connection, message);
         }
         match (evidence.kind(), probe) {
-            (Kind::Resolve, _) => no_connection(unresolved(&innermost(evidence))),
-            (Kind::Connect, _) => no_connection(unconnected(&innermost(evidence))),
-            (Kind::Timeout, Some(Probe::Unresolved(error))) => no_connection(unresolved(&because(error))),
-            (Kind::Timeout, Some(Probe::Unconnected(error))) => no_connection(unconnected(&because(error))),
-            (Kind::Timeout, Some(Probe::Connected)) if self.is_secure() => no_tls(
-                self.connected(),
+            (Kind::Resolve, _) => unresolved(&innermost(evidence)),
+            (Kind::Connect, _) => unconnected(&innermost(evidence)),
+            (Kind::Timeout, Some(Probe::Unresolved(error))) => unresolved(&because(error)),
+            (Kind::Timeout, Some(Probe::Unconnected(error))) => unconnected(&because(error)),
+            (Kind::Timeout, Some(Probe::Connected)) if self.is_secure() => (
+                StepName::Tls,
                 format!(
                     "{authority} takes connections, but the TLS handshake did not end in time: \
                      does it speak TLS on that port? check the base address ({at})"
                 ),
             ),
-            (Kind::Tls, _) => match handshake_error(evidence) {
-                Some(error) => no_tls(self.connected(), self.bad_tls(error)),
-                // Before a connection was tried.
-                None => no_tls(
-                    Step::skipped(StepName::Connection, NOT_TRIED),
-                    format!("{host} cannot be the name in a certificate: check the base address ({at})"),
+            (Kind::Tls, _) => (
+                StepName::Tls,
+                handshake_error(evidence).map_or_else(
+                    || format!("{host} cannot be the name in a certificate: check the base address ({at})"),
+                    |error| self.bad_tls(error),
                 ),
-            },
-            (Kind::Closed, _) => {
-                let message =
-                    format!("{authority} closed the connection before the request was sent: try again");
-                (self.reached(Step::failed(StepName::Key, &*message)), message)
-            }
-            (Kind::Timeout, _) => no_connection(format!(
-                "no connection to {authority} stood in time: raise --timeout, or check the base address ({at})"
-            )),
-            (kind, _) => no_connection(format!(
-                "{}{}: check the base address ({at})",
-                kind.description(),
-                innermost(evidence)
-            )),
+            ),
+            (Kind::Closed, _) => (
+                StepName::Key,
+                format!("{authority} closed the connection before the request was sent: try again"),
+            ),
+            (Kind::Timeout, _) => (
+                StepName::Connection,
+                format!(
+                    "no connection to {authority} stood in time: raise --timeout, or check the base address ({at})"
+                ),
+            ),
+            (kind, _) => (
+                StepName::Connection,
+                format!("{}{}: check the base address ({at})", kind.description(), innermost(evidence)),
+            ),
         }
     }
 
     /// The server was reached, and no TLS came about.
     fn bad_tls(&self, error: &io::Error) -> String {
-        let host = self.host();
+        let (host, at) = (self.host(), self.settings.base_url_source());
         let refused = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        match refused {
-            Some(rustls::Error::InvalidCertificate(refused)) => match refused {
-                CertificateError::UnknownIssuer => format!(
-                    "the certificate of {host} is signed by no authority that is trusted here: \
-                     if it is your own, give its certificate with --ca-cert or ca_cert ({refused:?})"
-                ),
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                    format!(
-                        "the certificate is for another name than {host}: \
-                     use the name that it was issued for in the base address"
-                    )
-                }
-                CertificateError::Expired | CertificateError::ExpiredContext { .. } => format!(
-                    "the certificate of {host} has expired: check this machine's clock, then ask the server's owner"
-                ),
-                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => format!(
-                    "the certificate of {host} is not valid yet: check this machine's clock, then ask the server's owner"
-                ),
-                other => format!("the certificate of {host} is not good ({other}): ask the server's owner"),
-            },
-            _ => format!(
-                "no TLS came about with {} ({error}): does it speak TLS on that port? check the base address ({})",
-                self.authority(),
-                self.settings.base_url_source()
+        let Some(rustls::Error::InvalidCertificate(refused)) = refused else {
+            return format!(
+                "no TLS came about with {} ({error}): does it speak TLS on that port? check the base address ({at})",
+                self.authority()
+            );
+        };
+        let why = match refused {
+            CertificateError::UnknownIssuer => format!(
+                "is signed by no authority that is trusted here: \
+                 if it is your own, give its certificate with --ca-cert or ca_cert ({refused:?})"
             ),
-        }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                return format!(
+                    "the certificate is for another name than {host}: \
+                     use the name that it was issued for in the base address"
+                );
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "has expired: check this machine's clock, then ask the server's owner".to_owned()
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "is not valid yet: check this machine's clock, then ask the server's owner".to_owned()
+            }
+            other => format!("is not good ({other}): ask the server's owner"),
+        };
+        format!("the certificate of {host} {why}")
     }
 
     /// The request was sent, and its answer is not the one that proves the key.
@@ -288,13 +264,6 @@ impl Findings<'_> {
     fn host(&self) -> &str {
         self.uri.host().unwrap_or_default()
     }
-}
-
-const NOT_TRIED: &str = "not tried";
-
-/// The failure of the step: its words are in the sentence, the rest is as for every call.
-fn told(error: LookupError, message: String) -> Failure {
-    Failure { message, ..Failure::from(error) }
 }
 
 /// The words that the interface shows for an unknown transaction. They decide nothing about money: a check that took any
