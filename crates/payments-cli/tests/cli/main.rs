@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod batch_files;
+mod batch_fleet;
 #[cfg(unix)]
 mod batch_runs;
 #[cfg(unix)]

@@ -132,6 +132,11 @@ impl Pace {
         self.pause(ticket, now, asked)
     }
 
+    /// How long trouble is waited out.
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
+    }
+
     /// Until when nothing begins, if there is trouble.
     pub(super) fn paused_until(&self) -> Option<Instant> {
         self.trouble.map(|trouble| trouble.until)

@@ -62,6 +62,9 @@ const MOST_TRIES: u32 = 10;
 /// has not taken then is listed.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
+/// Chosen by this command: how often the journal is asked for what other processes have in flight, once nothing else is left.
+const ASK_OTHERS_EVERY: Duration = Duration::from_millis(500);
+
 /// How often the progress is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -74,6 +77,9 @@ impl<W: World> Run<W> {
             flying: HashMap::new(),
             ready: VecDeque::new(),
             waiting: VecDeque::new(),
+            elsewhere: Vec::new(),
+            nothing_left_since: None,
+            ask_others_at: None,
             unwritten: Vec::new(),
             is_fed: false,
             quiet_since: Instant::now(),
@@ -121,6 +127,11 @@ struct State<W> {
     ready: VecDeque<Row>,
     /// Rows of which nothing has reached the service, to be tried again.
     waiting: VecDeque<Waiting>,
+    /// Rows that another process is sending.
+    elsewhere: Vec<Waiting>,
+    /// Since when only those are left.
+    nothing_left_since: Option<Instant>,
+    ask_others_at: Option<Instant>,
     /// Rows whose known end the journal could not take.
     unwritten: Vec<Unwritten>,
     is_fed: bool,
@@ -196,15 +207,42 @@ impl<W: World> State<W> {
                 Err(TryRecvError::Empty) => return Next::Row,
                 Err(TryRecvError::Disconnected) => {
                     self.is_fed = true;
-                    return Next::Nothing;
+                    if let Some(next) = self.wait_for_others() {
+                        return next;
+                    }
                 }
             }
         }
         Next::Nothing
     }
 
+    /// What to wait for once every row has been started here or elsewhere; `None` if those of others are to be asked for now.
+    fn wait_for_others(&mut self) -> Option<Next> {
+        if !self.in_flight.is_empty() || self.elsewhere.is_empty() {
+            return Some(Next::Nothing);
+        }
+        let now = Instant::now();
+        if self.nothing_left_since.is_none() {
+            let count = self.elsewhere.len();
+            self.run.progress.tell(&format!("waiting for {count} that other processes are sending"));
+        }
+        let since = *self.nothing_left_since.get_or_insert(now);
+        if now >= since + self.run.pace.patience() {
+            self.count_what_waits();
+            return Some(Next::Nothing);
+        }
+        let ask_at = *self.ask_others_at.get_or_insert(now + ASK_OTHERS_EVERY);
+        if ask_at > now {
+            return Some(Next::Instant(ask_at));
+        }
+        self.ask_others_at = None;
+        self.waiting.extend(self.elsewhere.drain(..));
+        None
+    }
+
     fn has_more(&self) -> bool {
-        !self.is_fed || !self.ready.is_empty() || !self.waiting.is_empty()
+        let is_all_started = self.is_fed && self.ready.is_empty() && self.waiting.is_empty();
+        !is_all_started || !self.elsewhere.is_empty()
     }
 
     fn fed(&mut self, fed: Option<Fed>) {
@@ -237,6 +275,11 @@ impl<W: World> State<W> {
         };
         self.quiet_since = Instant::now();
         self.flying.remove(&row.line);
+        if charged.as_ref().is_err_and(Error::is_in_progress) {
+            // It was not sent here, so it is not a try.
+            return self.elsewhere.push(Waiting { row, tries: tries - 1, last: charged, at });
+        }
+        self.nothing_left_since = None;
         let is_to_be_tried_again = self.pace(&charged, ticket);
         if is_to_be_tried_again && tries < MOST_TRIES {
             self.waiting.push_back(Waiting { row, tries, last: charged, at });
@@ -465,7 +508,8 @@ impl<W: World> State<W> {
     }
 
     fn count_what_waits(&mut self) {
-        for Waiting { row, last, at, .. } in std::mem::take(&mut self.waiting) {
+        let elsewhere = std::mem::take(&mut self.elsewhere);
+        for Waiting { row, last, at, .. } in std::mem::take(&mut self.waiting).into_iter().chain(elsewhere) {
             self.count(&row, &last, at);
         }
     }
@@ -570,6 +614,7 @@ mod tests {
         OwnerId, Page, Purged, StateName, StoreError,
     };
     use payments_model::{Amount, ConvenienceFee, TokenTransaction};
+    use tokio::task::JoinHandle;
 
     use super::*;
     use crate::batch_report::Tallies;
@@ -593,6 +638,19 @@ mod tests {
                 return Err(TransportError::not_processed(TransportErrorKind::Connect));
             }
             self.fair.send(request).await
+        }
+    }
+
+    /// The fake, after a while.
+    struct Slow {
+        transport: FakeTransport,
+        by: Duration,
+    }
+
+    impl Transport for Slow {
+        async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+            tokio::time::sleep(self.by).await;
+            self.transport.send(request).await
         }
     }
 
@@ -670,6 +728,23 @@ mod tests {
             }
         }
 
+        /// Has the payment with this key in flight elsewhere for so long.
+        async fn hold(&self, key: &str, time: Duration) -> JoinHandle<Charged> {
+            let slow = Slow { transport: self.gateway.transport(), by: time };
+            let client = Client::builder(self.gateway.endpoint(), slow, TokioTimer::new()).build();
+            let shop = Shop(JournaledClient::new(client, self.shop.0.journal().clone()));
+            let payment =
+                TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
+            let payment = payment.reference_no(key).build().expect("a payment");
+            let row = Row { line: 4, key: IntentKey::new(key).expect("a key"), payment };
+            let elsewhere = row.clone();
+            let held = tokio::spawn(async move { shop.charge(&elsewhere).await });
+            while self.shop.find(&row.key).await.expect("it can be asked").is_none() {
+                tokio::task::yield_now().await;
+            }
+            held
+        }
+
         fn lost(&self) -> u32 {
             self.lost.load(Ordering::Relaxed)
         }
@@ -715,6 +790,37 @@ mod tests {
         assert!(begun.elapsed() <= Duration::from_mins(5), "{:?}", begun.elapsed());
         assert!(begun.elapsed() >= Duration::from_mins(3), "{:?}", begun.elapsed());
         scene.gateway.ledger().assert_nothing_charged();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_others_are_sending_is_waited_for() {
+        let scene = Scene::fair().await;
+        let run = scene.run(3);
+        let held = scene.hold("k4", Duration::from_secs(20)).await;
+        let summary = run.complete(never).await;
+        held.await.expect("it ends").expect("it is processed");
+        let Tallies { processed, earlier, in_progress, .. } = summary.tallies;
+        assert_eq!((processed.count, earlier.processed.count, in_progress.count), (2, 1, 0));
+        assert_eq!(summary.exit_code(), ExitCode::Processed);
+        scene.has_charged(3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_others_are_sending_is_waited_for_no_longer_than_the_patience() {
+        let begun = Instant::now();
+        let scene = Scene::fair().await;
+        let mut run = scene.run(3);
+        run.pace = Pace::new(8, None, Duration::from_secs(7));
+        let held = scene.hold("k4", Duration::from_secs(40)).await;
+        let summary = run.complete(never).await;
+        assert_eq!(
+            (summary.tallies.processed.count, summary.tallies.in_progress.count),
+            (2, 1),
+            "{summary:?}"
+        );
+        assert_eq!(summary.exit_code(), ExitCode::NotProcessed);
+        assert_eq!(begun.elapsed().as_secs(), 7);
+        held.abort();
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,0 +1,86 @@
+//! `payments batch run` of one file by several processes over one journal in PostgreSQL, as on several machines.
+#![cfg(unix)]
+
+use std::collections::HashSet;
+use std::process::Stdio;
+use std::thread;
+
+use payments_core::OperationName;
+use payments_postgres_for_tests::Server;
+use serde_json::json;
+
+use crate::batch_runs::{Billing, counts, ends};
+use crate::support::Running;
+
+const PROCESSES: usize = 4;
+const IN_FLIGHT: usize = 4;
+
+/// Starts the run of the same file in as many processes.
+fn fleet(billing: &Billing, server: &Server) -> Vec<Running> {
+    let run = || {
+        let options = ["--concurrency", "4", "--journal", &server.url()];
+        let arguments = ["batch", "run", &billing.path("rows.csv")];
+        billing.office.run(arguments).arguments(options).stdout(Stdio::piped()).spawn()
+    };
+    (0..PROCESSES).map(|_| run()).collect()
+}
+
+/// How many rows were sent to the service, none of them twice.
+fn sent(billing: &Billing) -> usize {
+    let requests = billing.office.sandbox.gateway().requests();
+    let references: Vec<_> = requests.iter().filter_map(|request| request.field("ReferenceNo")).collect();
+    let distinct: HashSet<_> = references.iter().collect();
+    assert_eq!((references.len(), distinct.len()), (requests.len(), requests.len()), "nothing is sent twice");
+    requests.len()
+}
+
+#[test]
+fn processes_share_the_rows_out_and_each_ends_with_the_outcome_of_the_whole_file() {
+    let Some(server) = Server::start() else { return };
+    let billing = Billing::open();
+    billing.good(200);
+    let mut sent_here = 0;
+    for running in fleet(&billing, &server) {
+        let ended = running.end();
+        ends(&ended, 0, "processed", None);
+        let rows = &ended.json()["rows"];
+        let count = |name: &str| rows[name]["count"].as_u64().expect("a count");
+        assert_eq!(count("processed") + count("processed_earlier"), 200, "{ended:?}");
+        sent_here += count("processed");
+    }
+    assert_eq!(sent_here, 200, "each row is processed by one of them");
+    assert_eq!((sent(&billing), billing.charged().len()), (200, 200));
+}
+
+#[test]
+fn what_a_killed_process_had_in_flight_is_unknown_to_the_others_and_never_sent_again() {
+    let Some(server) = Server::start() else { return };
+    let billing = Billing::open();
+    billing.good(60);
+    let gate = billing.office.sandbox.gateway().gate(OperationName::TokenTransaction);
+    let mut fleet = fleet(&billing, &server);
+    while gate.held() < PROCESSES * IN_FLIGHT {
+        thread::yield_now();
+    }
+    let killed = fleet.pop().expect("four were started");
+    killed.signal("KILL");
+    drop(killed);
+    gate.release();
+
+    for running in fleet {
+        let ended = running.end();
+        ends(&ended, 5, "unknown", None);
+        let document = ended.json();
+        let count = |name: &str| document["rows"][name]["count"].as_u64().expect("a count");
+        assert_eq!(count("processed") + count("processed_earlier"), 56, "{ended:?}");
+        assert_eq!(count("unknown") + count("unknown_earlier"), 4, "{ended:?}");
+        assert_eq!(document["unresolved"].as_array().map(Vec::len), Some(4), "{document}");
+    }
+    // What the killed process had sent may have got lost on its way, or not.
+    let sent_before = sent(&billing);
+    assert!((56..=60).contains(&sent_before) && billing.charged().len() <= sent_before, "{sent_before}");
+
+    let again = self::fleet(&billing, &server).remove(0).end();
+    assert_eq!((again.code, counts(&again)["unknown_earlier"].clone()), (Some(5), json!(4)));
+    assert_eq!(sent(&billing), sent_before, "the same command again sends nothing");
+}
