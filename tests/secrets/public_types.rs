@@ -16,9 +16,9 @@ use payments_core::model::{
     UnknownFields, Void,
 };
 use payments_core::{
-    ApiKey, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction, Jitter, Operation,
-    OperationName, RetryAfter, TracingObserver, TransportError, TransportErrorKind, TransportRequest,
-    TransportResponse,
+    ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction, Jitter,
+    MeterObserver, Operation, OperationName, RetryAfter, TracingObserver, TransportError, TransportErrorKind,
+    TransportRequest, TransportResponse,
 };
 use payments_fake::{
     Change, Choices, FakeGateway, Fault, Fixtures, ManualClock, NotDurable, Phase, Reply, RequestedFault,
@@ -283,6 +283,10 @@ fn core(page: &Page, canaries: &Canaries) {
     tell!(page, Delivery::Unknown);
     tell!(page, TransportErrorKind::Closed);
     tell!(page, TracingObserver::new());
+    tell!(page, MeterObserver::new(&opentelemetry::global::meter("canary"), &endpoint));
+    let mut headers = CallerHeaders::new();
+    headers.insert("x-request-id", canaries.key()).expect("a header");
+    tell!(page, headers);
     tell!(page, RetryAfter::Delay(Duration::from_secs(1)));
     tell!(page, GetTransaction::new("txn_1".parse().unwrap()));
     tell!(page, GetCustomer::new("cus_1".parse().unwrap()));

@@ -43,7 +43,7 @@ use payments_model::{
 };
 
 use crate::{
-    Endpoint, Error, Jitter, LookupError, Observer, Operation, Sleep, Success, TransportError,
+    CallerHeaders, Endpoint, Error, Jitter, LookupError, Observer, Operation, Sleep, Success, TransportError,
     TransportRequest, TransportResponse, VoidReceipt,
 };
 
@@ -186,6 +186,13 @@ impl Client {
         Self(self.0.with_lookup_retries(retries))
     }
 
+    /// The same client with these headers on every request, as
+    /// [`Client::with_headers`](crate::Client::with_headers) says.
+    #[must_use]
+    pub fn with_headers(&self, headers: CallerHeaders) -> Self {
+        Self(self.0.with_headers(headers))
+    }
+
     /// Whether this text holds the API key, as [`Client::is_api_key_in`](crate::Client::is_api_key_in) says.
     pub fn is_api_key_in(&self, text: &str) -> bool {
         self.0.is_api_key_in(text)
@@ -228,6 +235,11 @@ impl ClientBuilder {
     /// Sets the observer of every attempt.
     pub fn observer(self, observer: impl Observer) -> Self {
         Self(self.0.observer(observer))
+    }
+
+    /// Adds headers to every attempt, as [`ClientBuilder::headers`](crate::ClientBuilder::headers) says.
+    pub fn headers(self, add: impl Fn(&mut CallerHeaders) + Send + Sync + 'static) -> Self {
+        Self(self.0.headers(add))
     }
 
     /// Sets the source of the random numbers for a lookup's pauses and for call ids, for tests that must repeat exactly.

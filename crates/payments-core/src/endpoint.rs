@@ -77,6 +77,20 @@ impl Endpoint {
         &self.inner.base_url
     }
 
+    /// Host and port, the scheme's own where the base address has none.
+    #[cfg(any(feature = "tracing", feature = "opentelemetry"))]
+    pub(crate) fn server(&self) -> (&str, u16) {
+        let uri = &self.inner.transaction;
+        let usual = if uri.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
+        (uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(usual))
+    }
+
+    /// The path of the operation's requests, with a placeholder for an id.
+    #[cfg(any(feature = "tracing", feature = "opentelemetry"))]
+    pub(crate) fn url_template(&self, operation: crate::OperationName) -> String {
+        [self.inner.path_prefix(), operation.path_template()].concat()
+    }
+
     pub(crate) fn api_key(&self) -> &ApiKey {
         &self.inner.api_key
     }

@@ -74,9 +74,14 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `tracing` | an [`Observer`] that reports every call to `tracing` |
+//! | `tracing` | a span for each call and each attempt, by OpenTelemetry's conventions for HTTP clients, and an [`Observer`] that reports every attempt as an event |
+//! | `opentelemetry` | an [`Observer`] over a meter, and the headers of the current trace on every request |
 //!
-//! It is not on by default.
+//! None is on by default. With `tracing`, the spans are recorded by whatever subscriber is installed: a call is named after its
+//! operation and has `payment.operation`, `payment.outcome`, `payment.amount` and `payment.reference`; each of its attempts is
+//! a client span such as `POST /api/v1/public/transaction` with `http.request.method`, `server.address`, `server.port`,
+//! `url.template`, `http.response.status_code`, `error.type` and `http.request.resend_count`. With both features, and with
+//! tracing-opentelemetry and a global propagator installed, `traceparent` is that of the attempt's span. No span holds a secret.
 //!
 //! # What it does not do
 //!
@@ -103,9 +108,11 @@ mod transport;
 
 pub use payments_model as model;
 
-pub use client::{Client, ClientBuilder, Jitter};
+pub use client::{CallerHeaders, Client, ClientBuilder, Jitter};
 pub use endpoint::{ApiKey, Endpoint};
 pub use error::{Error, ErrorKind, LookupError, Outcome};
+#[cfg(feature = "opentelemetry")]
+pub use observer::MeterObserver;
 #[cfg(feature = "tracing")]
 pub use observer::TracingObserver;
 pub use observer::{AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, CallId, Observer};

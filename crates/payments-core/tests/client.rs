@@ -11,16 +11,17 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use http::StatusCode;
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionType,
     Void,
 };
 use payments_core::{
-    ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, CallId, Client, ClientBuilder, Deadlines,
-    Endpoint, GetTransaction, Jitter, Observer, Operation, Outcome, Timer as _, Transport, TransportError,
-    TransportErrorKind, TransportRequest, TransportResponse,
+    ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, CallId, CallerHeaders, Client, ClientBuilder,
+    Deadlines, Endpoint, GetTransaction, Jitter, Observer, Operation, OperationName, Outcome, Timer as _,
+    Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
-use payments_fake::{ManualClock, block_on};
+use payments_fake::{FakeGateway, Fault, ManualClock, block_on};
 
 /// Plays its steps in order and keeps the deadlines it was given.
 #[derive(Clone, Default)]
@@ -596,4 +597,38 @@ fn debug_shows_the_settings_and_not_the_key_d25() {
         assert!(shown.contains("https://pay.example.com") && shown.contains("retries: 7"), "{shown}");
         assert!(!shown.contains("canary"), "{shown}");
     }
+}
+
+#[test]
+fn the_callers_headers_go_with_every_attempt_and_those_of_the_call_replace_the_clients() {
+    let gateway = FakeGateway::new();
+    let client = gateway
+        .client_builder()
+        .headers(|headers| {
+            headers.insert("x-client", "billing").unwrap();
+            headers.insert("x-request-id", "none").unwrap();
+        })
+        .build();
+    let mut headers = CallerHeaders::new();
+    headers.insert("x-request-id", "req-1").unwrap();
+    headers.insert("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").unwrap();
+    let traced = client.with_headers(headers);
+    let of_last = |name: &str| {
+        let requests = gateway.requests();
+        let values = requests.last().unwrap().headers().get_all(name).iter();
+        values.map(|value| value.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+
+    let builder = TokenTransaction::builder("tok_approved", Amount::from_cents(1), ConvenienceFee::Inactive);
+    block_on(client.process_token(&builder.build().unwrap())).unwrap();
+    assert_eq!((of_last("x-client"), of_last("x-request-id")), (vec!["billing".into()], vec!["none".into()]));
+    gateway.arm(Fault::on(OperationName::GetTransaction).before_commit().status(StatusCode::BAD_GATEWAY));
+    block_on(traced.transaction(&id())).unwrap_err();
+    assert_eq!(gateway.requests().len(), 3, "it was retried");
+    assert_eq!(
+        (of_last("x-client"), of_last("x-request-id")),
+        (vec!["billing".into()], vec!["req-1".into()])
+    );
+    assert_eq!(of_last("traceparent").len(), 1);
+    assert_eq!(of_last("authorization").len(), 1);
 }

@@ -1,4 +1,4 @@
-use payments_core::{Client, Success, VoidReceipt};
+use payments_core::{CallerHeaders, Client, Success, VoidReceipt};
 use payments_model::{
     AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
     Void,
@@ -61,6 +61,12 @@ impl JournaledClient {
     /// The journal.
     pub const fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// The same client with these headers on every request, as [`Client::with_headers`] says.
+    #[must_use]
+    pub fn with_headers(&self, headers: CallerHeaders) -> Self {
+        Self { client: self.client.with_headers(headers), ..self.clone() }
     }
 
     /// Waits until every call of this client and its clones has ended and is written down, those whose futures were dropped

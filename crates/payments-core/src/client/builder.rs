@@ -2,7 +2,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::retry::{RandomJitter, RetryPolicy};
-use super::{Client, Shared};
+use super::{CallerHeaders, Client, Shared};
 use crate::transport::BoxedTransport;
 use crate::{Deadlines, Endpoint, Jitter, Observer, Timer, Transport, TransportRequest};
 
@@ -45,6 +45,7 @@ impl ClientBuilder {
                 timer: Box::new(timer),
                 jitter: Box::new(RandomJitter),
                 observer: None,
+                headers: None,
             },
             settings: Settings {
                 connect_timeout: Deadlines::DEFAULT_CONNECT,
@@ -84,6 +85,29 @@ impl ClientBuilder {
     /// Sets the observer of every attempt.
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.shared.observer = Some(Box::new(observer));
+        self
+    }
+
+    /// Adds headers to every attempt, such as those of the trace that the program is in. `add` runs on the path of the payment,
+    /// before anything is sent, so it must return at once and not panic.
+    ///
+    /// ```
+    /// use payments_core::Client;
+    ///
+    /// # let gateway = payments_fake::FakeGateway::new();
+    /// # let (endpoint, transport, timer) = (gateway.endpoint(), gateway.transport(), gateway.clock().clone());
+    /// let client = Client::builder(endpoint, transport, timer)
+    ///     .headers(|headers| {
+    ///         // The name and the value are right, so it cannot fail.
+    ///         let _ = headers.insert("x-client", "billing");
+    ///     })
+    ///     .build();
+    /// # payments_fake::block_on(client.transaction(&"txn_1".parse()?)).unwrap_err();
+    /// # assert_eq!(gateway.requests()[0].headers()["x-client"], "billing");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn headers(mut self, add: impl Fn(&mut CallerHeaders) + Send + Sync + 'static) -> Self {
+        self.shared.headers = Some(Box::new(add));
         self
     }
 

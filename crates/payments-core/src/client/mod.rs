@@ -1,7 +1,9 @@
 //! The client: deadlines, retries of lookups, and the observer, over a transport.
 
 mod builder;
+mod headers;
 mod retry;
+mod span;
 mod watch;
 
 use std::fmt;
@@ -26,7 +28,9 @@ use crate::{
 };
 pub use builder::ClientBuilder;
 use builder::Settings;
+pub use headers::CallerHeaders;
 pub use retry::Jitter;
+use span::{AttemptSpan, CallSpan};
 use watch::Watch;
 
 /// The service, ready to be called.
@@ -63,6 +67,7 @@ use watch::Watch;
 pub struct Client {
     shared: Arc<Shared>,
     settings: Settings,
+    headers: CallerHeaders,
 }
 
 pub(crate) struct Shared {
@@ -71,7 +76,11 @@ pub(crate) struct Shared {
     pub(crate) timer: Box<dyn Timer>,
     pub(crate) jitter: Box<dyn Jitter>,
     pub(crate) observer: Option<Box<dyn Observer>>,
+    pub(crate) headers: Option<Box<HeaderHook>>,
 }
+
+/// Adds headers to an attempt.
+pub(crate) type HeaderHook = dyn Fn(&mut CallerHeaders) + Send + Sync;
 
 impl Client {
     /// A builder for a client of the service at `endpoint`, over an HTTP stack and its clock. `payments_hyper::client(endpoint)` is
@@ -81,7 +90,7 @@ impl Client {
     }
 
     pub(crate) fn from_parts(shared: Shared, settings: Settings) -> Self {
-        Self { shared: Arc::new(shared), settings }
+        Self { shared: Arc::new(shared), settings, headers: CallerHeaders::new() }
     }
 
     /// Makes one call of any operation. A payment or a void is sent at most once; a lookup may be retried under one total
@@ -91,16 +100,27 @@ impl Client {
     ///
     /// [`Error`] for what moves money, [`LookupError`] for a lookup.
     pub async fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, O::Error> {
+        let span = CallSpan::new(operation, &self.shared.endpoint);
+        let result = self.attempts(operation, &span).await;
+        span.finish::<O>(&result);
+        result
+    }
+
+    async fn attempts<O: Operation>(
+        &self,
+        operation: &O,
+        call_span: &CallSpan,
+    ) -> Result<Success<O::Data>, O::Error> {
         let call_id = CallId(self.shared.observer.as_ref().map_or(0, |_| self.shared.jitter.next()));
         let started = self.shared.timer.now();
         let total = self.settings.total_timeout;
         let left = || total.saturating_sub(self.elapsed(started));
         let (mut attempt, mut time_left) = (1, total);
         loop {
-            let error = match self.attempt(operation, call_id, attempt, time_left).await {
-                Err(error) => error,
-                success => return success,
-            };
+            let span = AttemptSpan::new::<O>(call_span, &self.shared.endpoint, attempt);
+            let result = self.attempt(operation, &span, call_id, attempt, time_left).await;
+            span.finish::<O>(&result);
+            let Err(error) = result else { return result };
             let retry = |error: &LookupError| self.settings.retry.pause(attempt, error, &*self.shared.jitter);
             let Some(pause) = error.as_lookup().and_then(retry) else {
                 return Err(error);
@@ -197,6 +217,13 @@ impl Client {
         client
     }
 
+    /// The same client with these headers on every request, over the same connections, such as for the calls that one request
+    /// to a web service brings about. They replace those that [`with_headers`](Self::with_headers) has set before.
+    #[must_use]
+    pub fn with_headers(&self, headers: CallerHeaders) -> Self {
+        Self { headers, ..self.clone() }
+    }
+
     /// Whether the API key stands in this text, which must then be neither kept nor shown: a reference or a name that came
     /// out of the wrong field. A key shorter than eight characters is in too much else by chance and is not looked for.
     pub fn is_api_key_in(&self, text: &str) -> bool {
@@ -207,19 +234,31 @@ impl Client {
     async fn attempt<O: Operation>(
         &self,
         operation: &O,
+        span: &AttemptSpan<'_>,
         call_id: CallId,
         attempt: u32,
         total: Duration,
     ) -> Result<Success<O::Data>, O::Error> {
-        let Shared { endpoint, transport, timer, jitter: _, observer } = &*self.shared;
+        let Shared { endpoint, transport, timer, jitter: _, observer, headers } = &*self.shared;
         let deadlines = Deadlines::new(self.settings.connect_timeout, total);
-        let request = operation.request(endpoint)?;
+        let mut request = operation.request(endpoint)?;
+        span.in_scope(|| {
+            #[cfg(feature = "opentelemetry")]
+            CallerHeaders::of_current_trace().add_to(request.headers_mut());
+            if let Some(add) = headers {
+                let mut headers = CallerHeaders::new();
+                add(&mut headers);
+                headers.add_to(request.headers_mut());
+            }
+        });
+        self.headers.add_to(request.headers_mut());
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
 
         let observer = observer.as_deref();
         let watch =
             observer.map(|observer| Watch::start(observer, &**timer, endpoint, operation, call_id, attempt));
-        let sent = race(transport.send(request), timer.sleep(deadlines.total() + BACKSTOP)).await;
+        let sent =
+            race(span.contain(transport.send(request)), timer.sleep(deadlines.total() + BACKSTOP)).await;
         let result = match sent {
             // A transport that ignores the cap must not make a response readable that would be refused over another.
             Some(Ok(answer)) if answer.body().len() > self.settings.response_cap => {
@@ -249,10 +288,11 @@ const BACKSTOP: Duration = Duration::from_millis(20);
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { shared, settings } = self;
+        let Self { shared, settings, headers } = self;
         f.debug_struct("Client")
             .field("endpoint", &shared.endpoint)
             .field("settings", settings)
+            .field("headers", headers)
             .finish_non_exhaustive()
     }
 }

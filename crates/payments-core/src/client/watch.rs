@@ -86,11 +86,7 @@ impl<'a> Watch<'a> {
                 let failure = error.failure();
                 event!(AttemptFinished of self {
                     latency,
-                    failure: Some(AttemptFailure {
-                        outcome: error.outcome_to_observe(),
-                        kind: failure.kind(),
-                        code: failure.code(),
-                    }),
+                    failure: Some(AttemptFailure::of(error)),
                     http_status: failure.http_status(),
                     request_id: failure.metadata().and_then(|metadata| metadata.request_id()),
                     transaction_id: error.transaction_to_observe().map(TransactionId::as_str),

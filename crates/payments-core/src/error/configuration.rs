@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-/// Why a client cannot be built as it was configured. Nothing was sent.
+/// Why a client cannot be used as it is configured. Nothing was sent.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub(crate) enum ConfigurationError {
     #[error("the API key is empty")]
@@ -13,4 +13,10 @@ pub(crate) enum ConfigurationError {
     BaseUrlExtras,
     #[error("the base address is not https; plain http is allowed for a loopback address or localhost alone")]
     BaseUrlNotHttps,
+    #[error("a header of the caller is no HTTP header: its value may hold visible ASCII, spaces and tabs")]
+    HeaderSyntax,
+    #[error("a header of the caller belongs to this SDK or to the HTTP stack")]
+    HeaderReserved,
+    #[error("the headers of the caller are longer than 8 KiB together")]
+    HeadersTooLong,
 }

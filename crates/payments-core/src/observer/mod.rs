@@ -1,5 +1,7 @@
 //! Events of every attempt, for metrics, traces and alarms.
 
+#[cfg(feature = "opentelemetry")]
+mod opentelemetry;
 #[cfg(feature = "tracing")]
 mod tracing;
 
@@ -9,8 +11,11 @@ use std::time::{Duration, SystemTime};
 use http::StatusCode;
 use payments_model::Amount;
 
+use crate::operation::OperationError;
 use crate::{ErrorKind, OperationName, Outcome};
 
+#[cfg(feature = "opentelemetry")]
+pub use opentelemetry::MeterObserver;
 #[cfg(feature = "tracing")]
 pub use tracing::TracingObserver;
 
@@ -53,6 +58,24 @@ pub trait Observer: Send + Sync + 'static {
     /// For an operation that [moves money](OperationName::moves_money) this is an unknown outcome, and the caller never learns of
     /// it: record it, and reconcile.
     fn attempt_abandoned(&self, _event: &AttemptAbandoned<'_>) {}
+}
+
+/// Both hear of everything, the first one first.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn attempt_started(&self, event: &AttemptStarted<'_>) {
+        self.0.attempt_started(event);
+        self.1.attempt_started(event);
+    }
+
+    fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+        self.0.attempt_finished(event);
+        self.1.attempt_finished(event);
+    }
+
+    fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
+        self.0.attempt_abandoned(event);
+        self.1.attempt_abandoned(event);
+    }
 }
 
 /// Declares an event: the fields that all events have, and those of its own.
@@ -125,6 +148,22 @@ pub struct AttemptFailure {
     pub kind: ErrorKind,
     /// One word, as [`Error::code`](crate::Error::code) and [`LookupError::code`](crate::LookupError::code) return it.
     pub code: &'static str,
+}
+
+impl AttemptFailure {
+    pub(crate) fn of(error: &impl OperationError) -> Self {
+        let failure = error.failure();
+        Self { outcome: error.outcome_to_observe(), kind: failure.kind(), code: failure.code() }
+    }
+
+    /// `error.type` by OpenTelemetry's conventions: the HTTP status if that is the error, else the code.
+    #[cfg(any(feature = "tracing", feature = "opentelemetry"))]
+    pub(crate) fn error_type(&self, http_status: Option<StatusCode>) -> String {
+        match http_status {
+            Some(status) if !status.is_success() => status.as_str().to_owned(),
+            _ => self.code.to_owned(),
+        }
+    }
 }
 
 /// Tells one call of a client from its others, such as `5f1c9a04be7d2a33`.

@@ -42,6 +42,22 @@ impl OperationName {
         }
     }
 
+    /// The HTTP method of its request: `GET` or `POST`.
+    pub const fn method(self) -> &'static str {
+        if self.moves_money() { "POST" } else { "GET" }
+    }
+
+    /// The path of its request below the base address, with `{id}` in place of an id: `/transaction/{id}`.
+    pub const fn path_template(self) -> &'static str {
+        match self {
+            Self::Transaction => "/transaction",
+            Self::TokenTransaction => "/token-transaction",
+            Self::Void => "/void",
+            Self::GetTransaction => "/transaction/{id}",
+            Self::GetCustomer => "/customer/{id}",
+        }
+    }
+
     /// Whether sending it twice can move money twice, or undo a payment: true for the three POST operations.
     ///
     /// A failed call of such an operation may be [`Outcome::Unknown`](crate::Outcome::Unknown), and it is never sent

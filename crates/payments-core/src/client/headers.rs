@@ -1,0 +1,168 @@
+use std::fmt;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::Error;
+use crate::error::ConfigurationError;
+
+/// Headers of the caller, sent beside those of this SDK: `traceparent`, `baggage`, `x-request-id` and the like.
+///
+/// They are sent as they are, with every attempt, and `Debug` shows their names alone.
+///
+/// ```
+/// use payments_core::CallerHeaders;
+///
+/// # let client = payments_fake::FakeGateway::new().client();
+/// let mut headers = CallerHeaders::new();
+/// headers.insert("x-request-id", "req-5f1c9a04")?;
+/// assert!(headers.insert("Authorization", "sk_live_51H").unwrap_err().is_configuration());
+///
+/// let client = client.with_headers(headers);
+/// # payments_fake::block_on(client.transaction(&"txn_1".parse()?)).unwrap_err();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct CallerHeaders(HeaderMap);
+
+impl CallerHeaders {
+    /// Chosen by this SDK: how long names and values may be together, in bytes. A server that finds the head of a request
+    /// too long may close the connection, and then the outcome of a charge is unknown.
+    pub const MAX_BYTES: usize = 8 * 1024;
+
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets a header. One with the same name is replaced.
+    ///
+    /// # Errors
+    ///
+    /// A configuration error, and nothing is changed:
+    ///
+    /// - if the header belongs to the SDK or to the HTTP stack: `Authorization`, `Host`, `User-Agent`, `Content-*`, `Accept*`,
+    ///   `If-*`, `Range`, `Prefer`, those that change the method, and those of the connection and of framing, such as
+    ///   `Connection`, `Expect`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade` and `Proxy-*`,
+    /// - if the name is no header name, or the value holds anything but visible ASCII, spaces and tabs,
+    /// - if all of them together are longer than [`MAX_BYTES`](Self::MAX_BYTES).
+    pub fn insert(
+        &mut self,
+        name: impl TryInto<HeaderName>,
+        value: impl TryInto<HeaderValue>,
+    ) -> Result<(), Error> {
+        let name = name.try_into().map_err(|_| ConfigurationError::HeaderSyntax)?;
+        let value = value.try_into().map_err(|_| ConfigurationError::HeaderSyntax)?;
+        if value.to_str().is_err() {
+            return Err(ConfigurationError::HeaderSyntax.into());
+        }
+        if is_reserved(name.as_str()) {
+            return Err(ConfigurationError::HeaderReserved.into());
+        }
+        let others = self.0.iter().filter(|(other, _)| **other != name);
+        let length = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+        if others.map(length).sum::<usize>() + length((&name, &value)) > Self::MAX_BYTES {
+            return Err(ConfigurationError::HeadersTooLong.into());
+        }
+        self.0.insert(name, value);
+        Ok(())
+    }
+
+    /// What the propagator of OpenTelemetry wants sent, such as `traceparent`.
+    #[cfg(feature = "opentelemetry")]
+    pub(crate) fn of_current_trace() -> Self {
+        struct Carrier(CallerHeaders);
+
+        impl opentelemetry::propagation::Injector for Carrier {
+            fn set(&mut self, name: &str, value: String) {
+                // A propagator sends its own headers; what would change the request is left out.
+                let _ = self.0.insert(name, value);
+            }
+        }
+
+        let mut carrier = Carrier(Self::new());
+        opentelemetry::global::get_text_map_propagator(|propagator| propagator.inject(&mut carrier));
+        carrier.0
+    }
+
+    /// Adds these to a request's own.
+    pub(crate) fn add_to(&self, headers: &mut HeaderMap) {
+        headers.extend(self.0.clone());
+    }
+}
+
+/// Whether a header with this name, in lower case, would change what the request means, how it is framed, or what may be
+/// answered.
+fn is_reserved(name: &str) -> bool {
+    const PREFIXES: [&str; 5] = ["accept", "content-", "if-", "proxy-", "x-http-method"];
+    const NAMES: [&str; 15] = [
+        "authorization",
+        "connection",
+        "expect",
+        "host",
+        "http2-settings",
+        "keep-alive",
+        "max-forwards",
+        "prefer",
+        "range",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "user-agent",
+        "x-method-override",
+    ];
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name)
+}
+
+impl fmt::Debug for CallerHeaders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_the_sdk_or_to_the_http_stack_is_refused() {
+        let mut headers = CallerHeaders::new();
+        for name in [
+            "Authorization",
+            "Host",
+            "Content-Type",
+            "Content-Length",
+            "Accept",
+            "Accept-Encoding",
+            "Connection",
+            "TE",
+            "Trailer",
+            "Transfer-Encoding",
+            "Upgrade",
+            "Expect",
+            "Proxy-Authorization",
+            "User-Agent",
+            "If-None-Match",
+            "X-HTTP-Method-Override",
+        ] {
+            let error = headers.insert(name, "x").unwrap_err();
+            assert!(error.is_configuration(), "{name}");
+        }
+        for (name, value) in [("", "x"), ("a b", "x"), ("x-request-id", "a\nb"), ("x-request-id", "ä")] {
+            assert!(headers.insert(name, value).unwrap_err().is_configuration(), "{name:?}: {value:?}");
+        }
+        assert!(headers.0.is_empty());
+    }
+
+    #[test]
+    fn together_they_have_a_largest_size_and_one_of_the_same_name_is_replaced() {
+        let mut headers = CallerHeaders::new();
+        let longest = "x".repeat(CallerHeaders::MAX_BYTES - "baggage".len());
+        headers.insert("baggage", &*longest).unwrap();
+        headers.insert("Baggage", &*longest).unwrap();
+        assert!(headers.insert("x", "").unwrap_err().is_configuration());
+        headers.insert("baggage", "a=1").unwrap();
+        headers.insert("x", "").unwrap();
+        assert_eq!(format!("{headers:?}"), r#"{"baggage", "x"}"#, "no value is shown");
+    }
+}

@@ -1,0 +1,58 @@
+//! A checkout as a web service. Each order is charged at most once, whatever happens to the browser or to this process.
+//!
+//! | variable | |
+//! |---|---|
+//! | `PAYMENTS_BASE_URL`, `PAYMENTS_API_KEY` | the payment service |
+//! | `PAYMENTS_JOURNAL` | a file, or `postgres://…` for several instances |
+//! | `LISTEN` | where to listen, `127.0.0.1:8080` if it is not set |
+//! | `OTEL_EXPORTER_OTLP_ENDPOINT` | a collector; without it nothing is exported |
+
+#![allow(clippy::print_stdout, reason = "whoever starts it is told where it listens")]
+
+mod checkout;
+mod telemetry;
+
+use std::env;
+
+use anyhow::Context as _;
+use payments_core::{ApiKey, Client, Endpoint, MeterObserver, TracingObserver};
+use payments_hyper::{HyperTransport, TokioTimer};
+use payments_journal::{Journal, JournaledClient, PostgresStore, SqliteStore};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let telemetry = telemetry::install()?;
+    let endpoint =
+        Endpoint::new(&variable("PAYMENTS_BASE_URL")?, ApiKey::new(&variable("PAYMENTS_API_KEY")?)?)?;
+    let meter = opentelemetry::global::meter("checkout");
+    let observer = (TracingObserver::new(), MeterObserver::new(&meter, &endpoint));
+    let transport = HyperTransport::builder().build()?;
+    let client = Client::builder(endpoint, transport, TokioTimer::new()).observer(observer).build();
+    let place = variable("PAYMENTS_JOURNAL")?;
+    let journal = if place.starts_with("postgres://") {
+        Journal::open(PostgresStore::connect(&place).await?).await?
+    } else {
+        Journal::open(SqliteStore::open(place)?).await?
+    };
+    let payments = JournaledClient::new(client, journal);
+
+    let address = env::var("LISTEN").unwrap_or_else(|_| "127.0.0.1:8080".to_owned());
+    let listener = TcpListener::bind(address).await?;
+    println!("listening on {}", listener.local_addr()?);
+    let mut terminated = signal(SignalKind::terminate())?;
+    axum::serve(listener, checkout::routes(payments.clone()))
+        .with_graceful_shutdown(async move {
+            terminated.recv().await;
+        })
+        .await?;
+    // Browsers that have hung up left charges behind, which are waited for and written down.
+    payments.drain().await;
+    payments.journal().close().await;
+    telemetry.shutdown()
+}
+
+fn variable(name: &str) -> anyhow::Result<String> {
+    env::var(name).with_context(|| format!("set {name}"))
+}

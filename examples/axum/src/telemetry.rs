@@ -1,0 +1,85 @@
+//! Traces and metrics to a collector by OTLP, and log lines to stderr.
+
+use std::{env, io};
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderName};
+use axum::middleware::Next;
+use axum::response::Response;
+use opentelemetry::global;
+use opentelemetry::propagation::Extractor;
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{MetricExporter, Protocol, SpanExporter, WithExportConfig as _};
+use opentelemetry_sdk::metrics::SdkMeterProvider;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tracing::{Instrument as _, info_span};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// What has to be shut down, so that the last spans and figures get out.
+pub(crate) struct Telemetry(Option<(SdkTracerProvider, SdkMeterProvider)>);
+
+/// Logs to stderr, and exports to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names.
+pub(crate) fn install() -> anyhow::Result<Telemetry> {
+    let log = fmt::layer().with_writer(io::stderr).with_ansi(false);
+    let registry = tracing_subscriber::registry().with(LevelFilter::INFO).with(log);
+    if env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_none() {
+        registry.init();
+        return Ok(Telemetry(None));
+    }
+    // The exporters read the variable themselves.
+    let spans = SpanExporter::builder().with_http().with_protocol(Protocol::HttpJson).build()?;
+    let metrics = MetricExporter::builder().with_http().with_protocol(Protocol::HttpJson).build()?;
+    let tracers = SdkTracerProvider::builder().with_batch_exporter(spans).build();
+    let meters = SdkMeterProvider::builder().with_periodic_exporter(metrics).build();
+    global::set_text_map_propagator(TraceContextPropagator::new());
+    global::set_meter_provider(meters.clone());
+    registry.with(tracing_opentelemetry::layer().with_tracer(tracers.tracer("checkout"))).init();
+    Ok(Telemetry(Some((tracers, meters))))
+}
+
+impl Telemetry {
+    pub(crate) fn shutdown(self) -> anyhow::Result<()> {
+        if let Some((tracers, meters)) = self.0 {
+            tracers.shutdown()?;
+            meters.shutdown()?;
+        }
+        Ok(())
+    }
+}
+
+/// A span for each request, in the trace of whoever sent it.
+pub(crate) async fn in_span(request: Request, next: Next) -> Response {
+    struct Headers<'a>(&'a HeaderMap);
+
+    impl Extractor for Headers<'_> {
+        fn get(&self, name: &str) -> Option<&str> {
+            self.0.get(name)?.to_str().ok()
+        }
+
+        fn keys(&self) -> Vec<&str> {
+            self.0.keys().map(HeaderName::as_str).collect()
+        }
+    }
+
+    let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let span = info_span!(
+        "request",
+        "otel.name" = format!("{} {route}", request.method()),
+        "otel.kind" = "server",
+        "http.request.method" = %request.method(),
+        "http.route" = route,
+        "http.response.status_code" = tracing::field::Empty,
+    );
+    let sender =
+        global::get_text_map_propagator(|propagator| propagator.extract(&Headers(request.headers())));
+    // Without a collector there is no span to set it on.
+    let _ = span.set_parent(sender);
+    let response = next.run(request).instrument(span.clone()).await;
+    span.record("http.response.status_code", response.status().as_u16());
+    response
+}

@@ -1,0 +1,133 @@
+//! What a collector gets of one payment, read back from a collector that this test runs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use axum::extract::State;
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use crate::shop::Shop;
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+/// What was exported, one document for each export.
+type Exported = Arc<Mutex<Vec<Value>>>;
+
+/// An OTLP collector on loopback.
+fn collector(runtime: &Runtime) -> (String, Exported) {
+    async fn keep(State(exported): State<Exported>, Json(document): Json<Value>) -> Json<Value> {
+        exported.lock().unwrap().push(document);
+        Json(Value::Object(serde_json::Map::new()))
+    }
+
+    let exported = Exported::default();
+    let routes = Router::new().route("/v1/traces", post(keep)).route("/v1/metrics", post(keep));
+    let routes = routes.with_state(Arc::clone(&exported));
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    runtime.spawn(async move { axum::serve(listener, routes).await });
+    (format!("http://{address}"), exported)
+}
+
+#[test]
+fn one_payment_is_one_trace_from_the_browser_to_the_service_and_its_figures_are_counted() {
+    let runtime = Runtime::new().unwrap();
+    let (collector, exported) = collector(&runtime);
+    let shop = Shop::open();
+    let instance = shop.start_with(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &collector)]);
+    let sender = format!("00-{TRACE}-00f067aa0ba902b7-01");
+    let headers = [("traceparent", &*sender), ("x-request-id", "req-17")];
+    assert_eq!(instance.post("/orders/17/pay", "tok_approved", &headers).unwrap().0, 200);
+    instance.signal("TERM");
+    assert_eq!(instance.end(), Some(0), "what was measured gets out before it ends");
+
+    let exported = exported.lock().unwrap();
+    let spans: Vec<_> = inside(&exported, "resourceSpans", "scopeSpans", "spans").collect();
+    let requests = shop.gateway().requests();
+    let header = |name: &str| requests[0].headers()[name].to_str().unwrap();
+    let attempt = spans.iter().find(|span| span["name"] == "POST /api/v1/public/token-transaction").unwrap();
+    let attempt = attempt["spanId"].as_str().unwrap();
+    assert_eq!(header("traceparent"), format!("00-{TRACE}-{attempt}-01"));
+    assert_eq!(header("x-request-id"), "req-17");
+
+    let mut text = String::new();
+    write_spans(&mut text, &spans, "00f067aa0ba902b7", 0);
+    let told = text.lines().filter(|line| !line.contains(" = ")).count();
+    assert_eq!(told, spans.len(), "every span is in the browser's trace: {spans:#?}");
+    for metric in inside(&exported, "resourceMetrics", "scopeMetrics", "metrics") {
+        write_metric(&mut text, metric);
+    }
+    shows_what_the_readme_says(&text);
+}
+
+/// The innermost objects of every export.
+fn inside<'a>(
+    exported: &'a [Value],
+    resources: &'a str,
+    scopes: &'a str,
+    name: &'a str,
+) -> impl Iterator<Item = &'a Value> {
+    fn all<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+        value[name].as_array().into_iter().flatten()
+    }
+
+    let resources = exported.iter().flat_map(move |document| all(document, resources));
+    resources.flat_map(move |it| all(it, scopes)).flat_map(move |it| all(it, name))
+}
+
+/// The spans below that one, each with its attributes.
+fn write_spans(text: &mut String, spans: &[&Value], parent: &str, depth: usize) {
+    for span in spans.iter().filter(|span| span["parentSpanId"] == parent) {
+        write_named(text, span["name"].as_str().unwrap(), span, depth);
+        write_spans(text, spans, span["spanId"].as_str().unwrap(), depth + 1);
+    }
+}
+
+fn write_metric(text: &mut String, metric: &Value) {
+    let points =
+        ["histogram", "sum"].iter().filter_map(|kind| metric[kind]["dataPoints"].as_array()).flatten();
+    for point in points {
+        let count = point.get("count").or_else(|| point.get("asInt")).unwrap();
+        let count = count.as_str().map_or_else(|| count.to_string(), str::to_owned);
+        let (name, unit) = (metric["name"].as_str().unwrap(), metric["unit"].as_str().unwrap());
+        write_named(text, &format!("{name} in {unit}: {count}"), point, 0);
+    }
+}
+
+/// The name, and below it the attributes that are not of the place in the code, in the order of their names.
+fn write_named(text: &mut String, name: &str, of: &Value, depth: usize) {
+    let pairs = of["attributes"].as_array().unwrap().iter().map(|pair| {
+        let value = pair["value"].as_object().unwrap().values().next().unwrap();
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (pair["key"].as_str().unwrap(), value)
+    });
+    let told = ["error.", "http.", "key", "payment.", "server.", "url."];
+    let mut pairs: BTreeMap<_, _> =
+        pairs.filter(|(name, _)| told.iter().any(|it| name.starts_with(it))).collect();
+    // Another one each time.
+    pairs.entry("server.port").and_modify(|port| "PORT".clone_into(port));
+    let indent = "  ".repeat(depth);
+    writeln!(text, "{indent}{name}").unwrap();
+    for (name, value) in pairs {
+        writeln!(text, "{indent}    {name} = {value}").unwrap();
+    }
+}
+
+/// `UPDATE_DOCS=1` writes it there.
+fn shows_what_the_readme_says(text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(&path).unwrap();
+    let (before, rest) = readme.split_once("```text\n").expect("the README has a block of text");
+    let (shown, after) = rest.split_once("```\n").unwrap();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        return fs::write(path, format!("{before}```text\n{text}```\n{after}")).unwrap();
+    }
+    assert_eq!(shown, text, "UPDATE_DOCS=1 writes it anew");
+}
