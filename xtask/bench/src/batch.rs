@@ -42,7 +42,7 @@ fn rate(report: &mut Report, server: &Server) -> anyhow::Result<()> {
     };
     let journaled = || {
         let folder = folder()?;
-        per_second(watch(billing_run(server, folder.path(), rows, IN_FLIGHT)?, |_| ())?)
+        per_second(watch(billing_run(server, folder.path(), None, rows, IN_FLIGHT)?, |_| ())?)
     };
     let turns = Turns::take(report.amount(5, 1), journaled, plain)?;
     let name = format!("batch of {rows}, SQLite journal, {IN_FLIGHT} in flight");
@@ -59,7 +59,7 @@ fn commits(report: &mut Report, server: &Server) -> anyhow::Result<()> {
     let kept_open = SqliteStore::open(folder.path().join("journal.db"))?;
     let log = folder.path().join("journal.db-wal");
     let before = commits_in(&fs::read(&log)?).context("the journal's log is not in SQLite's format")?;
-    watch(billing_run(server, folder.path(), charges, 1)?, |_| ())?;
+    watch(billing_run(server, folder.path(), None, charges, 1)?, |_| ())?;
     let after = commits_in(&fs::read(&log)?).context("the journal's log is not in SQLite's format")?;
     drop(kept_open);
     // Opening the journal begins its log anew if no other connection is active.
@@ -97,7 +97,7 @@ fn length(report: &mut Report, server: &Server) -> anyhow::Result<()> {
     // When the results had which size.
     let (mut growth, mut peak) = (Vec::new(), 0_f64);
     let started = Instant::now();
-    watch(billing_run(server, folder.path(), rows, IN_FLIGHT)?, |process| {
+    watch(billing_run(server, folder.path(), None, rows, IN_FLIGHT)?, |process| {
         // Once it has ended there is nothing to read any more.
         peak = peak.max(memory_mib(process, "VmHWM:").unwrap_or_default());
         let size = fs::metadata(&results).map_or(0, |metadata| metadata.len());
@@ -116,8 +116,14 @@ fn last_tenth_by_first(growth: &[(Duration, u64)]) -> Option<f64> {
     Some((when(all / 10)? - when(1)?) / (when(all)? - when(all / 10 * 9)?))
 }
 
-/// A billing file of so many good rows, and the command that runs it.
-fn billing_run(server: &Server, folder: &Path, rows: u32, in_flight: u32) -> anyhow::Result<Command> {
+/// A billing file of so many good rows, and the command that runs it, with a journal in that folder or at that address.
+pub(crate) fn billing_run(
+    server: &Server,
+    folder: &Path,
+    journal: Option<&str>,
+    rows: u32,
+    in_flight: u32,
+) -> anyhow::Result<Command> {
     let mut text = String::from("Key,TokenId,GatewayCustomerId,Amount,ConvenienceFeeActive,ReferenceNo\n");
     for row in 0..rows {
         let (whole, cents) = (1 + row % 900, row % 100);
@@ -127,7 +133,8 @@ fn billing_run(server: &Server, folder: &Path, rows: u32, in_flight: u32) -> any
     fs::write(file("billing.csv"), text)?;
     let mut command = Command::new(payments()?);
     command.args(["batch", "run"]).arg(file("billing.csv"));
-    command.arg("--journal").arg(file("journal.db")).arg("--results").arg(file("results.jsonl"));
+    let journal = journal.map_or_else(|| file("journal.db"), PathBuf::from);
+    command.arg("--journal").arg(journal).arg("--results").arg(file("results.jsonl"));
     command.args(["--concurrency", &in_flight.to_string(), "--base-url", &server.base_url]);
     command.args(["--output", "json"]).env("PAYMENTS_API_KEY", &server.api_key);
     for name in ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY_FILE", "PAYMENTS_PROFILE"] {

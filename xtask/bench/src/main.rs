@@ -10,6 +10,7 @@ mod bare_server;
 mod batch;
 mod build;
 mod call;
+mod fleet;
 mod gateway;
 mod load;
 mod measure;
@@ -30,7 +31,7 @@ use report::Report;
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench", args_conflicts_with_subcommands = true)]
 struct Options {
-    /// Some benchmarks alone: call, gateway, sandbox, batch, build.
+    /// Some benchmarks alone: call, gateway, sandbox, batch, fleet, build.
     names: Vec<String>,
     /// Tiny counts, whose figures mean nothing: does everything still run?
     #[arg(long)]
@@ -58,6 +59,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("gateway", gateway::measure),
     ("sandbox", sandbox::measure),
     ("batch", batch::measure),
+    ("fleet", fleet::measure),
     ("build", build::measure),
 ];
 

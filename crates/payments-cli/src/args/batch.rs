@@ -48,7 +48,7 @@ pub(crate) struct BatchArguments {
     #[arg(long, value_name = "N")]
     pub(crate) max_rejected: Option<u64>,
 
-    /// How many seconds of an outage to wait out before giving up
+    /// How many seconds to wait for an outage to end, or for other processes, before giving up
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = patience)]
     pub(crate) patience: Duration,
 }
