@@ -21,7 +21,7 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
     let mut command = Command::new(payments()?);
     command.args(["sandbox", "--log", "off", "--fixtures"]).arg(fixtures);
     let service = Server::start(command)?;
-    let rows = report.amount(800, 16);
+    let rows = report.amount(1600, 16);
     let mut alone = None;
     for processes in [1, 2, 4] {
         let per_second = rate(&service, rows, processes)?;

@@ -115,6 +115,8 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// - `tcp_*`: a server notices within a minute that a machine has died, so that its owner counts as dead.
 /// - `enable_seqscan`: every query has an index. A plan that was made for a small table would not use it until the server
 ///   counts the rows again.
+/// - `jit`: without sequential scans some plans look so expensive that each session would compile them to machine code, which
+///   takes longer than any of them runs.
 ///
 /// An older server does not have all of them.
 const SETTINGS: &str = "
@@ -129,7 +131,8 @@ const SETTINGS: &str = "
         ('tcp_keepalives_interval', '10'),
         ('tcp_keepalives_count', '3'),
         ('tcp_user_timeout', '60000'),
-        ('enable_seqscan', 'off')
+        ('enable_seqscan', 'off'),
+        ('jit', 'off')
     ) AS wanted (name, value) USING (name)
     WHERE NOT (name = 'synchronous_commit' AND setting = 'remote_apply')";
 
