@@ -224,7 +224,9 @@ impl<W: World> State<W> {
         let now = Instant::now();
         if self.nothing_left_since.is_none() {
             let count = self.elsewhere.len();
-            self.run.progress.tell(&format!("asking how {count} rows have ended that other processes were sending"));
+            self.run
+                .progress
+                .tell(&format!("asking how {count} rows have ended that other processes were sending"));
         }
         let since = *self.nothing_left_since.get_or_insert(now);
         if now >= since + self.run.pace.patience() {
