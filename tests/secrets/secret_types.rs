@@ -50,6 +50,7 @@ secret_types! {
     Endpoint of payments_core;
     Client of payments_core;
     ClientBuilder of payments_core;
+    MeterObserver of payments_core;
     TransportRequest of payments_core;
     TransportResponse of payments_core;
     HeldRequest of payments_fake;

@@ -81,6 +81,8 @@
 //!
 //! - reqwest copies headers, the key among them, and no copy is wiped.
 //! - Where hyper returns the request of a *new* connection unsent, the outcome is `Unknown`: reqwest does not show it.
+//! - This crate enables reqwest's feature `rustls-no-provider`. Other code of the program that builds a reqwest client with default
+//!   TLS needs a provider: enable reqwest's feature `rustls`, or install one with `CryptoProvider::install_default`.
 //! - HTTP/1.1 numbers neither requests nor responses. A late second response can be taken for the next request's.
 //!
 //! # Stability

@@ -31,6 +31,8 @@ pub(crate) fn install() -> anyhow::Result<Telemetry> {
         registry.init();
         return Ok(Telemetry(None));
     }
+    // The exporters use reqwest, which may need a TLS provider for the whole process. Err: there is one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     // The exporters read the variable themselves.
     let spans = SpanExporter::builder().with_http().with_protocol(Protocol::HttpJson).build()?;
     let metrics = MetricExporter::builder().with_http().with_protocol(Protocol::HttpJson).build()?;

@@ -65,7 +65,7 @@ impl Shop {
             .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
         let mut stdout = BufReader::new(process.stdout.take().unwrap());
