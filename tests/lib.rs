@@ -1,7 +1,8 @@
 //! What the questions of several crates share: the tables of what a client is told of every fault and of every HTTP
 //! status, the check that the service's books agree, ports to which no request gets through, and an egress proxy.
 //!
-//! The questions about the house as a whole are in `questions.rs`. Here the README is compiled, too.
+//! The questions about the whole workspace are in `questions.rs`. The Rust in the READMEs and guides is compiled here as
+//! documentation tests.
 
 mod books;
 mod connect_proxy;
@@ -21,5 +22,29 @@ pub use status_table::{AnswerBody, STATUS_TABLE, StatusRow, status_row};
 pub use told::Told;
 
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod documents {
+    #[doc = include_str!("../README.md")]
+    mod readme {}
+    #[doc = include_str!("../crates/payments-conformance/README.md")]
+    mod conformance {}
+    #[doc = include_str!("../crates/payments-core/README.md")]
+    mod core {}
+    #[doc = include_str!("../crates/payments-fake/README.md")]
+    mod fake {}
+    #[doc = include_str!("../crates/payments-hyper/README.md")]
+    mod hyper {}
+    #[doc = include_str!("../crates/payments-journal/README.md")]
+    mod journal {}
+    #[doc = include_str!("../crates/payments-model/README.md")]
+    mod model {}
+    #[doc = include_str!("../crates/payments-reqwest/README.md")]
+    mod reqwest {}
+    #[doc = include_str!("../crates/payments-sandbox/README.md")]
+    mod sandbox {}
+    #[doc = include_str!("../crates/payments-ureq/README.md")]
+    mod ureq {}
+    #[doc = include_str!("../docs/journal.md")]
+    mod journal_guide {}
+    #[doc = include_str!("../docs/transport.md")]
+    mod transport_guide {}
+}

@@ -21,7 +21,7 @@ use crate::cargo::{cargo, shell};
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", disable_help_subcommand = true)]
 enum Task {
-    /// Check everything: format, lints, features, tests, doctests, README examples, documentation.
+    /// Check everything: format, lints, features, tests, doctests, examples of the documents, documentation.
     Test(test::Options),
     /// Check the rules of the repository alone; they are also part of `test`.
     Tidy,

@@ -195,7 +195,7 @@ fn sessions(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["test --locked --workspace --test cli -- --ignored documents"])
 }
 
-/// Those of the README among them, which `tidy` sees to.
+/// Those of the READMEs and guides among them, which `tidy` checks.
 fn doctests(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["test --locked --workspace --doc"])
 }

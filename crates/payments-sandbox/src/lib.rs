@@ -59,7 +59,7 @@
 //! Whatever tests in Rust do through [`Sandbox::gateway`], tests in any language do over HTTP, under
 //! [`Sandbox::admin_url`]: arm faults, look at the state and at the requests, add customers and tokens, begin again, stop
 //! the clock. It is on the service's port, or on [one of its own](SandboxBuilder::admin_listen), and never under the base
-//! path. The README has the table. A request may ask for its own fault with the header `Sandbox-Fault:
+//! path. The guide `docs/sandbox.md` has the table. A request may ask for its own fault with the header `Sandbox-Fault:
 //! after_commit=reset`, unless [switched off](SandboxBuilder::control_headers); an armed fault goes first. A request that is refused because this header
 //! is wrong is not among the recorded ones: it never came to the service.
 //!

@@ -1,4 +1,4 @@
-//! What a user pays to build and to ship: the README's first example with default features, beside the same charge by
+//! What a user pays to build and to ship: the example in payments-core's README with default features, beside the same charge by
 //! somebody who takes hyper-util, hyper-rustls and serde alone.
 
 use std::fs;
@@ -52,9 +52,9 @@ fn clean(package: &str, size: &mut f64) -> anyhow::Result<f64> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_program_is_the_first_example_of_the_readme() {
+    fn the_program_is_the_example_of_the_readme_of_core() {
         let program = include_str!("../clients/hello-payments/src/first_example.rs");
-        let readme = include_str!("../../../README.md");
+        let readme = include_str!("../../../crates/payments-core/README.md");
         let (_, example) = readme.split_once("```rust,no_run\n").unwrap();
         assert_eq!(example.split_once("```\n").unwrap().0, program, "copy it into hello-payments");
     }

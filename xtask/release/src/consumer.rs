@@ -1,25 +1,26 @@
-//! A crate outside the workspace that does what the README says, with nothing but the packages.
+//! A crate outside the workspace that does what the documents say, with nothing but the packages.
 //!
-//! Its manifest is what the README tells to paste, its programs are the README's. The one that makes a charge is run
-//! against `payments sandbox`, which is built from the packages as well.
+//! Its dependencies are those of their `cargo add` lines, and its programs are theirs. Those that make a charge are run against
+//! `payments sandbox`, which is built from the packages as well.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
-use serde_json::Value;
-use toml_edit::{DocumentMut, Item, Table};
+use semver::Version;
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 use xshell::Shell;
 
 use crate::check::Commit;
 use crate::gates::nothing_in;
+use crate::git::Git;
 use crate::package;
-use crate::prepare::with_version;
 use crate::workspace::{Workspace, cargo, program};
 
-/// The address of the service in the README.
+/// The address of the service in the documents.
 const ADDRESS: &str = "https://pay.example.com/api/v1/public";
 
 /// What a charge prints that is made.
@@ -27,41 +28,66 @@ const PROCESSED: &str = "processed: ";
 
 pub(crate) fn check(commit: &Commit) -> anyhow::Result<String> {
     let workspace = &commit.workspace;
-    let crates: Vec<_> = workspace.crates().map(|member| member.name.as_str()).collect();
-    // With the versions that `prepare` writes into it.
-    let readme = with_version(&workspace.read("README.md")?, &crates, &workspace.version, &workspace.version);
-    let readme = Readme::read(&readme)?;
-    ensure!(!readme.programs.is_empty(), "README.md has no example in Rust");
+    let mut consumer = Consumer { newest: newest(&workspace.read("Cargo.lock")?)?, ..Consumer::default() };
+    for path in Git(&workspace.shell).files()?.iter().filter(|path| is_for_users(path)) {
+        consumer.follow(path, &workspace.read(path)?)?;
+    }
+    ensure!(!consumer.programs.is_empty(), "README.md has no example in Rust");
 
     let folder = Folder::create(commit)?;
-    let sandbox = if readme.programs.iter().any(|program| program.is_caller) {
+    let sandbox = if consumer.programs.iter().any(|program| program.is_caller) {
         folder.cargo("build --offline --quiet --package payments-cli --bin payments")?;
         Some(Sandbox::start(&folder)?)
     } else {
         None
     };
     let address = sandbox.as_ref().map_or(Ok(ADDRESS), |sandbox| sandbox.says("base_url"))?;
-    let manifest = format!("[package]\nname = \"readme\"\nedition = \"2024\"\n\n{}", readme.manifest);
+    let manifest = format!("[package]\nname = \"readme\"\nedition = \"2024\"\n\n{}", consumer.manifest);
     folder.shell.write_file("readme/Cargo.toml", manifest)?;
-    for program in &readme.programs {
+    for program in &consumer.programs {
         let path = format!("readme/{}/{}.rs", program.folder(), program.name());
-        folder.shell.write_file(path, program.text.replace(ADDRESS, address))?;
+        // As rustdoc does it.
+        let text = format!("#![allow(unused)] {}", program.text.replace(ADDRESS, address));
+        folder.shell.write_file(path, text)?;
     }
     folder.cargo("build --offline --quiet --package readme --bins --examples")?;
 
     let mut findings = Vec::new();
-    for program in &readme.programs {
+    for program in &consumer.programs {
         if let Err(error) = run(&folder, program, sandbox.as_ref()) {
-            findings.push(format!("README.md:{}: {error:#}", program.line));
+            findings.push(format!("{}:{}: {error:#}", program.document, program.line));
         }
     }
     nothing_in(&findings)?;
-    Ok(format!("{} examples", readme.programs.len()))
+    Ok(format!("{} examples", consumer.programs.len()))
+}
+
+fn newest(lock_file: &str) -> anyhow::Result<BTreeMap<String, Version>> {
+    let lock_file: DocumentMut = lock_file.parse()?;
+    let mut newest = BTreeMap::new();
+    for package in lock_file["package"].as_array_of_tables().into_iter().flatten() {
+        let text = |key: &str| package.get(key).and_then(Item::as_str).unwrap_or_default();
+        let version = Version::parse(text("version"))?;
+        let known = newest.entry(text("name").to_owned()).or_insert_with(|| version.clone());
+        *known = version.max(known.clone());
+    }
+    Ok(newest)
+}
+
+/// The README, that of each crate, and the guides.
+fn is_for_users(path: &str) -> bool {
+    match path.split('/').collect::<Vec<_>>()[..] {
+        ["README.md"] | ["crates", _, "README.md"] => true,
+        ["docs", guide] => matches!(guide.rsplit_once('.'), Some((_, "md"))),
+        _ => false,
+    }
 }
 
 fn run(folder: &Folder<'_>, program: &Program, sandbox: Option<&Sandbox>) -> anyhow::Result<()> {
     let place = if program.is_for_tests { "examples/" } else { "" };
     let mut call = folder.built(&format!("{place}{}", program.name()));
+    // What it writes down is gone with the folder.
+    call.current_dir(folder.shell.current_dir());
     if let Some(sandbox) = sandbox {
         call.env("PAYMENTS_API_KEY", sandbox.says("api_key")?);
     }
@@ -106,7 +132,7 @@ impl<'a> Folder<'a> {
         workspace.shell.copy_file("Cargo.lock", &root)?;
         let shell = Shell::new()?;
         shell.change_dir(&root);
-        // Until the README's own is written.
+        // Until the real one is written.
         shell.write_file("readme/Cargo.toml", "[package]\nname = \"readme\"\n")?;
         shell.write_file("readme/src/lib.rs", "")?;
         Ok(Self { workspace, shell })
@@ -115,7 +141,7 @@ impl<'a> Folder<'a> {
     /// Calls cargo there. What it needs of other crates has to be on this machine.
     fn cargo(&self, call: &str) -> anyhow::Result<()> {
         let built = package::apart(cargo(&self.shell, call), self.workspace).run();
-        built.context("what the README says cannot be built with the packages alone: see above")
+        built.context("what the documents say cannot be built with the packages alone: see above")
     }
 
     /// A program that was built there.
@@ -125,20 +151,24 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// What a reader who follows all of the README has in the end.
-struct Readme {
+/// What a reader who follows every document has in the end.
+#[derive(Default)]
+struct Consumer {
     /// `[dependencies]` and `[dev-dependencies]` of all the examples together.
     manifest: DocumentMut,
     programs: Vec<Program>,
+    /// The newest version of each package that this commit was tested with.
+    newest: BTreeMap<String, Version>,
 }
 
 /// One example in Rust.
 #[derive(Debug, PartialEq, Eq)]
 struct Program {
-    /// The line of the README that it begins in.
+    document: String,
+    /// The line that it begins in.
     line: usize,
     text: String,
-    /// Whether it asks the service.
+    /// Whether it makes a charge.
     is_caller: bool,
     /// Whether it needs what stands under `[dev-dependencies]`.
     is_for_tests: bool,
@@ -146,7 +176,8 @@ struct Program {
 
 impl Program {
     fn name(&self) -> String {
-        format!("readme-line-{}", self.line)
+        let document = self.document.trim_end_matches(".md").replace('/', "-").to_lowercase();
+        format!("{document}-line-{}", self.line)
     }
 
     /// An example sees what is depended on for tests, and a program does not.
@@ -155,52 +186,66 @@ impl Program {
     }
 }
 
-impl Readme {
-    fn read(text: &str) -> anyhow::Result<Self> {
-        let mut readme = Self { manifest: DocumentMut::new(), programs: Vec::new() };
+impl Consumer {
+    fn follow(&mut self, document: &str, text: &str) -> anyhow::Result<()> {
+        let mut programs = Vec::new();
         let mut lines = text.lines().zip(1..);
         while let Some((line, number)) = lines.next() {
             let Some(info) = line.strip_prefix("```") else { continue };
             let block = lines.by_ref().map(|(line, _)| line).take_while(|line| !line.starts_with("```"));
-            let block: String = block.flat_map(|line| [line, "\n"]).collect();
             match info {
-                "toml" => readme.depend(&block).with_context(|| format!("README.md:{number}"))?,
+                "console" => {
+                    for call in block.filter_map(|line| line.strip_prefix("$ cargo add ")) {
+                        self.add(call).with_context(|| format!("{document}:{number}"))?;
+                    }
+                }
                 "rust" | "rust,no_run" => {
-                    // As rustdoc does it.
-                    let text = match block {
-                        program if program.contains("fn main()") => program,
-                        part => format!("#![allow(unused)]\nfn main() {{\n{part}}}\n"),
-                    };
-                    let is_caller = info == "rust,no_run";
-                    readme.programs.push(Program { line: number, text, is_caller, is_for_tests: false });
+                    let block = block.map(|line| line.strip_prefix("# ").unwrap_or(line));
+                    let block: String = block.flat_map(|line| [line, "\n"]).collect();
+                    let is_program = block.contains("fn main()");
+                    let text = if is_program { block } else { format!("fn main() {{\n{block}}}\n") };
+                    let is_caller = is_program && info == "rust,no_run";
+                    let document = document.to_owned();
+                    programs.push(Program { document, line: number, text, is_caller, is_for_tests: false });
                 }
                 _ if info.starts_with("rust") => {
-                    bail!("README.md:{number}: how is a block that is {info} to be tried?")
+                    bail!("{document}:{number}: how is a block that is {info} to be tried?")
                 }
-                _ => {}
+                _ => block.for_each(drop),
             }
         }
-        let for_tests = readme.manifest.get("dev-dependencies").and_then(Item::as_table);
+        let for_tests = self.manifest.get("dev-dependencies").and_then(Item::as_table);
         let for_tests = for_tests.into_iter().flat_map(Table::iter).map(|(name, _)| name.replace('-', "_"));
         for name in for_tests {
-            for program in &mut readme.programs {
+            for program in &mut programs {
                 program.is_for_tests |= program.text.contains(&name);
             }
         }
-        Ok(readme)
+        self.programs.extend(programs);
+        Ok(())
     }
 
-    /// Adds what a block says under the two tables. Other TOML is no part of a manifest.
-    fn depend(&mut self, block: &str) -> anyhow::Result<()> {
-        let block: DocumentMut = block.parse()?;
-        for table in ["dependencies", "dev-dependencies"] {
-            for (name, wanted) in block.get(table).and_then(Item::as_table).into_iter().flat_map(Table::iter)
-            {
-                let known = &mut self.manifest.entry(table).or_insert_with(toml_edit::table)[name];
-                let is_same = known.is_none() || known.to_string().trim() == wanted.to_string().trim();
-                ensure!(is_same, "another block asks for another {name}");
-                *known = wanted.clone();
+    /// Depends on what `cargo add` would add. Features that several lines ask for are united.
+    fn add(&mut self, call: &str) -> anyhow::Result<()> {
+        let (mut table, mut names, mut features) = ("dependencies", Vec::new(), Vec::new());
+        let mut words = call.split_whitespace();
+        while let Some(word) = words.next() {
+            match word {
+                "--dev" => table = "dev-dependencies",
+                "--features" => features.extend(words.next().unwrap_or_default().split(',')),
+                _ if word.starts_with('-') => bail!("how is `cargo add {call}` to be followed?"),
+                name => names.push(name),
             }
+        }
+        for name in names {
+            let known = &mut self.manifest.entry(table).or_insert_with(toml_edit::table)[name];
+            let mut wanted: Vec<_> = features.iter().map(|feature| (*feature).to_owned()).collect();
+            let before = known.get("features").and_then(Item::as_array).into_iter().flat_map(Array::iter);
+            wanted.extend(before.filter_map(|feature| feature.as_str()).map(str::to_owned));
+            let wanted: Array = wanted.into_iter().collect();
+            let version = self.newest.get(name).with_context(|| format!("Cargo.lock has no {name}"))?;
+            let version = Value::from(version.to_string());
+            *known = InlineTable::from_iter([("version", version), ("features", wanted.into())]).into();
         }
         Ok(())
     }
@@ -211,7 +256,7 @@ struct Sandbox {
     process: Child,
     /// Kept open, because a sandbox may write to it as long as it runs.
     _stdout: BufReader<ChildStdout>,
-    ready: Value,
+    ready: serde_json::Value,
 }
 
 impl Sandbox {
@@ -244,41 +289,68 @@ impl Drop for Sandbox {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "# A\n\n```toml\n[dependencies]\na = \"1\"\n\n[dev-dependencies]\na-fake = \"1\"\n```\n\n\
-        ```rust,no_run\nfn main() { a::call() }\n```\n\n```rust\nuse a_fake::A;\nfn main() {}\n```\n\n\
+    const TEXT: &str = "# A\n\n```console\n$ cargo add a b\n$ cargo add --dev a-fake\n```\n\n\
+        ```rust,no_run\n# fn hidden() {}\nfn main() { a::call() }\n```\n\n```rust\nuse a_fake::A;\nfn main() {}\n```\n\n\
         ```rust\nstruct Mine;\n```\n\n```toml\n[profiles.a]\nb = 1\n```\n\n```console\n$ a\n```\n";
 
+    fn follow(text: &str) -> anyhow::Result<Consumer> {
+        let lock_file = "[[package]]\nname = \"a\"\nversion = \"1.10.0\"\n[[package]]\nname = \"a\"\nversion = \"1.9.0\"\n\
+            [[package]]\nname = \"b\"\nversion = \"2.0.0\"\n[[package]]\nname = \"a-fake\"\nversion = \"3.0.0\"\n";
+        let mut consumer = Consumer { newest: newest(lock_file)?, ..Consumer::default() };
+        consumer.follow("docs/A.md", text)?;
+        Ok(consumer)
+    }
+
     #[test]
-    fn dependencies_and_programs_are_what_a_reader_would_paste() {
-        let readme = Readme::read(TEXT).unwrap();
-        let manifest = "[dependencies]\na = \"1\"\n\n[dev-dependencies]\na-fake = \"1\"\n";
-        assert_eq!(readme.manifest.to_string(), manifest);
+    fn dependencies_and_programs_are_what_a_reader_would_have() {
+        let consumer = follow(TEXT).unwrap();
+        let manifest = "[dependencies]\na = { version = \"1.10.0\", features = [] }\n\
+            b = { version = \"2.0.0\", features = [] }\n\n\
+            [dev-dependencies]\na-fake = { version = \"3.0.0\", features = [] }\n";
+        assert_eq!(consumer.manifest.to_string(), manifest);
         let program = |line, text: &str, is_caller, is_for_tests| {
             let text = text.to_owned();
-            Program { line, text, is_caller, is_for_tests }
+            Program { document: "docs/A.md".to_owned(), line, text, is_caller, is_for_tests }
         };
-        let part = "#![allow(unused)]\nfn main() {\nstruct Mine;\n}\n";
+        let part = "fn main() {\nstruct Mine;\n}\n";
         let expected = [
-            program(11, "fn main() { a::call() }\n", true, false),
-            program(15, "use a_fake::A;\nfn main() {}\n", false, true),
-            program(20, part, false, false),
+            program(8, "fn hidden() {}\nfn main() { a::call() }\n", true, false),
+            program(13, "use a_fake::A;\nfn main() {}\n", false, true),
+            program(18, part, false, false),
         ];
-        assert_eq!(readme.programs, expected);
+        assert_eq!(consumer.programs, expected);
+        assert_eq!(expected[0].name(), "docs-a-line-8");
         // Only what is for tests may need what is depended on for tests.
         assert_eq!([expected[0].folder(), expected[1].folder()], ["src/bin", "examples"]);
     }
 
     #[test]
-    fn two_blocks_may_ask_for_the_same_and_not_for_different_things() {
-        let with = |more: &str| Readme::read(&format!("{TEXT}```toml\n[dependencies]\n{more}\n```\n"));
-        assert!(with("a = \"1\"\nb = \"2\"").unwrap().manifest.to_string().contains("b = \"2\""));
-        let error = with("a = \"2\"").err().unwrap();
-        assert_eq!(format!("{error:#}"), "README.md:32: another block asks for another a");
+    fn the_documents_of_users_are_the_readmes_and_the_guides() {
+        for (path, expected) in [
+            ("README.md", true),
+            ("crates/a/README.md", true),
+            ("docs/journal.md", true),
+            ("docs/sandbox.png", false),
+            ("CONTRIBUTING.md", false),
+            ("crates/a/docs/chapter.md", false),
+            ("examples/axum/README.md", false),
+        ] {
+            assert_eq!(is_for_users(path), expected, "{path}");
+        }
     }
 
     #[test]
-    fn a_block_that_nobody_could_run_is_no_example() {
-        let error = Readme::read("```rust,ignore\nfn main() {}\n```\n").err().unwrap();
-        assert_eq!(error.to_string(), "README.md:1: how is a block that is rust,ignore to be tried?");
+    fn features_of_several_lines_are_united() {
+        let more = "```console\n$ cargo add a --features x,y\n$ cargo add a --features z\n```\n";
+        let manifest = follow(&format!("{TEXT}{more}")).unwrap().manifest.to_string();
+        assert!(manifest.contains(r#"a = { version = "1.10.0", features = ["z", "x", "y"] }"#), "{manifest}");
+    }
+
+    #[test]
+    fn what_nobody_could_follow_is_refused() {
+        let error = follow("```rust,ignore\nfn main() {}\n```\n").err().unwrap();
+        assert_eq!(error.to_string(), "docs/A.md:1: how is a block that is rust,ignore to be tried?");
+        let error = follow("```console\n$ cargo add a --git b\n```\n").err().unwrap();
+        assert_eq!(format!("{error:#}"), "docs/A.md:1: how is `cargo add a --git b` to be followed?");
     }
 }

@@ -91,7 +91,7 @@ fn misplaced(files: &[String], named: &[&str], is_in_no_commit: impl Fn(&str) ->
         findings.push(format!("`include` names {named}, and the package has no file of that name"));
     }
     if !has_readme {
-        findings.push("its package has no README.md: readme = \"../../README.md\"".to_owned());
+        findings.push("its package has no README.md: write one, and set readme = \"README.md\"".to_owned());
     }
     findings
 }
@@ -175,7 +175,7 @@ mod tests {
         let missing = "`include` names openapi.json, and the package has no file of that name";
         assert_eq!(found(&["openapi.json"], &[]), [missing]);
         let found = misplaced(&["src/lib.rs".to_owned()], &[], |_| false);
-        assert_eq!(found, ["its package has no README.md: readme = \"../../README.md\""]);
+        assert_eq!(found, ["its package has no README.md: write one, and set readme = \"README.md\""]);
     }
 
     #[test]

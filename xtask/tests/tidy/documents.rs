@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Finding;
 use super::decisions;
-use super::workspace::{Member, Workspace, has_extension};
+use super::workspace::{Workspace, has_extension};
 
 const INVARIANT: &str = "**Architecture Invariant:**";
 
@@ -27,11 +27,26 @@ pub(super) fn documents_exist(workspace: &Workspace) -> anyhow::Result<Vec<Findi
 }
 
 /// An example that no compiler sees is wrong before long.
-pub(super) fn readme_examples_are_compiled(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let compiled = workspace.members.iter().any(Member::compiles_readme);
-    let advice = "include it in a crate's documentation: `#[cfg(doctest)] #[doc = include_str!(\"…/README.md\")] mod readme {}`";
-    let finding = (!compiled).then(|| Finding::new("README.md", advice));
-    Ok(finding.into_iter().collect())
+pub(super) fn examples_of_documents_are_compiled(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
+    let compiled = workspace.read("tests/lib.rs")?;
+    let mut findings = Vec::new();
+    for path in workspace.files.iter().filter(|path| is_for_users(path)) {
+        let is_compiled = compiled.contains(&format!("#[doc = include_str!(\"../{path}\")]"));
+        if !is_compiled && workspace.read(path)?.contains("\n```rust") {
+            findings
+                .push(Finding::new(path, "include it in tests/lib.rs, so that its examples are compiled"));
+        }
+    }
+    Ok(findings)
+}
+
+/// The README, that of each crate, and the guides.
+fn is_for_users(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    match folder {
+        "docs" => has_extension(name, "md"),
+        _ => name == "README.md" && (folder.is_empty() || folder.starts_with("crates/")),
+    }
 }
 
 /// The README names the command that the continuous integration runs.

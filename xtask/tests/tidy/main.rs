@@ -52,7 +52,7 @@ rules! {
     files::files_name_no_machine,
     files::files_point_to_nothing_outside,
     documents::documents_exist,
-    documents::readme_examples_are_compiled,
+    documents::examples_of_documents_are_compiled,
     documents::one_command_tests_everything,
     documents::links_lead_somewhere,
     documents::code_map_names_every_member,

@@ -124,11 +124,6 @@ impl Member {
         self.sources.iter().filter(move |file| file.path.starts_with(&prefix) && !file.is_only_tests())
     }
 
-    /// Whether the doctests of the package include the examples of the README.
-    pub(super) fn compiles_readme(&self) -> bool {
-        self.has_library && self.sources.iter().any(|file| includes_readme(&file.text))
-    }
-
     /// Names of the direct dependencies of a user's build, optional ones included.
     pub(super) fn normal_dependencies(&self) -> impl Iterator<Item = &str> {
         self.dependencies
@@ -185,19 +180,4 @@ fn leave_sources_to_the_innermost(members: &mut [Member]) {
 
 fn read(root: &Path, path: &str) -> anyhow::Result<String> {
     std::fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))
-}
-
-fn includes_readme(source: &str) -> bool {
-    source.lines().any(|line| line.contains("include_str!(") && line.contains("../README.md\""))
-}
-
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_included_readme_is_told_from_a_mention_of_it() {
-        assert!(includes_readme("#[doc = include_str!(\"../../../README.md\")]"));
-        assert!(!includes_readme("//! See README.md."));
-        assert!(!includes_readme("let table = include_str!(\"table.md\");"));
-    }
 }

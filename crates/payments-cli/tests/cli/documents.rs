@@ -8,24 +8,23 @@ use std::process::{Command, Stdio};
 
 use crate::support::payments;
 
-const README: &str = include_str!("../../../../README.md");
+const BILLING: &str = include_str!("../../../../docs/billing-runs.md");
 const SANDBOX: &str = include_str!("../../../../docs/sandbox.md");
 const RECONCILING: &str = include_str!("../../../../docs/reconciling.md");
 
 #[test]
 #[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
-fn the_session_with_curl_says_what_the_readme_shows() {
-    let (_, chapter) = README.split_once("## The sandbox").expect("the chapter is there");
+fn the_session_with_curl_prints_what_the_sandbox_guide_shows() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let session = blocks(chapter, "console").next().expect("a session is there");
+    let session = blocks(SANDBOX, "console").next().expect("a session is there");
     assert_session(session.lines(), "127.0.0.1:8437", folder.path());
 }
 
 #[test]
 #[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
-fn the_lost_response_is_answered_and_logged_as_the_guide_of_the_readme_shows() {
+fn the_lost_response_is_answered_and_logged_as_the_sandbox_guide_shows() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let session = blocks(SANDBOX, "console").next().expect("a session is there");
+    let session = blocks(SANDBOX, "console").nth(1).expect("a session is there");
     let log = assert_session(session.lines(), "127.0.0.1:8441", folder.path());
     let shown = blocks(SANDBOX, "text").next().expect("a log is there");
     // Without the time at the beginning and the latency.
@@ -39,10 +38,9 @@ fn the_lost_response_is_answered_and_logged_as_the_guide_of_the_readme_shows() {
 
 #[test]
 #[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
-fn the_billing_run_says_what_the_readme_shows() {
-    let (_, chapter) = README.split_once("## Billing run").expect("the chapter is there");
+fn the_billing_run_prints_what_its_guide_shows() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let session = blocks(chapter, "console").next().expect("a session is there");
+    let session = blocks(BILLING, "console").next().expect("a session is there");
     assert_session(session.lines(), "127.0.0.1:8439", folder.path());
 }
 

@@ -84,7 +84,7 @@ incremental = false
     (
         "README.md",
         "# Chain\n\n```toml\n[dependencies]\nchain-c = \"0.1.0\"\n```\n\n\
-         ```rust\nassert_eq!(chain_c::links(), 3);\n```\n",
+         ```console\n$ cargo add chain-c\n```\n\n```rust\nassert_eq!(chain_c::links(), 3);\n```\n",
     ),
     ("xtask/release/deny.toml", "[licenses]\nallow = [\"MIT\"]\n"),
     ("LICENSE-MIT", "Permission is hereby granted.\n"),
