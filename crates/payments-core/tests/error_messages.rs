@@ -1,4 +1,4 @@
-//! Messages for three in the morning: what happened, can the money have moved, what to do.
+//! Each error message says what happened, whether the money can have moved, and what to do.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -45,9 +45,10 @@ fn sale() -> CardTransaction {
     .unwrap()
 }
 
-fn answer(status: u16, body: &'static str) -> Error {
-    let answer = http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
-    sale().read(&endpoint(), answer).unwrap_err()
+fn error_for(status: u16, body: &'static str) -> Error {
+    let response =
+        http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
+    sale().read(&endpoint(), response).unwrap_err()
 }
 
 fn shows(error: &impl std::error::Error, message: &str) {
@@ -55,18 +56,18 @@ fn shows(error: &impl std::error::Error, message: &str) {
 }
 
 #[test]
-fn a_lost_answer() {
+fn lost_response_names_what_to_search_by() {
     let error = sale().not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
     shows(
         &error,
-        "transaction: the connection was closed after the request may have been sent; \
+        "transaction: the connection was closed, and the request may have been sent; \
          it may have been processed: do not send it again, reconcile it with the service by amount, \
          last four digits, payer's name and time",
     );
 }
 
 #[test]
-fn what_a_payment_can_be_found_by_depends_on_the_operation_d46() {
+fn search_terms_depend_on_the_operation_d46() {
     let lost = || TransportError::unknown(TransportErrorKind::Closed);
     let advice = |error: &Error| error.to_string().split("by ").skip(1).collect::<Vec<_>>().join("by ");
     assert_eq!(
@@ -95,25 +96,25 @@ fn what_a_payment_can_be_found_by_depends_on_the_operation_d46() {
 }
 
 #[test]
-fn a_lost_void_names_the_transaction_to_lookup_d20() {
+fn lost_void_names_its_transaction_d20() {
     let void = Void::new("txn_1".parse().unwrap());
     let error = void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
     shows(
         &error,
-        "void: the connection was closed after the request may have been sent; \
+        "void: the connection was closed, and the request may have been sent; \
          it may have been processed: do not send it again, look up transaction txn_1",
     );
     let id_of = |error: &Error| error.transaction_id().map(ToString::to_string);
     assert_eq!(id_of(&error).as_deref(), Some("txn_1"));
 
     let read = |status: u16, body: &'static str| {
-        let answer = http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes()));
-        void.read(&endpoint(), answer.unwrap()).unwrap_err()
+        let response = http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes()));
+        void.read(&endpoint(), response.unwrap()).unwrap_err()
     };
     assert_eq!(id_of(&read(502, "<html>")).as_deref(), Some("txn_1"));
     let other = read(200, r#"{"status_code":101,"data":{"TransactionId":"txn_of_the_void"}}"#);
-    assert_eq!(id_of(&other).as_deref(), Some("txn_of_the_void"), "what the answer says goes first");
-    // Where the outcome is known there is nothing to look up, and the answer holds no transaction.
+    assert_eq!(id_of(&other).as_deref(), Some("txn_of_the_void"), "what the response says goes first");
+    // Where the outcome is known there is nothing to look up, and the response holds no transaction.
     assert_eq!(id_of(&read(400, r#"{"status":"failed","status_code":400,"msg":"no"}"#)), None);
     let unsent = TransportError::not_processed(TransportErrorKind::Connect);
     assert_eq!(id_of(&void.not_answered(&endpoint(), unsent)), None);
@@ -123,18 +124,18 @@ fn a_lost_void_names_the_transaction_to_lookup_d20() {
 }
 
 #[test]
-fn an_id_that_no_look_up_takes_is_none_to_lookup() {
+fn id_that_cannot_be_looked_up_is_to_be_reconciled() {
     let void = Void::from_json(br#"{"TransactionId":"../customer/1"}"#);
     let error = match void {
         Ok(void) => void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed)),
-        Err(_) => answer(200, r#"{"status_code":101,"data":{"TransactionId":"../customer/1"}}"#),
+        Err(_) => error_for(200, r#"{"status_code":101,"data":{"TransactionId":"../customer/1"}}"#),
     };
     let message = error.to_string();
     assert!(message.ends_with("reconcile transaction ../customer/1 with the service"), "{message}");
 }
 
 #[test]
-fn the_id_of_a_lost_void_is_none_where_it_is_a_secret_d62() {
+fn lost_void_hides_an_id_that_is_a_secret_d62() {
     let void = Void::new(format!("x{KEY}").parse().unwrap());
     let error = void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
     assert_eq!(error.transaction_id(), None);
@@ -142,12 +143,12 @@ fn the_id_of_a_lost_void_is_none_where_it_is_a_secret_d62() {
 }
 
 #[test]
-fn an_unsent_request() {
+fn unsent_request_is_safe_to_send_again() {
     let error = sale().not_answered(&endpoint(), TransportError::not_processed(TransportErrorKind::Resolve));
     shows(
         &error,
-        "transaction: the host name did not resolve before the request was sent; \
-         nothing was processed: it is safe to send it again",
+        "transaction: the host name did not resolve; \
+         nothing was charged: it is safe to send it again",
     );
     assert!(error.is_connect());
 }
@@ -157,18 +158,18 @@ fn no_runtime() -> TransportError {
 }
 
 #[test]
-fn a_transport_without_its_runtime_gives_no_leave_to_send_again_d01() {
+fn missing_runtime_is_a_configuration_error_d01() {
     let error = sale().not_answered(&endpoint(), no_runtime());
     assert_eq!((error.outcome(), error.code()), (Outcome::NotProcessed, "configuration"));
     assert!(error.is_configuration());
-    let message = "transaction: the transport is not set up to send: a runtime is missing; \
-                   nothing was sent: correct the settings";
+    let message = "transaction: the transport cannot send: a runtime is missing; \
+                   nothing was sent: fix the settings";
     shows(&error, message);
     assert_eq!(format!("{error:#}"), message);
 }
 
 #[test]
-fn what_may_have_been_sent_is_no_configuration_error_d03() {
+fn request_that_may_have_been_sent_is_not_a_configuration_error_d03() {
     let sent = TransportError::unknown(TransportErrorKind::Configuration).with_source("a runtime is missing");
     let error = sale().not_answered(&endpoint(), sent);
     assert!(!error.is_configuration() && error.outcome() == Outcome::Unknown, "{error}");
@@ -176,66 +177,66 @@ fn what_may_have_been_sent_is_no_configuration_error_d03() {
 }
 
 #[test]
-fn a_refusal_of_the_service() {
-    let error = answer(
+fn refusal_by_the_service() {
+    let error = error_for(
         400,
         r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid postal code"}"#,
     );
     shows(
         &error,
-        "transaction: the service answered HTTP 400: invalid postal code; \
-         it was refused: correct the cause, then send a new request",
+        "transaction: the service refused it, HTTP 400: invalid postal code; \
+         nothing was charged: fix the cause, then send a new request",
     );
     assert_eq!(error.reason(), Some("invalid postal code"));
     assert!(!error.is_intermediary());
 }
 
 #[test]
-fn a_refusal_of_a_proxy_d10() {
-    let error = answer(429, "<html>");
+fn refusal_by_a_proxy_d10() {
+    let error = error_for(429, "<html>");
     shows(
         &error,
-        "transaction: something in front of the service answered HTTP 429: Too Many Requests; \
-         it was refused: correct the cause, then send a new request",
+        "transaction: something in front of the service refused it, HTTP 429: Too Many Requests; \
+         nothing was charged: fix the cause, then send a new request",
     );
     assert!(error.is_intermediary());
 }
 
 #[test]
-fn a_403_in_foreign_words_may_come_after_the_service_has_acted_d10() {
-    let error = answer(403, "<html>");
+fn foreign_403_may_come_after_the_service_acted_d10() {
+    let error = error_for(403, "<html>");
     shows(
         &error,
-        "transaction: something between here and the service answered, before or after the service acted, HTTP 403: \
+        "transaction: something between here and the service refused it, before or after the service acted, HTTP 403: \
          Forbidden; it may have been processed: find the cause with `payments check`, and look for the payment before \
-         anything is sent again: reconcile it with the service by amount, last four digits, payer's name \
+         you send anything again: reconcile it with the service by amount, last four digits, payer's name \
          and time",
     );
     assert_eq!((error.outcome(), error.is_intermediary()), (Outcome::Unknown, false));
-    let own = answer(403, r#"{"status":"failed","status_code":403,"msg":"not yours"}"#);
+    let own = error_for(403, r#"{"status":"failed","status_code":403,"msg":"not yours"}"#);
     assert_eq!((own.outcome(), own.code()), (Outcome::Rejected, "rejected"));
 }
 
 #[test]
-fn an_unclear_answer_names_the_transaction_to_lookup_d07_d08() {
-    let error = answer(
+fn unclear_response_names_the_transaction_to_look_up_d07_d08() {
+    let error = error_for(
         200,
         r#"{"status":"success","status_code":101,"message":"pending","data":{"TransactionId":"t9"}}"#,
     );
     shows(
         &error,
-        "transaction: the answer leaves it open, HTTP 200 with status_code 101: pending; \
+        "transaction: the response is unclear, HTTP 200 with status_code 101: pending; \
          it may have been processed: do not send it again, look up transaction t9",
     );
     let truncated =
-        answer(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9","Amou"#);
+        error_for(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9","Amou"#);
     assert_eq!(truncated.transaction_id().map(TransactionId::as_str), Some("t9"));
-    let cut_within = answer(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9"#);
+    let cut_within = error_for(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9"#);
     assert_eq!(cut_within.transaction_id(), None);
 }
 
 #[test]
-fn an_answer_that_is_no_success_says_what_it_lacks_d07_d08() {
+fn unclear_response_says_what_it_lacks_d07_d08() {
     for (status, body, what) in [
         (200, r#"{"result":"ok"}"#, "HTTP 200 without status_code 100 and a TransactionId; "),
         (204, "", "HTTP 204 without status_code 100 and a TransactionId; "),
@@ -249,14 +250,14 @@ fn an_answer_that_is_no_success_says_what_it_lacks_d07_d08() {
         // Nobody expects these of another status.
         (503, r#"{"status_code":503}"#, "HTTP 503: Service Unavailable; "),
     ] {
-        let message = answer(status, body).to_string();
-        let start = format!("transaction: the answer leaves it open, {what}it may have been processed");
+        let message = error_for(status, body).to_string();
+        let start = format!("transaction: the response is unclear, {what}it may have been processed");
         assert!(message.starts_with(&start), "{message}");
     }
 }
 
 #[test]
-fn a_refusal_in_a_200_is_not_called_ok_d06() {
+fn refusal_in_a_200_is_not_called_ok_d06() {
     for (body, what) in [
         (r#"{"status":"failed"}"#, "HTTP 200 with an error body"),
         (
@@ -265,50 +266,47 @@ fn a_refusal_in_a_200_is_not_called_ok_d06() {
         ),
         (r#"{"status":"failed","status_code":402}"#, "HTTP 200 with status_code 402 and an error body"),
     ] {
-        let advice = "it was refused: correct the cause, then send a new request";
-        shows(&answer(200, body), &format!("transaction: the service answered {what}; {advice}"));
+        let advice = "nothing was charged: fix the cause, then send a new request";
+        shows(&error_for(200, body), &format!("transaction: the service refused it, {what}; {advice}"));
     }
 }
 
 #[test]
-fn a_look_up_that_found_nothing_out_says_what_it_lacks_d12() {
+fn unclear_lookup_says_what_it_lacks_d12() {
     for (status, body, what) in [
-        (200, "<html>", "HTTP 200 without what was asked for"),
+        (200, "<html>", "HTTP 200 without the requested record"),
         (
             200,
             r#"{"status_code":100,"message":"Hm"}"#,
-            "HTTP 200 with status_code 100, without what was asked for: Hm",
+            "HTTP 200 with status_code 100, without the requested record: Hm",
         ),
-        (204, "", "HTTP 204 without what was asked for"),
+        (204, "", "HTTP 204 without the requested record"),
         (503, "", "HTTP 503: Service Unavailable"),
     ] {
-        let advice = "a look-up moves nothing: it is safe to run it again";
-        shows(
-            &lookup(status, body),
-            &format!("get-transaction: the answer leaves it open, {what}; {advice}"),
-        );
+        let advice = "a lookup moves no money: it is safe to run it again";
+        shows(&lookup(status, body), &format!("get-transaction: the response is unclear, {what}; {advice}"));
     }
 }
 
 /// Whoever looks a payment of unknown outcome up, and finds nothing, must not conclude that nothing will come.
 #[test]
-fn a_transaction_that_is_not_found_may_still_come_d63() {
+fn transaction_not_found_may_still_be_made_d63() {
     let not_found = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
     shows(
         &lookup(404, not_found),
-        "get-transaction: the service answered HTTP 404: Transaction not found; \
-         a look-up moves nothing: check the id; a payment of unknown outcome may still be made",
+        "get-transaction: the service refused it, HTTP 404: Transaction not found; \
+         a lookup moves no money: check the id; a payment of unknown outcome may still be made",
     );
     shows(
         &lookup(404, "<html>"),
-        "get-transaction: something in front of the service answered HTTP 404: Not Found; \
-         a look-up moves nothing: correct the cause, then run it again",
+        "get-transaction: something in front of the service refused it, HTTP 404: Not Found; \
+         a lookup moves no money: fix the cause, then run it again",
     );
 }
 
 #[test]
-fn a_refusal_in_a_200_keeps_what_the_answer_told_d06() {
-    let error = answer(
+fn refusal_in_a_200_keeps_its_data_d06() {
+    let error = error_for(
         200,
         r#"{"status":"failed","status_code":200,"message":"card declined","data":{"TransactionId":"t7","Status":"5","Amount":10.50}}"#,
     );
@@ -324,8 +322,8 @@ fn a_refusal_in_a_200_keeps_what_the_answer_told_d06() {
 }
 
 #[test]
-fn the_reason_is_msg_then_message_then_error_then_the_http_phrase_d63() {
-    let reason = |body| answer(400, body).reason().map(str::to_owned);
+fn reason_is_msg_then_message_then_error_then_the_http_phrase_d63() {
+    let reason = |body| error_for(400, body).reason().map(str::to_owned);
     assert_eq!(reason(r#"{"status":"failed","msg":"a","message":"b"}"#).as_deref(), Some("a"));
     assert_eq!(reason(r#"{"status":"failed","message":"b","error":"c"}"#).as_deref(), Some("b"));
     assert_eq!(reason(r#"{"status":"failed","error":{"message":"c"}}"#).as_deref(), Some("c"));
@@ -339,8 +337,8 @@ fn not_found_is_http_404_only_d63() {
     let lookup = GetTransaction::new("t".parse().unwrap());
     let body = Bytes::from_static(br#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#);
     let not_found = |status: u16| {
-        let answer = http::Response::builder().status(status).body(body.clone()).unwrap();
-        lookup.read(&endpoint(), answer).unwrap_err().is_not_found()
+        let response = http::Response::builder().status(status).body(body.clone()).unwrap();
+        lookup.read(&endpoint(), response).unwrap_err().is_not_found()
     };
     assert!(not_found(404));
     assert!(!not_found(400));
@@ -349,13 +347,13 @@ fn not_found_is_http_404_only_d63() {
 
 #[test]
 fn status_code_retry_after_request_id_and_snippet_are_kept_d64() {
-    let answer = http::Response::builder()
+    let response = http::Response::builder()
         .status(503)
         .header("retry-after", "7")
         .header("x-request-id", "req_1")
         .body(Bytes::from_static(br#"{"status":"failed","status_code":"5O3","msg":"down"}"#))
         .unwrap();
-    let error = sale().read(&endpoint(), answer).unwrap_err();
+    let error = sale().read(&endpoint(), response).unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown);
     assert_eq!(error.http_status().map(|status| status.as_u16()), Some(503));
     assert_eq!(error.status_code(), Some("5O3"));
@@ -368,27 +366,28 @@ fn status_code_retry_after_request_id_and_snippet_are_kept_d64() {
 }
 
 #[test]
-fn a_status_code_that_equals_the_security_code_is_still_the_status_code_d64() {
+fn status_code_equal_to_the_security_code_is_kept_d64() {
     // 917 and 1131 are the sale's own security code and expiry.
     for (body, code) in [
         (r#"{"status":"failed","status_code":917,"msg":"no"}"#, "917"),
         (r#"{"status":"failed","status_code":"1131","msg":"no"}"#, "1131"),
     ] {
-        assert_eq!(answer(400, body).status_code(), Some(code));
+        assert_eq!(error_for(400, body).status_code(), Some(code));
     }
-    let echo = answer(400, r#"{"status":"failed","status_code":4242424242424242,"msg":"917 is wrong"}"#);
-    assert!(!echo.status_code().unwrap().contains("424242424242"), "what is longer is masked");
-    assert!(!echo.to_string().contains("917"), "and so is the message: {echo}");
+    let repeated =
+        error_for(400, r#"{"status":"failed","status_code":4242424242424242,"msg":"917 is wrong"}"#);
+    assert!(!repeated.status_code().unwrap().contains("424242424242"), "what is longer is masked");
+    assert!(!repeated.to_string().contains("917"), "and so is the message: {repeated}");
 }
 
 #[test]
-fn the_snippet_is_bounded_and_masked_d64() {
+fn snippet_is_bounded_and_masked_d64() {
     let mut body =
         r#"{"status":"failed","msg":"no","CardNumber":"4000 0000 0000 9995","note":"4242-4242-4242-4242 "#
             .to_owned();
     body += &"x".repeat(10_000);
     body += r#"","Cvv":"917"}"#;
-    let error = answer(500, Box::leak(body.into_boxed_str()));
+    let error = error_for(500, Box::leak(body.into_boxed_str()));
     let snippet = error.body_snippet().unwrap();
     assert!(snippet.len() <= 2048, "{}", snippet.len());
     for secret in ["4242-4242", "42424242", "4000 0000", "40000000", "917"] {
@@ -397,15 +396,15 @@ fn the_snippet_is_bounded_and_masked_d64() {
 }
 
 #[test]
-fn an_answer_that_echoes_the_request_shows_none_of_it_d62() {
-    let echo: &'static str = Box::leak(
+fn response_that_repeats_the_request_shows_no_secret_d62() {
+    let repeated: &'static str = Box::leak(
         format!(
             r#"{{"status":"failed","status_code":400,"msg":"card 4242424242424242 cvv 917 exp 1131 key {KEY}","data":{{"TransactionId":"t","CardNumber":"4242424242424242","Cvv":"917","ExpiryDate":"1131","AccountNumber":"000123456789"}}}}"#
         )
         .into_boxed_str(),
     );
     for status in [200, 400, 500] {
-        let error = answer(status, echo);
+        let error = error_for(status, repeated);
         let text = format!("{error} {error:?} {error:#?} {:?} {:?}", error.reason(), error.record());
         let snippet = error.body_snippet().unwrap();
         for secret in ["4242424242424242", "917", "1131", KEY] {
@@ -432,7 +431,7 @@ fn debug_shows_no_secret_that_a_record_repeats_d62() {
 }
 
 #[test]
-fn a_secret_with_any_character_in_it_is_one_secret_d62() {
+fn secret_with_any_character_is_masked_d62() {
     let account = |number: &str| {
         AchTransaction::builder(
             Amount::from_cents(1_00),
@@ -448,8 +447,8 @@ fn a_secret_with_any_character_in_it_is_one_secret_d62() {
         let number: String = ('1'..='9').flat_map(|digit| [digit, between]).collect();
         let escaped = number.replace(between, &format!("\\u{:04x}", u32::from(between)));
         let body = format!(r#"{{"status":"failed","status_code":400,"msg":"no {escaped} here"}}"#);
-        let answer = http::Response::builder().status(400).body(Bytes::from(body)).unwrap();
-        let error = account(&number).read(&endpoint(), answer).unwrap_err();
+        let response = http::Response::builder().status(400).body(Bytes::from(body)).unwrap();
+        let error = account(&number).read(&endpoint(), response).unwrap_err();
         assert_eq!(error.reason(), Some("no [redacted] here"), "{between:?}");
         let text = format!("{error} {error:?}");
         assert!(!text.contains("1234") && !text.contains(&number), "{between:?}: {text}");
@@ -457,55 +456,55 @@ fn a_secret_with_any_character_in_it_is_one_secret_d62() {
 }
 
 #[test]
-fn an_encoded_answer_is_unreadable_d65() {
+fn encoded_response_is_unknown_d65() {
     let body = r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#;
     let read = |coding: &str| {
-        let answer = http::Response::builder()
+        let response = http::Response::builder()
             .status(200)
             .header("content-encoding", coding)
             .body(Bytes::from_static(body.as_bytes()))
             .unwrap();
-        sale().read(&endpoint(), answer)
+        sale().read(&endpoint(), response)
     };
     assert_eq!(read("gzip").unwrap_err().outcome(), Outcome::Unknown);
     assert!(read("identity").is_ok());
 }
 
 #[test]
-fn the_whole_body_is_checked_as_utf8_d65() {
+fn whole_body_is_checked_as_utf8_d65() {
     let mut body = br#"{"status":"success","status_code":100,"data":{"TransactionId":"t"},"x":"_"}"#.to_vec();
     let ignored = body.iter().rposition(|byte| *byte == b'_').unwrap();
     body[ignored] = 0xff;
-    let answer = http::Response::builder().status(200).body(Bytes::from(body)).unwrap();
-    assert_eq!(sale().read(&endpoint(), answer).unwrap_err().outcome(), Outcome::Unknown);
+    let response = http::Response::builder().status(200).body(Bytes::from(body)).unwrap();
+    assert_eq!(sale().read(&endpoint(), response).unwrap_err().outcome(), Outcome::Unknown);
 }
 
 #[test]
-fn an_id_that_cannot_stand_in_a_path_is_refused_before_anything_is_sent_d01() {
+fn id_that_cannot_be_in_a_path_is_refused_before_sending_d01() {
     let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"../../customer/1"}}"#;
-    let answer =
+    let response =
         http::Response::builder().status(200).body(Bytes::from_static(processed.as_bytes())).unwrap();
-    let receipt = sale().read(&endpoint(), answer).unwrap();
+    let receipt = sale().read(&endpoint(), response).unwrap();
     let error = GetTransaction::new(receipt.transaction_id.clone()).request(&endpoint()).unwrap_err();
     assert!(error.is_validation());
     assert_eq!(error.violations()[0].field(), "TransactionId");
 }
 
 #[test]
-fn the_alternate_form_adds_the_causes() {
+fn alternate_form_adds_the_causes() {
     let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
     let error = TransportError::not_processed(TransportErrorKind::Connect).with_source(refused);
     let error = sale().not_answered(&endpoint(), error);
     assert_eq!(
         format!("{error:#}"),
-        "transaction: no connection could be made before the request was sent: connection refused; \
-         nothing was processed: it is safe to send it again"
+        "transaction: could not connect: connection refused; \
+         nothing was charged: it is safe to send it again"
     );
     assert!(!error.to_string().contains("refused"));
 }
 
 #[test]
-fn an_answer_that_broke_off_is_not_believed_even_if_it_looks_whole_d08_d10() {
+fn truncated_response_is_not_trusted_even_if_it_looks_complete_d08_d10() {
     let broken = |status: u16, body: &'static str| {
         let partial =
             http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
@@ -522,22 +521,23 @@ fn an_answer_that_broke_off_is_not_believed_even_if_it_looks_whole_d08_d10() {
 }
 
 #[test]
-fn the_request_id_is_that_of_the_first_known_header_d64() {
+fn request_id_comes_from_the_first_known_header_d64() {
     let names = ["x-request-id", "request-id", "x-correlation-id"];
     for first in 0..names.len() {
-        let answer = http::Response::builder().status(500).header("date", "now");
-        let answer = names[first..].iter().rev().fold(answer, |answer, name| answer.header(*name, *name));
-        let error = sale().read(&endpoint(), answer.body(Bytes::new()).unwrap()).unwrap_err();
+        let response = http::Response::builder().status(500).header("date", "now");
+        let response =
+            names[first..].iter().rev().fold(response, |response, name| response.header(*name, *name));
+        let error = sale().read(&endpoint(), response.body(Bytes::new()).unwrap()).unwrap_err();
         assert_eq!(error.request_id(), Some(names[first]));
     }
 }
 
 #[test]
-fn a_request_id_is_short_printable_and_no_secret_d64() {
+fn request_id_is_short_printable_and_not_a_secret_d64() {
     let request_id = |value: &str| {
-        let answer =
+        let response =
             http::Response::builder().status(500).header("x-request-id", value).body(Bytes::new()).unwrap();
-        sale().read(&endpoint(), answer).unwrap_err().request_id().map(str::to_owned)
+        sale().read(&endpoint(), response).unwrap_err().request_id().map(str::to_owned)
     };
     assert_eq!(request_id("req_1").as_deref(), Some("req_1"));
     assert_eq!(request_id(&"r".repeat(200)).map(|id| id.len()), Some(200));
@@ -551,56 +551,57 @@ fn a_request_id_is_short_printable_and_no_secret_d64() {
 }
 
 #[test]
-fn a_page_in_the_message_is_cut_d64() {
+fn long_reason_is_cut_d64() {
     let body = format!(r#"{{"status":"failed","msg":"{}"}}"#, "\u{20ac}".repeat(1000));
-    let error = answer(400, Box::leak(body.into_boxed_str()));
+    let error = error_for(400, Box::leak(body.into_boxed_str()));
     assert_eq!(error.reason().map(str::len), Some(1023));
 }
 
 #[test]
 fn every_content_coding_counts_d65() {
-    let answer = http::Response::builder()
+    let response = http::Response::builder()
         .status(200)
         .header("content-encoding", "identity")
         .header("content-encoding", "br")
         .body(Bytes::from_static(br#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#))
         .unwrap();
-    assert_eq!(sale().read(&endpoint(), answer).unwrap_err().outcome(), Outcome::Unknown);
+    assert_eq!(sale().read(&endpoint(), response).unwrap_err().outcome(), Outcome::Unknown);
 }
 
 #[test]
-fn a_server_cannot_write_a_line_into_a_log() {
+fn server_cannot_add_a_line_to_a_log() {
     let error =
-        answer(200, r#"{"status_code":101,"data":{"TransactionId":"t\nFATAL: all is lost\u001b[2J"}}"#);
+        error_for(200, r#"{"status_code":101,"data":{"TransactionId":"t\nFATAL: all is lost\u001b[2J"}}"#);
     assert!(!error.to_string().contains(['\n', '\u{1b}']), "{error}");
     assert_eq!(error.transaction_id().map(TransactionId::as_str), Some("t\nFATAL: all is lost\u{1b}[2J"));
 }
 
 #[test]
-fn a_number_of_eight_digits_is_no_code_where_it_is_the_key_d64() {
+fn status_code_that_is_the_key_is_redacted_d64() {
     let status_code = |key: &str| {
         let endpoint = Endpoint::new("https://pay.example.com", ApiKey::new(key).unwrap()).unwrap();
         let body = format!(r#"{{"status":"failed","status_code":{key},"msg":"no"}}"#);
-        let answer = http::Response::builder().status(400).body(Bytes::from(body)).unwrap();
-        sale().read(&endpoint, answer).unwrap_err().status_code().map(str::to_owned)
+        let response = http::Response::builder().status(400).body(Bytes::from(body)).unwrap();
+        sale().read(&endpoint, response).unwrap_err().status_code().map(str::to_owned)
     };
     assert_eq!(status_code("1234567").as_deref(), Some("1234567"));
     assert_eq!(status_code("12345678").as_deref(), Some("[redacted]"));
 }
 
 #[test]
-fn an_id_or_a_code_that_is_a_secret_is_none_d62() {
-    let echo =
+fn id_or_status_that_is_a_secret_is_hidden_d62() {
+    let repeated =
         format!(r#"{{"status_code":101,"data":{{"TransactionId":"x{KEY}","Status":"4242424242424242"}}}}"#);
-    let error = answer(200, Box::leak(echo.into_boxed_str()));
+    let error = error_for(200, Box::leak(repeated.into_boxed_str()));
     assert_eq!((error.transaction_id(), error.record_status()), (None, None));
     let text = format!("{error} {error:?}");
     assert!(!text.contains(KEY) && !text.contains("4242424242424242"), "{text}");
 }
 
 fn lookup(status: u16, body: &'static str) -> LookupError {
-    let answer = http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
-    GetTransaction::new("t".parse().unwrap()).read(&endpoint(), answer).unwrap_err()
+    let response =
+        http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
+    GetTransaction::new("t".parse().unwrap()).read(&endpoint(), response).unwrap_err()
 }
 
 fn unsent(kind: TransportErrorKind) -> Error {
@@ -611,13 +612,13 @@ fn lost(kind: TransportErrorKind) -> Error {
     sale().not_answered(&endpoint(), TransportError::unknown(kind))
 }
 
-fn broken_off(status: u16) -> Error {
+fn truncated_with(status: u16) -> Error {
     let partial = http::Response::builder().status(status).body(Bytes::new()).unwrap();
     sale().not_answered(&endpoint(), TransportError::answered(TransportErrorKind::BodyTruncated, partial))
 }
 
 /// A look-up of an id that a server gave and that cannot stand in a path.
-fn impossible_lookup() -> LookupError {
+fn invalid_lookup() -> LookupError {
     let processed = br#"{"status_code":100,"data":{"TransactionId":".."}}"#;
     let receipt = sale().read(&endpoint(), http::Response::new(Bytes::from_static(processed))).unwrap();
     GetTransaction::new(receipt.transaction_id.clone()).request(&endpoint()).unwrap_err()
@@ -626,7 +627,7 @@ fn impossible_lookup() -> LookupError {
 const FAILED: &str = r#"{"status":"failed","status_code":400,"msg":"no"}"#;
 
 /// What every error says of itself: the questions that it answers with yes, its code and its operation.
-struct Told {
+struct Observed {
     text: String,
     yes: Vec<&'static str>,
     code: &'static str,
@@ -634,7 +635,7 @@ struct Told {
     has_violations: bool,
 }
 
-macro_rules! told {
+macro_rules! observed {
     ($error:expr $(, $question:ident)*) => {{
         let error = &$error;
         let questions = [
@@ -647,7 +648,7 @@ macro_rules! told {
             ("intermediary", error.is_intermediary()),
             $((stringify!($question), error.$question()),)*
         ];
-        Told {
+        Observed {
             text: error.to_string(),
             yes: questions.into_iter().filter(|(_, yes)| *yes).map(|(question, _)| question).collect(),
             code: error.code(),
@@ -657,29 +658,29 @@ macro_rules! told {
     }};
 }
 
-impl From<Error> for Told {
+impl From<Error> for Observed {
     fn from(error: Error) -> Self {
-        told!(error)
+        observed!(error)
     }
 }
 
-impl From<LookupError> for Told {
+impl From<LookupError> for Observed {
     fn from(error: LookupError) -> Self {
-        told!(error, is_rejected, is_unclear)
+        observed!(error, is_rejected, is_unclear)
     }
 }
 
 #[test]
-fn every_question_is_answered_with_yes_for_those_errors_alone_that_it_is_about() {
+fn predicates_hold_only_for_their_errors() {
     use TransportErrorKind as Kind;
     let configuration = ApiKey::new("").unwrap_err();
     let blank = TransactionId::new("").unwrap_err();
     let void = Void::new("t".parse().unwrap());
     let void_lost = void.not_answered(&endpoint(), TransportError::unknown(Kind::Closed));
-    let cases: [(Told, &[&str], &str, Option<&str>); 26] = [
+    let cases: [(Observed, &[&str], &str, Option<&str>); 26] = [
         (configuration.into(), &["configuration"], "configuration", None),
         (Error::from(blank).into(), &["validation"], "validation", None),
-        (impossible_lookup().into(), &["validation"], "validation", Some("get-transaction")),
+        (invalid_lookup().into(), &["validation"], "validation", Some("get-transaction")),
         (unsent(Kind::Resolve).into(), &["connect"], "resolve", Some("transaction")),
         (unsent(Kind::Connect).into(), &["connect"], "connect", Some("transaction")),
         (unsent(Kind::Tls).into(), &["connect"], "tls", Some("transaction")),
@@ -687,15 +688,15 @@ fn every_question_is_answered_with_yes_for_those_errors_alone_that_it_is_about()
         (lost(Kind::Timeout).into(), &["timeout"], "timeout", Some("transaction")),
         (lost(Kind::Closed).into(), &[], "closed", Some("transaction")),
         (void_lost.into(), &[], "closed", Some("void")),
-        (answer(400, FAILED).into(), &[], "rejected", Some("transaction")),
-        (answer(401, FAILED).into(), &["unauthorized"], "unauthorized", Some("transaction")),
-        (answer(404, FAILED).into(), &["not found"], "not_found", Some("transaction")),
-        (answer(400, "").into(), &["intermediary"], "intermediary", Some("transaction")),
-        (answer(401, "").into(), &["unauthorized", "intermediary"], "intermediary", Some("transaction")),
-        (answer(200, "").into(), &[], "unclear_answer", Some("transaction")),
-        (answer(500, FAILED).into(), &[], "unclear_answer", Some("transaction")),
-        (broken_off(400).into(), &["intermediary"], "body_truncated", Some("transaction")),
-        (broken_off(500).into(), &[], "body_truncated", Some("transaction")),
+        (error_for(400, FAILED).into(), &[], "rejected", Some("transaction")),
+        (error_for(401, FAILED).into(), &["unauthorized"], "unauthorized", Some("transaction")),
+        (error_for(404, FAILED).into(), &["not found"], "not_found", Some("transaction")),
+        (error_for(400, "").into(), &["intermediary"], "intermediary", Some("transaction")),
+        (error_for(401, "").into(), &["unauthorized", "intermediary"], "intermediary", Some("transaction")),
+        (error_for(200, "").into(), &[], "unclear_answer", Some("transaction")),
+        (error_for(500, FAILED).into(), &[], "unclear_answer", Some("transaction")),
+        (truncated_with(400).into(), &["intermediary"], "body_truncated", Some("transaction")),
+        (truncated_with(500).into(), &[], "body_truncated", Some("transaction")),
         (lookup(400, FAILED).into(), &["is_rejected"], "rejected", Some("get-transaction")),
         (
             lookup(401, FAILED).into(),
@@ -714,8 +715,8 @@ fn every_question_is_answered_with_yes_for_those_errors_alone_that_it_is_about()
         (lost_lookup(Kind::Timeout).into(), &["timeout"], "timeout", Some("get-transaction")),
         (lost_lookup(Kind::Connect).into(), &["connect"], "connect", Some("get-transaction")),
     ];
-    for (told, yes, code, operation) in cases {
-        let Told { text, yes: answered, code: shown, operation: of, has_violations } = told;
+    for (observed, yes, code, operation) in cases {
+        let Observed { text, yes: answered, code: shown, operation: of, has_violations } = observed;
         assert_eq!(answered, yes, "{text}");
         assert_eq!(shown, code, "{text}");
         assert_eq!(of.map(OperationName::as_str), operation, "{text}");
@@ -731,54 +732,57 @@ fn lost_lookup(kind: TransportErrorKind) -> LookupError {
 fn every_error_ends_with_what_to_do() {
     use TransportErrorKind as Kind;
     let configuration = ApiKey::new("").unwrap_err();
-    let cases: [(Told, &str); 10] = [
-        (configuration.into(), "nothing was sent: correct the settings"),
-        (impossible_lookup().into(), "nothing was sent: correct the request"),
-        (unsent(Kind::Connect).into(), "nothing was processed: it is safe to send it again"),
-        (lost_lookup(Kind::Closed).into(), "a look-up moves nothing: it is safe to run it again"),
-        (lookup(500, "").into(), "a look-up moves nothing: it is safe to run it again"),
-        (lookup(401, FAILED).into(), "a look-up moves nothing: correct the cause, then run it again"),
-        (lookup(404, "").into(), "a look-up moves nothing: correct the cause, then run it again"),
+    let cases: [(Observed, &str); 10] = [
+        (configuration.into(), "nothing was sent: fix the settings"),
+        (invalid_lookup().into(), "nothing was sent: fix the request"),
+        (unsent(Kind::Connect).into(), "nothing was charged: it is safe to send it again"),
+        (lost_lookup(Kind::Closed).into(), "a lookup moves no money: it is safe to run it again"),
+        (lookup(500, "").into(), "a lookup moves no money: it is safe to run it again"),
+        (lookup(401, FAILED).into(), "a lookup moves no money: fix the cause, then run it again"),
+        (lookup(404, "").into(), "a lookup moves no money: fix the cause, then run it again"),
         (
             lookup(404, FAILED).into(),
-            "a look-up moves nothing: check the id; a payment of unknown outcome may still be made",
+            "a lookup moves no money: check the id; a payment of unknown outcome may still be made",
         ),
-        (answer(404, FAILED).into(), "it was refused: correct the cause, then send a new request"),
+        (error_for(404, FAILED).into(), "nothing was charged: fix the cause, then send a new request"),
         (
             lost(Kind::Closed).into(),
             "it may have been processed: do not send it again, reconcile it with the service by amount, last four digits, \
              payer's name and time",
         ),
     ];
-    for (Told { text, .. }, advice) in cases {
+    for (Observed { text, .. }, advice) in cases {
         assert!(text.ends_with(&format!("; {advice}")), "{text}");
     }
 }
 
 #[test]
-fn only_an_open_payment_is_told_what_a_success_would_have_had() {
-    let cases: [(Told, &str); 4] = [
-        (answer(200, r#"{"status":"failed"}"#).into(), "the service answered HTTP 200 with an error body"),
-        (lookup(200, "{}").into(), "the answer leaves it open, HTTP 200 without what was asked for"),
+fn only_an_unclear_payment_says_what_a_success_would_have() {
+    let cases: [(Observed, &str); 4] = [
+        (
+            error_for(200, r#"{"status":"failed"}"#).into(),
+            "the service refused it, HTTP 200 with an error body",
+        ),
+        (lookup(200, "{}").into(), "the response is unclear, HTTP 200 without the requested record"),
         (
             lookup(200, r#"{"status_code":200}"#).into(),
-            "the answer leaves it open, HTTP 200 without what was asked for",
+            "the response is unclear, HTTP 200 without the requested record",
         ),
-        (answer(503, "{}").into(), "the answer leaves it open, HTTP 503: Service Unavailable"),
+        (error_for(503, "{}").into(), "the response is unclear, HTTP 503: Service Unavailable"),
     ];
-    for (Told { text, .. }, what) in cases {
+    for (Observed { text, .. }, what) in cases {
         let (_, message) = text.split_once(": ").unwrap();
         assert_eq!(message.split("; ").next(), Some(what));
     }
 }
 
 #[test]
-fn what_a_transport_knew_is_handed_on() {
+fn transport_error_is_kept() {
     let reset = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
     let partial = http::Response::builder().status(200).body(Bytes::from_static(b"{")).unwrap();
     let error = TransportError::answered(TransportErrorKind::BodyTruncated, partial).with_source(reset());
     assert_eq!(error.partial().map(|partial| &partial.body()[..]), Some(&b"{"[..]));
-    assert_eq!(error.to_string(), "the answer broke off after HTTP status 200");
+    assert_eq!(error.to_string(), "the response was truncated after HTTP status 200");
     let shown = format!("{error:?}");
     assert!(shown.contains("BodyTruncated") && shown.contains("Answered(200)"), "{shown}");
     assert_eq!(error.source().map(ToString::to_string), Some(reset().to_string()));
@@ -790,7 +794,7 @@ fn what_a_transport_knew_is_handed_on() {
     let shown = format!("{error:?}");
     assert!(shown.contains("outcome: Unknown") && shown.contains("BodyTruncated"), "{shown}");
 
-    let error = answer(400, FAILED);
+    let error = error_for(400, FAILED);
     assert!(error.transport_error().is_none() && error.source().is_none());
     assert!(format!("{error:?}").contains("RefusedByService"), "{error:?}");
 }

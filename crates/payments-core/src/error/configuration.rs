@@ -5,18 +5,20 @@ use thiserror::Error;
 pub(crate) enum ConfigurationError {
     #[error("the API key is empty")]
     ApiKeyEmpty,
-    #[error("the API key holds a space, a line break or another character that is not visible ASCII")]
+    #[error("the API key contains a space, a line break or another character that is not visible ASCII")]
     ApiKeyCharacters,
-    #[error("the base address is not an absolute address such as https://host/api/v1/public")]
+    #[error("the base URL is not an absolute URL such as https://host/api/v1/public")]
     BaseUrlSyntax,
-    #[error("the base address holds a user name, a query or a fragment")]
+    #[error("the base URL contains a user name, a query or a fragment")]
     BaseUrlExtras,
-    #[error("the base address is not https; plain http is allowed for a loopback address or localhost alone")]
+    #[error("the base URL is not https; plain http is allowed only for loopback addresses and localhost")]
     BaseUrlNotHttps,
-    #[error("a header of the caller is no HTTP header: its value may hold visible ASCII, spaces and tabs")]
+    #[error(
+        "a caller header is not a valid HTTP header: its value may contain only visible ASCII, spaces and tabs"
+    )]
     HeaderSyntax,
-    #[error("a header of the caller belongs to this SDK or to the HTTP stack")]
+    #[error("a caller header has a name that is reserved for this SDK or the HTTP stack")]
     HeaderReserved,
-    #[error("the headers of the caller are longer than 8 KiB together")]
+    #[error("the caller headers are longer than 8 KiB in total")]
     HeadersTooLong,
 }

@@ -19,7 +19,7 @@ pub(crate) struct Failure {
     pub(crate) response: Option<FailedResponse>,
 }
 
-/// What went wrong, in the order in which a call can go wrong.
+/// What went wrong, in the order of a call's steps.
 #[derive(Debug, Error)]
 pub(crate) enum Cause {
     #[error(transparent)]
@@ -28,12 +28,12 @@ pub(crate) enum Cause {
     Validation(#[from] ValidationError),
     #[error(transparent)]
     Transport(TransportError),
-    /// A whole response that is no success.
-    #[error("the answer leaves it open")]
+    /// A complete response that is not a success.
+    #[error("the response is unclear")]
     Response,
 }
 
-/// A response that is no success, whole or not.
+/// A response that is not a success, complete or not.
 #[derive(Debug)]
 pub(crate) struct FailedResponse {
     pub(crate) meaning: Meaning,
@@ -110,19 +110,19 @@ impl Failure {
         }
     }
 
-    /// A stable word that is finer than the kind where the transport failed.
+    /// A stable word that is finer than the kind if the transport failed.
     pub(crate) fn code(&self) -> &'static str {
         match (&self.cause, self.kind()) {
             (Cause::Transport(error), _) => error.kind().as_str(),
             (_, ErrorKind::Invalid) => "validation",
-            (_, ErrorKind::RateLimited | ErrorKind::Refused) if self.is_of_service() => "rejected",
+            (_, ErrorKind::RateLimited | ErrorKind::Refused) if self.is_refused_by_service() => "rejected",
             (_, ErrorKind::RateLimited | ErrorKind::RefusedByIntermediary) => "intermediary",
             (_, ErrorKind::Unclear) => "unclear_answer",
             (_, kind) => kind.as_str(),
         }
     }
 
-    fn is_of_service(&self) -> bool {
+    fn is_refused_by_service(&self) -> bool {
         self.meaning() == Some(Meaning::RefusedByService)
     }
 
@@ -130,7 +130,7 @@ impl Failure {
         self.transport_error()?.source()
     }
 
-    /// The first part of an error's text. `has_transaction` says whether the response names one.
+    /// The first part of an error's message. `has_transaction` is whether the response names one.
     pub(crate) fn write_what_happened(
         &self,
         has_transaction: bool,
@@ -143,7 +143,7 @@ impl Failure {
             return self.write_response(response, has_transaction, f);
         }
         write!(f, "{}", self.cause)?;
-        // The cause of a configuration error is what to correct.
+        // The source of a configuration error names what to fix.
         let is_shown = f.alternate() || self.kind() == ErrorKind::Configuration;
         let mut source = self.source().filter(|_| is_shown);
         while let Some(cause) = source {
@@ -160,16 +160,16 @@ impl Failure {
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
         f.write_str(match meaning {
-            Meaning::RefusedByService => "the service answered ",
-            Meaning::RefusedByIntermediary => "something in front of the service answered ",
+            Meaning::RefusedByService => "the service refused it, ",
+            Meaning::RefusedByIntermediary => "something in front of the service refused it, ",
             Meaning::Unclear | Meaning::Processed if self.is_foreign_forbidden() => {
-                "something between here and the service answered, before or after the service acted, "
+                "something between here and the service refused it, before or after the service acted, "
             }
-            Meaning::Unclear | Meaning::Processed => "the answer leaves it open, ",
+            Meaning::Unclear | Meaning::Processed => "the response is unclear, ",
         })?;
         write!(f, "HTTP {}", metadata.http_status.as_u16())?;
         let is_success = metadata.http_status.is_success();
-        let is_of_service = *meaning == Meaning::RefusedByService;
+        let is_refusal = *meaning == Meaning::RefusedByService;
         let moves_money = self.operation.is_some_and(OperationName::moves_money);
         let is_near_success = *meaning == Meaning::Unclear && moves_money && is_success;
         let is_telling = |code: &&str| is_near_success || *code != metadata.http_status.as_str();
@@ -179,25 +179,24 @@ impl Failure {
         }
         if is_success {
             f.write_str(match (status_code, has_transaction) {
-                (None, _) if is_of_service => " with an error body",
-                (Some(_), _) if is_of_service => " and an error body",
-                (None, _) if !moves_money => " without what was asked for",
-                (Some(_), _) if !moves_money => ", without what was asked for",
+                (None, _) if is_refusal => " with an error body",
+                (Some(_), _) if is_refusal => " and an error body",
+                (None, _) if !moves_money => " without the requested record",
+                (Some(_), _) if !moves_money => ", without the requested record",
                 (None, false) => " without status_code 100 and a TransactionId",
                 (None, true) => " without status_code 100",
                 (Some(_), false) => ", without a TransactionId",
                 (Some(_), true) => "",
             })?;
         }
-        // The phrase of a 2xx, such as OK, is no reason why it is open or a refusal.
+        // The phrase of a 2xx, such as OK, does not explain a refusal or an unclear response.
         match self.reason().filter(|_| !is_success || metadata.message().is_some()) {
             Some(reason) => write!(f, ": {reason}"),
             None => Ok(()),
         }
     }
 
-    /// A 403 that does not read like the service's own: firewalls that inspect responses send it after the service has
-    /// acted.
+    /// A 403 without the service's error body: firewalls that inspect responses send it after the service has acted.
     pub(crate) fn is_foreign_forbidden(&self) -> bool {
         self.meaning() == Some(Meaning::Unclear)
             && self.http_status() == Some(StatusCode::FORBIDDEN)
@@ -208,12 +207,12 @@ impl Failure {
 /// The accessors that both errors have.
 macro_rules! failure_accessors {
     () => {
-        /// What kind of failure it is, to decide in one `match` who has to act.
+        /// The kind of failure: one `match` decides who has to act.
         pub fn kind(&self) -> crate::ErrorKind {
             self.failure().kind()
         }
 
-        /// A short, stable word for logs and metrics: finer than the [kind](Self::kind) where the transport failed, such as
+        /// A short, stable word for logs and metrics. It is finer than the [kind](Self::kind) if the transport failed, such as
         /// `resolve`, `tls`, `timeout`, `body_truncated`, `validation`, `unauthorized` or `unclear_answer`.
         pub fn code(&self) -> &'static str {
             self.failure().code()
@@ -242,30 +241,30 @@ macro_rules! failure_accessors {
             self.failure().metadata()?.status_code()
         }
 
-        /// Why the service said no, in its own words, [masked](payments_model::mask): the body's message without the prefix
-        /// `bad request error: `, else the HTTP status's standard phrase. For people; the interface publishes no list.
+        /// The service's reason for the refusal, [masked](payments_model::mask): the body's message without the prefix
+        /// `bad request error: `, or else the standard phrase of the HTTP status. For people: the interface publishes no list.
         pub fn reason(&self) -> Option<&str> {
             self.failure().reason()
         }
 
-        /// When the service asks to be called again. For a charge it is no permission to send it again.
+        /// When the service asks to be called again. It is not a permission to send a charge again.
         pub fn retry_after(&self) -> Option<crate::RetryAfter> {
             self.failure().metadata()?.retry_after
         }
 
-        /// The response's request id header, if it has one: what to quote to the service's support.
+        /// The response's request id header, if it has one. Quote it to the service's support.
         pub fn request_id(&self) -> Option<&str> {
             self.failure().metadata()?.request_id()
         }
 
         /// The first 2 KiB of the response's body, [masked](payments_model::mask).
         ///
-        /// It may still hold personal data, so it is part of neither `Debug` nor `Display`.
+        /// It may contain personal data, so it is part of neither `Debug` nor `Display`.
         pub fn body_snippet(&self) -> Option<String> {
             self.failure().metadata().map(crate::response::Metadata::body_snippet)
         }
 
-        /// The transport's account of what went wrong, if the response was not read to its end.
+        /// The transport's error, if no complete response was read.
         pub fn transport_error(&self) -> Option<&crate::TransportError> {
             self.failure().transport_error()
         }

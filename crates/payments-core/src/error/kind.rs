@@ -1,8 +1,8 @@
 use std::fmt;
 
-/// The kind of a failure, to decide in one `match` who has to act.
+/// The kind of failure: one `match` decides who has to act.
 ///
-/// It does not say whether the money can have moved: ask [`Error::outcome`](crate::Error::outcome) for that, first.
+/// It does not say whether the money can have moved. Check [`Error::outcome`](crate::Error::outcome) first.
 ///
 /// ```
 /// use payments_core::{Error, ErrorKind};
@@ -26,24 +26,24 @@ pub enum ErrorKind {
     Invalid,
     /// The client or its transport is not set up to send. Nothing was sent.
     Configuration,
-    /// No connection could be made: name resolution, TCP or TLS failed.
+    /// Connecting failed: name resolution, TCP or TLS.
     NotConnected,
-    /// A deadline ended.
+    /// A deadline passed.
     TimedOut,
-    /// The exchange broke off: the connection was closed, the attempt was cancelled, or the response was cut, too large or not
-    /// HTTP.
+    /// The exchange was interrupted: the connection was closed, the attempt was cancelled, or the response was truncated, too
+    /// large or not HTTP.
     Interrupted,
-    /// The service refused in its own words: a declined card, an invalid token, a wrong field.
+    /// The service refused, with its error body: a declined card, an invalid token, a wrong field.
     Refused,
-    /// The service knows no such record (HTTP 404, in the service's own words).
+    /// The service does not know the record (HTTP 404, with the service's error body).
     NotFound,
-    /// The service refused the API key (HTTP 401, in the service's own words).
+    /// The service refused the API key (HTTP 401, with the service's error body).
     Unauthorized,
     /// Too many requests (HTTP 429), from the service or from something in front of it.
     RateLimited,
     /// Something in front of the service refused, such as a proxy or a firewall.
     RefusedByIntermediary,
-    /// A whole response says neither yes nor no.
+    /// A complete response is neither a success nor a refusal.
     Unclear,
 }
 

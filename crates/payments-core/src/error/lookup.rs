@@ -25,7 +25,7 @@ use crate::response::Meaning;
 /// }
 /// ```
 ///
-/// Handle the lookup where it is made, or keep both in an error type of your own that tells them apart:
+/// Handle the lookup where you make it, or keep both errors apart in your own error type:
 ///
 /// ```
 /// use payments_core::model::TokenTransaction;
@@ -40,8 +40,7 @@ use crate::response::Meaning;
 /// }
 /// ```
 ///
-/// `{}` is one line that says what happened and what to do; `{:#}` adds the causes below it. Neither these nor `Debug` show
-/// the API key.
+/// `{}` is one line: what happened and what to do. `{:#}` adds the causes. Neither these nor `Debug` show the API key.
 pub struct LookupError(Box<Failure>);
 
 impl LookupError {
@@ -49,14 +48,14 @@ impl LookupError {
         Self(Box::new(failure))
     }
 
-    /// Nothing was sent, because of the id or of the settings.
+    /// Nothing was sent, because the id or the settings are invalid.
     pub(crate) fn before_sending(operation: OperationName, cause: impl Into<Cause>) -> Self {
         Self::new(Failure::new(Some(operation), cause.into()))
     }
 
-    /// The service knows no such id: HTTP 404. A payment of unknown outcome may still be made later.
+    /// HTTP 404: the service does not know this id. A payment of unknown outcome may still be made later.
     ///
-    /// Ask [`is_intermediary`](Self::is_intermediary) before concluding that a transaction does not exist: a proxy's 404
+    /// Check [`is_intermediary`](Self::is_intermediary) before you conclude that a transaction does not exist: a proxy's 404
     /// says nothing about it.
     pub fn is_not_found(&self) -> bool {
         self.http_status() == Some(StatusCode::NOT_FOUND)
@@ -67,19 +66,18 @@ impl LookupError {
         self.http_status() == Some(StatusCode::UNAUTHORIZED)
     }
 
-    /// The service, or something in front of it, said no: HTTP 4xx, or a 2xx whose body says `failed` or the like. Not found
-    /// and unauthorized are rejections too. Running it again helps only once the cause is gone.
+    /// The service, or something in front of it, refused: HTTP 4xx, or a 2xx whose body says `failed` or the like. Not found
+    /// and unauthorized are rejections too. Fix the cause before you run the lookup again.
     pub fn is_rejected(&self) -> bool {
         matches!(self.0.meaning(), Some(Meaning::RefusedByService | Meaning::RefusedByIntermediary))
     }
 
-    /// A deadline ended.
+    /// A deadline passed.
     pub fn is_timeout(&self) -> bool {
         self.failure().is_timeout()
     }
 
-    /// There was a response, and it says neither what was asked for nor no: a 5xx, a redirect, a page of something else, a
-    /// record that cannot be read.
+    /// The response is neither the record nor a refusal: a 5xx, a redirect, an unrelated page, a record that cannot be read.
     pub fn is_unclear(&self) -> bool {
         self.0.meaning() == Some(Meaning::Unclear)
     }
@@ -89,18 +87,17 @@ impl LookupError {
         self.kind() == ErrorKind::Invalid
     }
 
-    /// Nothing was sent: the client is configured wrongly, or its transport misses something that it needs, such as a runtime.
+    /// Nothing was sent: the client's configuration is wrong, or its transport lacks something that it needs, such as a runtime.
     pub fn is_configuration(&self) -> bool {
         self.kind() == ErrorKind::Configuration
     }
 
-    /// No connection to the service could be made (name resolution, TCP or TLS).
+    /// Connecting to the service failed (name resolution, TCP or TLS).
     pub fn is_connect(&self) -> bool {
         self.kind() == ErrorKind::NotConnected
     }
 
-    /// The refusal is not in the service's own words, so something in front of it, a proxy or a firewall, is likely to have
-    /// said no.
+    /// The refusal does not have the service's error body, so a proxy or a firewall in front of the service probably sent it.
     pub fn is_intermediary(&self) -> bool {
         self.0.is_intermediary()
     }
@@ -111,8 +108,8 @@ impl LookupError {
         &self.0
     }
 
-    /// In the service's own words: a proxy has never heard of it.
-    fn says_that_there_is_no_such_transaction(&self) -> bool {
+    /// Whether the service itself, and not a proxy, does not know the transaction.
+    fn is_unknown_transaction(&self) -> bool {
         self.operation() == Some(OperationName::GetTransaction) && self.kind() == ErrorKind::NotFound
     }
 }
@@ -130,16 +127,16 @@ impl fmt::Display for LookupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.write_what_happened(false, f)?;
         f.write_str(if self.is_validation() {
-            "; nothing was sent: correct the request"
+            "; nothing was sent: fix the request"
         } else if self.is_configuration() {
-            "; nothing was sent: correct the settings"
-        } else if self.says_that_there_is_no_such_transaction() {
-            // What was in flight when somebody looked is not there yet.
-            "; a look-up moves nothing: check the id; a payment of unknown outcome may still be made"
+            "; nothing was sent: fix the settings"
+        } else if self.is_unknown_transaction() {
+            // A payment that is still in flight has no record yet.
+            "; a lookup moves no money: check the id; a payment of unknown outcome may still be made"
         } else if self.is_rejected() {
-            "; a look-up moves nothing: correct the cause, then run it again"
+            "; a lookup moves no money: fix the cause, then run it again"
         } else {
-            "; a look-up moves nothing: it is safe to run it again"
+            "; a lookup moves no money: it is safe to run it again"
         })
     }
 }

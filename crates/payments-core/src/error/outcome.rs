@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Whether the money can have moved, the one question that every failed payment and void answers.
+/// Whether the money can have moved. Every failed payment and void has one.
 ///
 /// ```
 /// use payments_core::{Error, Outcome};
@@ -10,31 +10,31 @@ use serde::{Deserialize, Serialize};
 /// fn next_step(error: &Error) -> &'static str {
 ///     match error.outcome() {
 ///         Outcome::NotProcessed => "send it again",
-///         Outcome::Rejected => "correct it, then send a new request",
-///         Outcome::Unknown => "look it up before anything is sent again",
+///         Outcome::Rejected => "fix it, then send a new request",
+///         Outcome::Unknown => "look it up before you send anything again",
 ///     }
 /// }
 /// # let error = payments_core::ApiKey::new("").unwrap_err();
 /// # assert_eq!(next_step(&error), "send it again");
 /// ```
 ///
-/// Complete: a fourth outcome would be a breaking change, and every `match` on it ought to notice.
+/// Complete: a fourth outcome would be a breaking change, so that every `match` notices it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::exhaustive_enums, reason = "callers must be able to match on all three without a wildcard")]
 pub enum Outcome {
-    /// Provably never acted on. Sending the same request again is safe, and helps once the cause is gone.
+    /// The service provably did not act on it. Sending the same request again is safe, and helps once the cause is fixed.
     ///
     /// A failed lookup has no outcome, because it says nothing about a payment: see [`LookupError`](crate::LookupError).
     NotProcessed,
-    /// The service, or something in front of it, refused. Correct the request, then send a new one.
+    /// The service, or something in front of it, refused. Fix the request, then send a new one.
     Rejected,
     /// It may have been processed. Never send it again blindly: look it up or reconcile.
     Unknown,
 }
 
 impl Outcome {
-    /// The outcome as the command line and logs write it: `not_processed`, `rejected` or `unknown`.
+    /// The outcome as the command and logs write it: `not_processed`, `rejected` or `unknown`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotProcessed => "not_processed",

@@ -6,17 +6,17 @@ use payments_model::{TransactionId, TransactionRecord, ValidationError};
 
 use super::failure::{Failure, failure_accessors};
 use super::{ConfigurationError, ErrorKind, Outcome};
+use crate::OperationName;
 use crate::response::Secrets;
 
 /// Why a call that moves money did not succeed, and whether the money can have moved.
 ///
-/// Ask [`outcome`](Self::outcome) first: it decides what may be done next. Everything else is for logs and people.
-/// `{}` is one line that says what happened, whether the money can have moved and what to do; `{:#}` adds the causes
-/// below it, such as the operating system's own words. Neither these nor `Debug` show a card number, a security code,
-/// an account or the API key.
+/// Check [`outcome`](Self::outcome) first: it decides what you may do next. Everything else is for logs and people.
+/// `{}` is one line: what happened, whether the money can have moved, and what to do. `{:#}` adds the causes, such as the
+/// operating system's error. Neither these nor `Debug` show a card number, a security code, an account or the API key.
 ///
-/// **An outcome is about one call.** Ask it where the call is made, and retry that call alone. In a function that charges and
-/// then does something else with `?`, the error of the second step hides that the first one has charged.
+/// **An outcome is about one call.** Check it where you make the call, and retry only that call. In a function that charges
+/// and then does something else with `?`, the error of the second step hides that the first one has charged.
 ///
 /// ```
 /// # use bytes::Bytes;
@@ -41,13 +41,13 @@ struct Inner {
     outcome: Outcome,
     failure: Failure,
     found: Found,
-    /// The transaction that a void of unknown outcome was to change.
+    /// The transaction to void, if the outcome of a void is unknown.
     to_be_voided: Option<TransactionId>,
-    /// What the payment can be found by in the service's records.
+    /// What to search the service's records by.
     found_by: &'static str,
 }
 
-/// What an unsuccessful response still told about the transaction.
+/// What an unsuccessful response says about the transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) transaction_id: Option<TransactionId>,
@@ -66,17 +66,17 @@ impl Error {
         self
     }
 
-    /// The same error, of a payment that can be found by this.
+    /// Sets what to search the service's records by.
     pub(crate) fn found_by(mut self, found_by: &'static str) -> Self {
         self.0.found_by = found_by;
         self
     }
 
-    /// The same error, of a void of this transaction: what it is now tells whether it was voided. Where the outcome is
-    /// known, an id would say that the response holds a transaction.
-    pub(crate) fn of_a_void(mut self, of: Option<TransactionId>) -> Self {
+    /// Sets the transaction to void, whose record shows whether it was voided. Ignored if the outcome is known: an id would
+    /// then mean that the response contains a transaction.
+    pub(crate) fn with_voided_transaction(mut self, id: Option<TransactionId>) -> Self {
         if self.0.outcome == Outcome::Unknown {
-            self.0.to_be_voided = of;
+            self.0.to_be_voided = id;
         }
         self
     }
@@ -85,18 +85,18 @@ impl Error {
         &self.0.failure
     }
 
-    /// Whether the money can have moved. Every other question comes after this one.
+    /// Whether the money can have moved. Check this first.
     pub fn outcome(&self) -> Outcome {
         self.0.outcome
     }
 
-    /// Nothing was sent, nothing was charged: the request itself is invalid. See [`violations`](Self::violations).
+    /// Nothing was sent, nothing was charged: the request is invalid. See [`violations`](Self::violations).
     pub fn is_validation(&self) -> bool {
         self.kind() == ErrorKind::Invalid
     }
 
-    /// Nothing was sent, nothing was charged: the client is configured wrongly, or its transport misses something that it
-    /// needs, such as a runtime. Sending again helps only after that is corrected.
+    /// Nothing was sent, nothing was charged: the client's configuration is wrong, or its transport lacks something that it
+    /// needs, such as a runtime. Fix that before you send again.
     pub fn is_configuration(&self) -> bool {
         self.kind() == ErrorKind::Configuration
     }
@@ -113,48 +113,47 @@ impl Error {
         self.http_status() == Some(StatusCode::NOT_FOUND)
     }
 
-    /// A charge may have been made, unless [`outcome`](Self::outcome) is [`Outcome::NotProcessed`]: a deadline ended.
+    /// A charge may have been made, unless [`outcome`](Self::outcome) is [`Outcome::NotProcessed`]: a deadline passed.
     pub fn is_timeout(&self) -> bool {
         self.failure().is_timeout()
     }
 
-    /// Nothing was charged if [`outcome`](Self::outcome) says so, as it nearly always does here: no connection to the
-    /// service could be made (name resolution, TCP or TLS).
+    /// Nothing was charged if [`outcome`](Self::outcome) is [`Outcome::NotProcessed`], as it nearly always is here: connecting
+    /// to the service failed (name resolution, TCP or TLS).
     pub fn is_connect(&self) -> bool {
         self.kind() == ErrorKind::NotConnected
     }
 
-    /// Nothing was charged: the refusal is not in the service's own words, so something in front of it, a proxy or a
-    /// firewall, is likely to have said no. [`outcome`](Self::outcome) is always [`Outcome::Rejected`] here.
+    /// Nothing was charged: the refusal does not have the service's error body, so a proxy or a firewall in front of the
+    /// service probably sent it. [`outcome`](Self::outcome) is always [`Outcome::Rejected`] here.
     pub fn is_intermediary(&self) -> bool {
         self.0.failure.is_intermediary()
     }
 
-    /// With [`Outcome::Unknown`], the transaction to look up: of the response, whatever it was, or for a void whose
-    /// response gave none, the id that was to be voided. With any other outcome, of the response alone, such as a declined
-    /// payment's.
+    /// With [`Outcome::Unknown`], the transaction to look up: the one in the response, or else the one that a void names. With
+    /// any other outcome, the one in the response, such as the record of a declined payment.
     pub fn transaction_id(&self) -> Option<&TransactionId> {
         self.0.found.transaction_id.as_ref().or(self.0.to_be_voided.as_ref())
     }
 
     /// With [`Outcome::Unknown`], what a person can search the service's records by if there is no
-    /// [`transaction_id`](Self::transaction_id) to look up, as [`Operation::search_by`](crate::Operation::search_by) has it.
+    /// [`transaction_id`](Self::transaction_id) to look up. The same as [`Operation::search_by`](crate::Operation::search_by).
     pub fn search_by(&self) -> Option<&'static str> {
         (self.0.outcome == Outcome::Unknown).then_some(self.0.found_by)
     }
 
-    /// The first part of the text: what happened, without what it means for the money and what to do. For a layer above that
-    /// gives advice of its own. With `{:#}` it has the causes too.
+    /// The first part of the message: what happened, without the consequence for the money and what to do. For a layer that
+    /// adds its own advice. `{:#}` adds the causes.
     pub fn what_happened(&self) -> impl fmt::Display + '_ {
         WhatHappened(self)
     }
 
-    /// The record's `Status` code, if the response holds one. Its meaning is not published.
+    /// The record's `Status` code, if the response has one. Its meaning is not published.
     pub fn record_status(&self) -> Option<&str> {
         self.0.found.record_status.as_deref()
     }
 
-    /// The transaction record of a response that says no, such as a declined card's.
+    /// The transaction record of a refusal, such as a declined card's.
     pub fn record(&self) -> Option<&TransactionRecord> {
         self.0.found.record.as_ref()
     }
@@ -198,32 +197,36 @@ impl fmt::Display for WhatHappened<'_> {
     }
 }
 
-/// Three parts for three in the morning: what happened, what it means for the money, what to do.
+/// Three parts: what happened, whether the money can have moved, and what to do.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { outcome, failure, found_by, .. } = &*self.0;
         WhatHappened(self).fmt(f)?;
         f.write_str("; ")?;
+        let nothing_moved = match failure.operation {
+            Some(OperationName::Void) => "nothing was voided",
+            _ => "nothing was charged",
+        };
         match outcome {
             Outcome::NotProcessed if failure.kind() == ErrorKind::Invalid => {
-                f.write_str("nothing was sent: correct the request")
+                f.write_str("nothing was sent: fix the request")
             }
             Outcome::NotProcessed if failure.kind() == ErrorKind::Configuration => {
-                f.write_str("nothing was sent: correct the settings")
+                f.write_str("nothing was sent: fix the settings")
             }
-            Outcome::NotProcessed => f.write_str("nothing was processed: it is safe to send it again"),
-            Outcome::Rejected => f.write_str("it was refused: correct the cause, then send a new request"),
+            Outcome::NotProcessed => write!(f, "{nothing_moved}: it is safe to send it again"),
+            Outcome::Rejected => write!(f, "{nothing_moved}: fix the cause, then send a new request"),
             Outcome::Unknown => {
                 f.write_str("it may have been processed: ")?;
                 f.write_str(if failure.is_foreign_forbidden() {
-                    "find the cause with `payments check`, and look for the payment before anything is sent again: "
+                    "find the cause with `payments check`, and look for the payment before you send anything again: "
                 } else {
                     "do not send it again, "
                 })?;
-                // Escaped, because a log must not grow a line that a server wrote.
+                // Escaped, so that a server cannot add a line to a log.
                 match self.transaction_id().map(|id| (id.as_str().escape_debug(), id.path_segment())) {
                     Some((shown, Ok(_))) => write!(f, "look up transaction {shown}"),
-                    // No lookup takes it.
+                    // Lookups refuse this id.
                     Some((shown, Err(_))) => write!(f, "reconcile transaction {shown} with the service"),
                     None => write!(f, "reconcile it with the service by {found_by}"),
                 }

@@ -93,7 +93,10 @@ impl OperationError for Error {
         found.record.take_if(|record| !is_safe(record.transaction_id.as_str()));
         found.record_status.take_if(|status| !is_safe(status));
         let to_look_up = operation.changes().filter(|id| is_safe(id.as_str())).cloned();
-        Self::new(outcome, failure).with_found(found).found_by(operation.found_by()).of_a_void(to_look_up)
+        Self::new(outcome, failure)
+            .with_found(found)
+            .found_by(operation.found_by())
+            .with_voided_transaction(to_look_up)
     }
 
     fn failure(&self) -> &Failure {

@@ -6,9 +6,9 @@ use thiserror::Error;
 
 use crate::TransportResponse;
 
-/// How far a request provably got. This alone decides what the caller is told about the money.
+/// How far a request provably got. It alone decides the outcome that the caller sees.
 ///
-/// Complete: a transport can only know that nothing left, that something may have left, or that an answer began.
+/// Complete: a transport can know only that nothing was sent, that something may have been sent, or that a response began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(
     clippy::exhaustive_enums,
@@ -19,35 +19,34 @@ pub enum Delivery {
     NotProcessed,
     /// Some of the request may have been read and acted upon.
     Unknown,
-    /// A final status was received, but the answer could not be read to its end.
+    /// A final status was received, but not the complete response.
     Answered(StatusCode),
 }
 
-/// What went wrong, for people and logs. What it means for the money follows from [`Delivery`] alone.
+/// What went wrong, for people and logs. The consequence for the money follows from [`Delivery`] alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransportErrorKind {
     /// The host name did not resolve.
     Resolve,
-    /// No TCP connection could be made.
+    /// The TCP connection failed.
     Connect,
     /// The TLS handshake failed, the certificate included.
     Tls,
-    /// A deadline ended.
+    /// A deadline passed.
     Timeout,
     /// The connection was closed or reset.
     Closed,
-    /// What came back is not HTTP, or breaks its rules.
+    /// The response is not valid HTTP.
     Protocol,
-    /// The answer's body broke off.
+    /// The response's body was truncated.
     BodyTruncated,
-    /// The answer's body is longer than the cap.
+    /// The response's body is larger than the limit.
     BodyTooLarge,
     /// The transport was shut down, or the attempt was cancelled.
     Cancelled,
-    /// The transport cannot send as it was set up or where it was called: its runtime is missing, for one. The
-    /// [source](std::error::Error::source) names what is missing. With [`Delivery::NotProcessed`] it makes
-    /// [`Error::is_configuration`](crate::Error::is_configuration) true.
+    /// The transport cannot send: its runtime is missing, for example. The [source](std::error::Error::source) names what is
+    /// missing. With [`Delivery::NotProcessed`], [`Error::is_configuration`](crate::Error::is_configuration) is true.
     Configuration,
     /// Anything else.
     Other,
@@ -75,26 +74,26 @@ impl TransportErrorKind {
     pub const fn description(self) -> &'static str {
         match self {
             Self::Resolve => "the host name did not resolve",
-            Self::Connect => "no connection could be made",
+            Self::Connect => "could not connect",
             Self::Tls => "the TLS handshake failed",
-            Self::Timeout => "the deadline ended",
+            Self::Timeout => "the deadline passed",
             Self::Closed => "the connection was closed",
-            Self::Protocol => "the peer broke the HTTP protocol",
-            Self::BodyTruncated => "the answer broke off",
-            Self::BodyTooLarge => "the answer is larger than the cap",
+            Self::Protocol => "the server violated the HTTP protocol",
+            Self::BodyTruncated => "the response was truncated",
+            Self::BodyTooLarge => "the response is larger than the limit",
             Self::Cancelled => "the attempt was cancelled",
-            Self::Configuration => "the transport is not set up to send",
+            Self::Configuration => "the transport cannot send",
             Self::Other => "the transport failed",
         }
     }
 }
 
-/// Why one attempt brought no whole answer, and the evidence of how far it got.
+/// Why one attempt received no complete response, and how far the request provably got.
 ///
-/// There is no `From<io::Error>`: a transport must say what it knows. Where it is unsure it says
+/// There is no `From<io::Error>`: a transport must state its evidence. If it is unsure, it returns
 /// [`TransportError::unknown`], because [`TransportError::not_processed`] lets the caller charge again.
 #[derive(Debug, Error)]
-#[error("{}{}", kind.description(), How(self))]
+#[error("{}{}", kind.description(), Progress(self))]
 pub struct TransportError {
     kind: TransportErrorKind,
     delivery: Delivery,
@@ -103,7 +102,7 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    /// The request may have been read: the caller is told not to send it again blindly.
+    /// The request may have been read: the caller must not send it again blindly.
     #[must_use]
     pub fn unknown(kind: TransportErrorKind) -> Self {
         Self { kind, delivery: Delivery::Unknown, partial: None, source: None }
@@ -115,7 +114,7 @@ impl TransportError {
         Self { kind, delivery: Delivery::NotProcessed, partial: None, source: None }
     }
 
-    /// A status came, but not the whole body. `partial` is the status, the headers, and the body as far as it was read.
+    /// A status was received, but not the complete body. `partial` is the status, the headers, and the body so far.
     #[must_use]
     pub fn answered(kind: TransportErrorKind, partial: impl Into<TransportResponse>) -> Self {
         let partial = partial.into();
@@ -144,27 +143,29 @@ impl TransportError {
         self.delivery
     }
 
-    /// Nothing was sent, and nothing will be before the program is corrected.
+    /// Nothing was sent, and nothing will be until the program is fixed.
     pub(crate) fn is_configuration(&self) -> bool {
         self.kind == TransportErrorKind::Configuration && self.delivery == Delivery::NotProcessed
     }
 
-    /// What was read of an answer that broke off.
+    /// What was read of a truncated response.
     pub fn partial(&self) -> Option<&TransportResponse> {
         self.partial.as_deref()
     }
 }
 
-/// `{kind} before the request was sent`, and so on.
-struct How<'a>(&'a TransportError);
+/// The end of the message: how far the request got, unless the kind implies it.
+struct Progress<'a>(&'a TransportError);
 
-impl fmt::Display for How<'_> {
+impl fmt::Display for Progress<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.delivery {
-            Delivery::NotProcessed if self.0.is_configuration() => Ok(()),
-            Delivery::NotProcessed => f.write_str(" before the request was sent"),
-            Delivery::Unknown => f.write_str(" after the request may have been sent"),
-            Delivery::Answered(status) => write!(f, " after HTTP status {}", status.as_u16()),
+        use TransportErrorKind::{Configuration, Connect, Resolve, Tls};
+
+        match (self.0.delivery, self.0.kind) {
+            (Delivery::NotProcessed, Resolve | Connect | Tls | Configuration) => Ok(()),
+            (Delivery::NotProcessed, _) => f.write_str(" before the request was sent"),
+            (Delivery::Unknown, _) => f.write_str(", and the request may have been sent"),
+            (Delivery::Answered(status), _) => write!(f, " after HTTP status {}", status.as_u16()),
         }
     }
 }
