@@ -7,6 +7,7 @@
 mod books;
 mod connect_proxy;
 mod deaf_port;
+mod document;
 mod fault_table;
 mod status_table;
 mod told;
@@ -14,6 +15,7 @@ mod told;
 pub use books::{Books, Effect};
 pub use connect_proxy::ConnectProxy;
 pub use deaf_port::DeafPort;
+pub use document::{Message, assert_messages};
 pub use fault_table::{
     FAULT_TABLE, FaultRow, PHASES, SAMPLE_STATUSES, WhatHappens, kinds, what_happens,
     what_happens_over_a_socket,

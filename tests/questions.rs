@@ -5,6 +5,7 @@
 mod behaviour;
 mod calls;
 mod defaults;
+mod error_messages;
 mod fault_document;
 mod guides;
 mod never_sent;

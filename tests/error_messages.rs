@@ -1,0 +1,443 @@
+//! Does every error say what happened, whether money can have moved, and what to do? `docs/error-messages.md` lists them.
+
+use std::fs;
+use std::future::pending;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use payments_core::model::{
+    Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType, Void,
+};
+use payments_core::{
+    ApiKey, CallerHeaders, Client, Endpoint, Error, GetTransaction, LookupError, Operation, OperationName,
+    Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+};
+use payments_fake::{FakeGateway, Fault, test_values};
+use payments_hyper::{HyperTransport, TokioTimer};
+use payments_journal::{
+    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore, OwnerId,
+    Page, Purged, Resolution, SqliteStore, StateName, StoreError,
+};
+use payments_reqwest::ReqwestTransport;
+use payments_tests::{Message, assert_messages};
+use payments_ureq::UreqTransport;
+
+use TransportErrorKind as Kind;
+
+const AMOUNT: Amount = Amount::from_cents(10_50);
+const CARD: Card<'static> = Card { number: "4242424242424242", cvv: "917", expiry: "11/31" };
+const PAYER: Payer<'static> = Payer {
+    customer_name: "Ada Lovelace",
+    email: "ada@example.com",
+    country_code: "+1",
+    phone_number: "415-555-0100",
+    country: "US",
+    postal_code: "94107",
+    ip_address: "203.0.113.7",
+};
+
+fn endpoint() -> Endpoint {
+    Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("sk_test").unwrap()).unwrap()
+}
+
+fn sale() -> CardTransaction {
+    CardTransaction::builder(AMOUNT, TransactionType::Sale, ConvenienceFee::Inactive, CARD, PAYER)
+        .build()
+        .unwrap()
+}
+
+fn token(id: &str, cents: i64) -> TokenTransaction {
+    TokenTransaction::builder(id, Amount::from_cents(cents), ConvenienceFee::Inactive).build().unwrap()
+}
+
+fn response(status: u16, body: &'static str) -> http::Response<Bytes> {
+    http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap()
+}
+
+fn message(when: &str, outcome: &str, text: impl ToString) -> Message {
+    Message { when: when.to_owned(), outcome: outcome.to_owned(), text: text.to_string() }
+}
+
+fn payment(when: &str, error: Error) -> Message {
+    message(when, error.outcome().as_str(), error)
+}
+
+fn lookup(when: &str, error: LookupError) -> Message {
+    message(when, "", error)
+}
+
+#[test]
+fn payments_and_voids() {
+    let endpoint = endpoint();
+    let unsent = |kind| sale().not_answered(&endpoint, TransportError::not_processed(kind));
+    let lost = |kind| sale().not_answered(&endpoint, TransportError::unknown(kind));
+    let partial = |kind, status, body| {
+        sale().not_answered(&endpoint, TransportError::answered(kind, response(status, body)))
+    };
+    let read = |status, body| sale().read(&endpoint, response(status, body)).unwrap_err();
+    let void = Void::new("txn_1".parse().unwrap());
+    let with_reference = TokenTransaction::builder("tok_1", AMOUNT, ConvenienceFee::Inactive);
+    let with_reference = with_reference.reference_no("invoice 17").build().unwrap();
+    let no_runtime =
+        TransportError::not_processed(Kind::Configuration).with_source("a tokio runtime is missing");
+
+    assert_messages("Payments and voids", &[
+        payment("DNS failed", unsent(Kind::Resolve)),
+        payment("TCP failed", unsent(Kind::Connect)),
+        payment("TLS failed", unsent(Kind::Tls)),
+        payment("the connect deadline passed", unsent(Kind::Timeout)),
+        payment("a pooled connection was already closed", unsent(Kind::Closed)),
+        payment("the transport shut down before sending", unsent(Kind::Cancelled)),
+        payment("a void could not be sent", void.not_answered(&endpoint, TransportError::not_processed(Kind::Connect))),
+        payment("the transport needs a runtime", sale().not_answered(&endpoint, no_runtime)),
+        payment("the connection was closed", lost(Kind::Closed)),
+        payment("the total deadline passed", lost(Kind::Timeout)),
+        payment("the response was not HTTP", lost(Kind::Protocol)),
+        payment("the attempt was cancelled", lost(Kind::Cancelled)),
+        payment("any other failure of the transport", lost(Kind::Other)),
+        payment(
+            "a token payment with a reference was lost",
+            with_reference.not_answered(&endpoint, TransportError::unknown(Kind::Closed)),
+        ),
+        payment(
+            "a token payment without a reference was lost",
+            token("tok_1", 10_50).not_answered(&endpoint, TransportError::unknown(Kind::Closed)),
+        ),
+        payment("a void was lost", void.not_answered(&endpoint, TransportError::unknown(Kind::Closed))),
+        payment("the body was truncated", partial(Kind::BodyTruncated, 200, r#"{"status":"suc"#)),
+        payment("the body was too large", partial(Kind::BodyTooLarge, 200, "")),
+        payment("a refusal was truncated", partial(Kind::BodyTruncated, 400, r#"{"status":"fai"#)),
+        payment("HTTP 200 without anything else", read(200, "{}")),
+        payment("HTTP 200, pending", read(200, r#"{"status":"pending","status_code":101,"data":{"TransactionId":"t9"}}"#)),
+        payment("HTTP 200 without a transaction", read(200, r#"{"status_code":100,"message":"Done"}"#)),
+        payment("HTTP 503", read(503, "<html>")),
+        payment("HTTP 403, not from the service", read(403, "<html>")),
+        payment("declined in HTTP 200", read(200, r#"{"status":"failed","status_code":200,"message":"card declined"}"#)),
+        payment("refused without a reason", read(200, r#"{"status":"failed"}"#)),
+        payment(
+            "HTTP 400",
+            read(400, r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid postal code"}"#),
+        ),
+        payment(
+            "HTTP 401",
+            read(401, r#"{"status":"failed","status_code":401,"msg":"Unauthorized: Invalid API Key"}"#),
+        ),
+        payment("HTTP 429 from a proxy", read(429, "<html>")),
+        payment(
+            "a void was refused",
+            void.read(
+                &endpoint,
+                response(400, r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid transaction id"}"#),
+            )
+            .unwrap_err(),
+        ),
+    ]);
+}
+
+#[test]
+fn lookups() {
+    let endpoint = endpoint();
+    let get = GetTransaction::new("txn_1".parse().unwrap());
+    let read = |status, body| get.read(&endpoint, response(status, body)).unwrap_err();
+    let failed = |error| get.not_answered(&endpoint, error);
+    assert_messages(
+        "Lookups",
+        &[
+            lookup("TCP failed", failed(TransportError::not_processed(Kind::Connect))),
+            lookup("the total deadline passed", failed(TransportError::unknown(Kind::Timeout))),
+            lookup("HTTP 200 without the record", read(200, "<html>")),
+            lookup("HTTP 503", read(503, "")),
+            lookup(
+                "HTTP 401",
+                read(401, r#"{"status":"failed","status_code":401,"msg":"Unauthorized: Invalid API Key"}"#),
+            ),
+            lookup(
+                "HTTP 404",
+                read(404, r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#),
+            ),
+            lookup("HTTP 404 from a proxy", read(404, "<html>")),
+        ],
+    );
+}
+
+#[test]
+fn invalid_requests() {
+    let card = Card { number: "4242424242424241", cvv: "12", expiry: "13/30" };
+    let payer =
+        Payer { customer_name: " ", email: "ada", country_code: "US", ip_address: "localhost", ..PAYER };
+    let build = |amount, card, payer| {
+        let builder =
+            CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer);
+        Error::from(builder.build().unwrap_err())
+    };
+    let json = |json: &str| Error::from(CardTransaction::from_json(json.as_bytes()).unwrap_err());
+    let unsafe_id = r#"{"status_code":100,"data":{"TransactionId":".."}}"#;
+    let unsafe_id = sale().read(&endpoint(), response(200, unsafe_id)).unwrap().transaction_id.clone();
+    assert_messages(
+        "Invalid requests",
+        &[
+            payment("several fields are invalid", build(Amount::from_cents(0), card, payer)),
+            payment("the card number is too short", build(AMOUNT, Card { number: "4242", ..CARD }, PAYER)),
+            payment(
+                "the security code is too long for the card",
+                build(AMOUNT, Card { cvv: "9170", ..CARD }, PAYER),
+            ),
+            payment("the JSON is not an object", json("[]")),
+            payment("the JSON has a syntax error", json("{,}")),
+            lookup(
+                "the id is not safe in a path",
+                GetTransaction::new(unsafe_id).request(&endpoint()).unwrap_err(),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn settings() {
+    let key = |key| ApiKey::new(key).unwrap_err();
+    let url = |url: &str| Endpoint::new(url, ApiKey::new("sk_test").unwrap()).unwrap_err();
+    let header = |name: &'static str, value: &str| CallerHeaders::new().insert(name, value).unwrap_err();
+    let build = |when, error: &dyn std::error::Error| message(when, "not_processed", error);
+    let hyper = || HyperTransport::builder();
+    let not_pem = "not a certificate";
+    assert_messages(
+        "Settings",
+        &[
+            payment("the API key is empty", key("")),
+            payment("the API key has a space", key("sk test")),
+            payment("the base URL is relative", url("pay.example.com")),
+            payment("the base URL has a query", url("https://pay.example.com/?key=1")),
+            payment("the base URL is plain http", url("http://pay.example.com")),
+            payment("a caller header is malformed", header("x-trace", "line\nbreak")),
+            payment("a caller header is reserved", header("authorization", "Bearer 1")),
+            payment("the caller headers are too long", header("x-long", &"x".repeat(8 * 1024))),
+            build("hyper: a root certificate", &hyper().root_certificates_pem(not_pem).build().unwrap_err()),
+            build(
+                "hyper: a client certificate",
+                &hyper().client_certificate_pem(not_pem, not_pem).build().unwrap_err(),
+            ),
+            build("hyper: the proxy", &hyper().proxy("socks5://127.0.0.1").build().unwrap_err()),
+            build(
+                "reqwest: a root certificate",
+                &ReqwestTransport::builder().root_certificates_pem(not_pem).build().unwrap_err(),
+            ),
+            build(
+                "ureq: a root certificate",
+                &UreqTransport::builder().root_certificates_pem(not_pem).build().unwrap_err(),
+            ),
+        ],
+    );
+}
+
+/// A journaled call with the key `invoice-17`.
+async fn pay(client: &JournaledClient, id: &str, cents: i64) -> payments_journal::Error {
+    client.process_token(&IntentKey::new("invoice-17").unwrap(), &token(id, cents)).await.unwrap_err()
+}
+
+async fn journaled(gateway: &FakeGateway) -> JournaledClient {
+    JournaledClient::new(gateway.client(), Journal::open(MemoryStore::new()).await.unwrap())
+}
+
+fn intent(when: &str, error: payments_journal::Error) -> Message {
+    message(when, error.outcome().as_str(), error)
+}
+
+#[tokio::test]
+async fn journaled_calls() {
+    let mut messages = Vec::new();
+
+    let declined = journaled(&FakeGateway::new()).await;
+    messages.push(intent("declined now", pay(&declined, test_values::TOK_DECLINED, 10_50).await));
+    messages
+        .push(intent("declined by an earlier call", pay(&declined, test_values::TOK_DECLINED, 10_50).await));
+    messages.push(intent(
+        "declined earlier, and the request is now another one",
+        pay(&declined, test_values::TOK_APPROVED, 10_50).await,
+    ));
+
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    let lost = journaled(&gateway).await;
+    messages.push(intent("lost now", pay(&lost, test_values::TOK_APPROVED, 10_50).await));
+    messages.push(intent("lost by an earlier call", pay(&lost, test_values::TOK_APPROVED, 10_50).await));
+    messages.push(intent(
+        "lost earlier, and the amount is now another one",
+        pay(&lost, test_values::TOK_APPROVED, 11_00).await,
+    ));
+
+    let paid = journaled(&FakeGateway::new()).await;
+    let key = IntentKey::new("invoice-17").unwrap();
+    paid.process_token(&key, &token(test_values::TOK_APPROVED, 10_50)).await.unwrap();
+    let error = pay(&paid, test_values::TOK_APPROVED, 11_00).await;
+    let id = error.transaction_id().unwrap().to_string();
+    messages.push(message(
+        "paid earlier, and the amount is now another one",
+        error.outcome().as_str(),
+        error.to_string().replace(&id, "txn_1"),
+    ));
+
+    let stuck = Client::builder(endpoint(), Stuck, TokioTimer::new()).build();
+    let stuck = JournaledClient::new(stuck, Journal::open(MemoryStore::new()).await.unwrap());
+    let first = stuck.clone();
+    let in_flight = tokio::spawn(async move { pay(&first, test_values::TOK_APPROVED, 10_50).await });
+    while stuck.journal().find(&key).await.unwrap().is_none() {
+        tokio::task::yield_now().await;
+    }
+    messages.push(intent("another call is sending it", pay(&stuck, test_values::TOK_APPROVED, 10_50).await));
+    messages.push(intent(
+        "another call is sending another request with the key",
+        pay(&stuck, test_values::TOK_APPROVED, 11_00).await,
+    ));
+    in_flight.abort();
+
+    let panicking = Client::builder(endpoint(), Panicking, TokioTimer::new()).build();
+    let panicking = JournaledClient::new(panicking, Journal::open(MemoryStore::new()).await.unwrap());
+    messages.push(intent("the transport panicked", pay(&panicking, test_values::TOK_APPROVED, 10_50).await));
+
+    let new = journaled(&FakeGateway::new()).await;
+    let payment = token(test_values::TOK_APPROVED, 10_50);
+    messages.push(intent(
+        "a new attempt without a first one",
+        new.after_rejection(&key).process_token(&payment).await.unwrap_err(),
+    ));
+    let secret = IntentKey::new(FakeGateway::API_KEY).unwrap();
+    messages.push(intent("the key is a secret", new.process_token(&secret, &payment).await.unwrap_err()));
+
+    let store = Failing::default();
+    let is_failing = Arc::clone(&store.is_failing);
+    let failing = JournaledClient::new(FakeGateway::new().client(), Journal::open(store).await.unwrap());
+    is_failing.store(true, Ordering::SeqCst);
+    messages
+        .push(intent("the journal cannot be written", pay(&failing, test_values::TOK_APPROVED, 10_50).await));
+    messages.push(intent(
+        "there is no runtime",
+        std::thread::spawn(move || payments_fake::block_on(pay(&new, test_values::TOK_APPROVED, 10_50)))
+            .join()
+            .unwrap(),
+    ));
+    assert_messages("Journaled calls", &messages);
+}
+
+/// Never responds.
+#[derive(Debug)]
+struct Stuck;
+
+impl Transport for Stuck {
+    async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
+        pending().await
+    }
+}
+
+#[derive(Debug)]
+struct Panicking;
+
+impl Transport for Panicking {
+    async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
+        panic!("this transport always panics")
+    }
+}
+
+/// A store that cannot be written once it is told to fail.
+#[derive(Default)]
+struct Failing {
+    below: MemoryStore,
+    is_failing: Arc<AtomicBool>,
+}
+
+impl IntentStore for Failing {
+    fn owner(&self) -> &OwnerId {
+        self.below.owner()
+    }
+
+    async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        if self.is_failing.load(Ordering::SeqCst) {
+            return Err(StoreError::unavailable(
+                "the journal billing.db cannot be written: the disk is full",
+            ));
+        }
+        self.below.apply(change).await
+    }
+
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.below.find(key).await
+    }
+
+    async fn list(
+        &self,
+        states: &[StateName],
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        self.below.list(states, after, limit).await
+    }
+
+    async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+        self.below.is_live(owner).await
+    }
+
+    async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+        self.below.purge(age).await
+    }
+}
+
+#[tokio::test]
+async fn resolving() {
+    let key = IntentKey::new("invoice-17").unwrap();
+    let gateway = FakeGateway::new();
+    let client = journaled(&gateway).await;
+    let resolve = || Resolution::not_processed("ada");
+    let mut messages = Vec::new();
+    let mut push = |when, error: payments_journal::ResolveError| messages.push(message(when, "", error));
+    push("the key is not in the journal", client.journal().resolve(&key, resolve()).await.unwrap_err());
+
+    gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    pay(&client, test_values::TOK_APPROVED, 10_50).await;
+    let unknown = "txn_unknown".parse().unwrap();
+    push(
+        "the transaction is not found",
+        client.resolve_processed(&key, &unknown, "ada", None).await.unwrap_err(),
+    );
+
+    let other = IntentKey::new("invoice-18").unwrap();
+    let charged = client.process_token(&other, &token(test_values::TOK_APPROVED, 11_00)).await.unwrap();
+    let id = charged.transaction_id.clone();
+    let error = client.resolve_processed(&key, &id, "ada", None).await.unwrap_err();
+    push("the transaction has another amount", error);
+    let error = client.journal().resolve(&key, Resolution::processed(id.clone(), "ada")).await.unwrap_err();
+    assert!(error.to_string().contains(id.as_str()), "{error}");
+    push("the key is processed", client.journal().resolve(&other, resolve()).await.unwrap_err());
+    assert_messages("Resolving a key", &messages);
+}
+
+#[test]
+#[cfg(unix)]
+fn opening_a_journal() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let folder = tempfile::tempdir().unwrap();
+    let open = |path: &Path| SqliteStore::open(path).unwrap_err().to_string();
+    let path = |name: &str| folder.path().join(name);
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(path("notes.txt"), "x".repeat(1024)).unwrap();
+    fs::set_permissions(path("notes.txt"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(path("open.db"), "").unwrap();
+    fs::set_permissions(path("open.db"), fs::Permissions::from_mode(0o644)).unwrap();
+    symlink(path("notes.txt"), path("link.db")).unwrap();
+    fs::create_dir(path("shared")).unwrap();
+    fs::set_permissions(path("shared"), fs::Permissions::from_mode(0o777)).unwrap();
+    let messages = [
+        ("its directory and the one above do not exist", path("a/b/billing.db")),
+        ("it is a directory", path("shared")),
+        ("it is a symbolic link", path("link.db")),
+        ("it is another file", path("notes.txt")),
+        ("other users can read it", path("open.db")),
+        ("other users can write its directory", path("shared/billing.db")),
+    ]
+    .map(|(when, path)| {
+        message(when, "not_processed", open(&path).replace(&*folder.path().to_string_lossy(), "/var/lib"))
+    });
+    assert_messages("Opening a journal", &messages);
+}
