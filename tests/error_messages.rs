@@ -1,5 +1,8 @@
 //! Does every error say what happened, whether money can have moved, and what to do? `docs/error-messages.md` lists them.
 
+#![allow(clippy::needless_pass_by_value, reason = "each error is created for one row")]
+
+use std::fmt::Display;
 use std::fs;
 use std::future::pending;
 use std::path::Path;
@@ -57,16 +60,16 @@ fn response(status: u16, body: &'static str) -> http::Response<Bytes> {
     http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap()
 }
 
-fn message(when: &str, outcome: &str, text: impl ToString) -> Message {
+fn message(when: &str, outcome: &str, text: &dyn Display) -> Message {
     Message { when: when.to_owned(), outcome: outcome.to_owned(), text: text.to_string() }
 }
 
 fn payment(when: &str, error: Error) -> Message {
-    message(when, error.outcome().as_str(), error)
+    message(when, error.outcome().as_str(), &error)
 }
 
 fn lookup(when: &str, error: LookupError) -> Message {
-    message(when, "", error)
+    message(when, "", &error)
 }
 
 #[test]
@@ -200,7 +203,7 @@ fn settings() {
     let key = |key| ApiKey::new(key).unwrap_err();
     let url = |url: &str| Endpoint::new(url, ApiKey::new("sk_test").unwrap()).unwrap_err();
     let header = |name: &'static str, value: &str| CallerHeaders::new().insert(name, value).unwrap_err();
-    let build = |when, error: &dyn std::error::Error| message(when, "not_processed", error);
+    let build = |when, error: &dyn std::error::Error| message(when, "not_processed", &error);
     let hyper = || HyperTransport::builder();
     let not_pem = "not a certificate";
     assert_messages(
@@ -242,7 +245,7 @@ async fn journaled(gateway: &FakeGateway) -> JournaledClient {
 }
 
 fn intent(when: &str, error: payments_journal::Error) -> Message {
-    message(when, error.outcome().as_str(), error)
+    message(when, error.outcome().as_str(), &error)
 }
 
 #[tokio::test]
@@ -276,7 +279,7 @@ async fn journaled_calls() {
     messages.push(message(
         "paid earlier, and the amount is now another one",
         error.outcome().as_str(),
-        error.to_string().replace(&id, "txn_1"),
+        &error.to_string().replace(&id, "txn_1"),
     ));
 
     let stuck = Client::builder(endpoint(), Stuck, TokioTimer::new()).build();
@@ -390,7 +393,7 @@ async fn resolving() {
     let client = journaled(&gateway).await;
     let resolve = || Resolution::not_processed("ada");
     let mut messages = Vec::new();
-    let mut push = |when, error: payments_journal::ResolveError| messages.push(message(when, "", error));
+    let mut push = |when, error: payments_journal::ResolveError| messages.push(message(when, "", &error));
     push("the key is not in the journal", client.journal().resolve(&key, resolve()).await.unwrap_err());
 
     gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
@@ -437,7 +440,7 @@ fn opening_a_journal() {
         ("other users can write its directory", path("shared/billing.db")),
     ]
     .map(|(when, path)| {
-        message(when, "not_processed", open(&path).replace(&*folder.path().to_string_lossy(), "/var/lib"))
+        message(when, "not_processed", &open(&path).replace(&*folder.path().to_string_lossy(), "/var/lib"))
     });
     assert_messages("Opening a journal", &messages);
 }
