@@ -131,7 +131,7 @@ async fn a_plain_address_through_a_proxy_elsewhere_is_a_configuration_error_d24(
     let transport = through(SocketAddr::from(([192, 0, 2, 1], 3128)));
     let (kind, text) = refused(&transport, post(server.url())).await;
     assert_eq!(kind, TransportErrorKind::Configuration);
-    assert!(text.contains("a proxy that is not on this machine"), "{text}");
+    assert!(text.contains("the proxy is not on this machine"), "{text}");
     assert_eq!(server.connections(), 0);
 }
 
