@@ -46,7 +46,7 @@ impl BuildErrorKind {
         match self {
             Self::RootCertificate => (
                 "a root certificate could not be read",
-                "pass X.509 certificates in the form that the method names",
+                "pass X.509 certificates as PEM or DER, as the builder's method requires",
             ),
             Self::ClientCertificate => (
                 "the client certificate or its private key could not be read, or they do not belong together",
@@ -101,7 +101,7 @@ impl BuildError {
         self
     }
 
-    /// A root certificate could not be read: pass certificates in the form that the method names.
+    /// A root certificate could not be read: pass X.509 certificates as PEM or DER, as the builder's method requires.
     pub fn is_root_certificate(&self) -> bool {
         matches!(self.kind, BuildErrorKind::RootCertificate)
     }

@@ -94,9 +94,9 @@ impl HyperTransportBuilder {
     /// Connects through this egress proxy: `http://host:port`, or `http://user:password@host:port` with both percent-encoded.
     /// The default port is 80.
     ///
-    /// Every connection is a `CONNECT` tunnel. TLS is end to end with the service, so the proxy sees neither card data nor the API
-    /// key, and its error pages are never read as a response from the service. If the proxy refuses, does not respond or cannot
-    /// be reached, the call is [`NotProcessed`](payments_core::Outcome::NotProcessed).
+    /// Every connection is a `CONNECT` tunnel. TLS is end to end with the service, so the proxy sees neither card data nor the
+    /// API key, and its error pages are never read as a response from the service. If the proxy refuses, does not respond or
+    /// cannot be reached, the call is [`NotProcessed`](payments_core::Outcome::NotProcessed).
     ///
     /// Without this setting no proxy is used: none is read from the environment. A plain `http` address of the service cannot be
     /// used through a proxy on another machine: such a call fails with a configuration error, and nothing is sent.
@@ -147,8 +147,8 @@ impl HyperTransportBuilder {
 
     /// The maximum number of requests in flight, each with its own connection; unlimited by default.
     ///
-    /// Further requests wait, and their connect deadlines run meanwhile: if one ends, that request was not processed. At least one
-    /// request is always allowed.
+    /// Further requests wait, and their connect deadlines run meanwhile: if one ends, that request was not processed. At least
+    /// one request is always allowed.
     pub fn max_connections(mut self, count: usize) -> Self {
         self.limits.max_in_flight = Some(count);
         self
@@ -158,8 +158,8 @@ impl HyperTransportBuilder {
     ///
     /// # Errors
     ///
-    /// [`BuildError`] if a certificate, a key or the proxy's address could not be read, or if a setting needs a feature that is not
-    /// enabled.
+    /// [`BuildError`] if a certificate, a key or the proxy's address could not be read, or if a setting needs a feature that is
+    /// not enabled.
     pub fn build(self) -> Result<HyperTransport, BuildError> {
         let Self { tls, proxy, limits, first_error } = self;
         if let Some(error) = first_error {

@@ -40,7 +40,7 @@ pub(crate) async fn before<F: Future>(
 /// Polls `call`. A missing runtime or network driver, on which tokio panics, becomes an error.
 ///
 /// tokio can be asked whether there is a runtime, but not whether it has the driver, so that panic is caught.
-/// `has_connection` tells whether the request may have been sent.
+/// If `has_connection` returns true, the request may have been sent.
 pub(crate) fn poll_call<T>(
     call: Pin<&mut impl Future<Output = Result<T, TransportError>>>,
     has_connection: impl Fn() -> bool,
@@ -51,7 +51,7 @@ pub(crate) fn poll_call<T>(
     }
     catch_unwind(AssertUnwindSafe(|| call.poll(cx))).unwrap_or_else(|_panic| {
         Poll::Ready(Err(if has_connection() {
-            TransportError::unknown(TransportErrorKind::Other).with_source("the transport panicked after a connection was assigned")
+            TransportError::unknown(TransportErrorKind::Other).with_source("the transport panicked")
         } else {
             missing(
                 "connecting panicked, because the tokio runtime has no network driver or was shut down: build the \

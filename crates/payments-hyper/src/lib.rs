@@ -69,42 +69,42 @@
 //!
 //! # Connections
 //!
-//! The pool is that of hyper-util's client. An HTTP/1.1 connection carries one exchange at a time, and is reused only if the whole
-//! response was read without an error. Dropping a call ends its connection: nothing more is written to it. The server may still
-//! have read the request.
+//! The pool is that of hyper-util's client. An HTTP/1.1 connection carries one exchange at a time, and is reused only if the
+//! whole response was read without an error. Dropping a call ends its connection: nothing more is written to it. The server may
+//! still have read the request.
 //!
-//! Before a request is written to a pooled connection, the operating system is asked whether the server has closed it. A close that
-//! is still on its way cannot be seen, so connections that were idle for 20 seconds are not reused: servers commonly close after
-//! 60 seconds or more.
+//! Before a request is written to a pooled connection, the operating system is asked whether the server has closed it. A close
+//! that is still on its way cannot be seen, so connections that were idle for 20 seconds are not reused: servers commonly close
+//! after 60 seconds or more.
 //!
-//! The same check finds a response to no request. Bytes that arrived before a request is written (over TLS, one whole record) are
-//! never read as its response. HTTP/1.1 numbers neither requests nor responses, so a second response that arrives later, while the
-//! next request is in flight, is read as the response to that request. If a server or proxy might do this, use a separate
-//! connection for each call: a [`pool_idle_timeout`](HyperTransportBuilder::pool_idle_timeout) of zero.
+//! The same check finds a response to no request. Bytes that arrived before a request is written (over TLS, one whole record)
+//! are never read as its response. HTTP/1.1 numbers neither requests nor responses, so a second response that arrives later,
+//! while the next request is in flight, is read as the response to that request. If a server or proxy might do this, use a
+//! separate connection for each call: a [`pool_idle_timeout`](HyperTransportBuilder::pool_idle_timeout) of zero.
 //!
 //! A connection belongs to the tokio runtime that opened it, because a task of that runtime drives it. One transport may be used
 //! from several runtimes. Each has its own connections, and those of the eight most recently used runtimes are kept.
 //!
-//! HTTP/2, if the builder allows it, differs: calls to one server share a connection, and dropping a call resets its stream. A ping
-//! is sent every 3 seconds. If one is not acknowledged within 5 seconds, for example because the network silently dropped the
-//! connection, the calls on it end as unknown and the next call opens another.
+//! HTTP/2, if the builder allows it, differs: calls to one server share a connection, and dropping a call resets its stream. A
+//! ping is sent every 3 seconds. If one is not acknowledged within 5 seconds, for example because the network silently dropped
+//! the connection, the calls on it end as unknown and the next call opens another.
 //!
 //! # Proxy
 //!
-//! [`proxy`](HyperTransportBuilder::proxy) sets an egress proxy. Connections are `CONNECT` tunnels, and TLS is end to end with the
-//! service.
+//! [`proxy`](HyperTransportBuilder::proxy) sets an egress proxy. Connections are `CONNECT` tunnels, and TLS is end to end with
+//! the service.
 //!
 //! # Deadlines and limits
 //!
-//! The connect deadline covers the wait for a free connection, name resolution, TCP, the proxy and TLS together. The total deadline
-//! covers everything up to the last byte of the body. Both start at the first poll. A response head is limited to 100 headers and
-//! 64 KiB, a body to the request's cap. A server that sends without end cannot delay the deadline.
+//! The connect deadline covers the wait for a free connection, name resolution, TCP, the proxy and TLS together. The total
+//! deadline covers everything up to the last byte of the body. Both start at the first poll. A response head is limited to 100
+//! headers and 64 KiB, a body to the request's cap. A server that sends without end cannot delay the deadline.
 //!
 //! # TLS
 //!
-//! TLS 1.2 and 1.3, certificates always verified, sessions resumed, no early data. The provider is always chosen explicitly; the
-//! process-wide one is neither read nor installed. With neither `ring` nor `aws-lc-rs` enabled the crate still supports plain http,
-//! for a server on the same machine, and an https request is not processed.
+//! TLS 1.2 and 1.3, certificates always verified, sessions resumed, no early data. The provider is always chosen explicitly;
+//! the process-wide one is neither read nor installed. With neither `ring` nor `aws-lc-rs` enabled the crate still supports
+//! plain http, for a server on the same machine, and an https request is not processed.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -116,8 +116,8 @@
 //!
 //! # Secrets
 //!
-//! Over HTTP/1.1 the body goes to the socket, or to the cipher, directly from the caller's buffer. hyper makes no copy, so a buffer
-//! that is wiped when dropped leaves none behind. Errors contain neither headers nor bodies.
+//! Over HTTP/1.1 the body goes to the socket, or to the cipher, directly from the caller's buffer. hyper makes no copy, so a
+//! buffer that is wiped when dropped leaves none behind. Errors contain neither headers nor bodies.
 //!
 //! # Stability
 //!

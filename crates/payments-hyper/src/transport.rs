@@ -52,8 +52,8 @@ type Client = legacy::Client<Connector, CallBody>;
 struct Shared {
     connector: Connector,
     limits: Limits,
-    /// One client for each runtime, most recently used first. A connection's task belongs to the runtime that opened it; on another
-    /// runtime nothing would drive it.
+    /// One client for each runtime, most recently used first. A connection's task belongs to the runtime that opened it; on
+    /// another runtime nothing would drive it.
     clients: Mutex<Vec<(runtime::Id, Arc<Client>)>>,
     /// One permit for each request allowed in flight.
     permits: Option<Semaphore>,
@@ -279,8 +279,8 @@ fn is_assigned(connection: &CaptureConnection) -> bool {
     connection.connection_metadata().is_some()
 }
 
-/// Guards the connection of one call. If it is dropped before the call is complete, the HTTP/1.1 connection is not reused, because
-/// more could arrive on it. Over HTTP/2 hyper resets the call's stream.
+/// Guards the connection of one call. If it is dropped before the call is complete, the HTTP/1.1 connection is not reused,
+/// because more could arrive on it. Over HTTP/2 hyper resets the call's stream.
 struct CallGuard {
     connection: CaptureConnection,
     /// The request's body ends when this is dropped.

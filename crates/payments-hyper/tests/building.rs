@@ -105,6 +105,11 @@ fn the_first_invalid_setting_is_reported() {
         .build()
         .unwrap_err();
     assert!(error.is_root_certificate());
+    assert_eq!(
+        format!("{error:#}"),
+        "a root certificate could not be read: the text has no PEM section CERTIFICATE; nothing was sent: \
+         pass X.509 certificates as PEM or DER, as the builder's method requires"
+    );
 }
 
 #[test]
