@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// A call that somebody waits for, for as long as this is kept. Inside is whether hyper has taken the whole body.
+/// A call whose caller still waits. Dropping it ends the request's body. The flag is set once hyper has taken the whole body.
 pub(crate) struct Call(Arc<AtomicBool>);
 
 impl Call {
@@ -18,23 +18,23 @@ impl Call {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The body of the call's request.
+    /// Creates the body of this call's request.
     pub(crate) fn body(&self, bytes: Bytes) -> CallBody {
         self.0.store(bytes.is_empty(), Ordering::Relaxed);
         CallBody { rest: bytes, call: Arc::downgrade(&self.0) }
     }
 }
 
-/// A request's body that ends with its call.
+/// A request body that fails once its call is dropped.
 ///
-/// The connection's task would otherwise go on sending the request of a call that was dropped.
+/// Otherwise the connection's task would continue to send the request of a dropped call.
 pub(crate) struct CallBody {
     rest: Bytes,
     call: Weak<AtomicBool>,
 }
 
 impl CallBody {
-    const PIECE: usize = 16 * 1024;
+    const CHUNK_SIZE: usize = 16 * 1024;
 }
 
 impl Body for CallBody {
@@ -51,10 +51,10 @@ impl Body for CallBody {
         if self.rest.is_empty() {
             return Poll::Ready(None);
         }
-        let length = self.rest.len().min(Self::PIECE);
-        let piece = self.rest.split_to(length);
+        let length = self.rest.len().min(Self::CHUNK_SIZE);
+        let chunk = self.rest.split_to(length);
         call.store(self.rest.is_empty(), Ordering::Relaxed);
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {

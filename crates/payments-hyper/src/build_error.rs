@@ -3,67 +3,92 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// Why no [`HyperTransport`](crate::HyperTransport) could be built. Nothing was sent.
+/// Why a [`HyperTransport`](crate::HyperTransport) could not be built. Nothing was sent.
 ///
-/// Its text says what to change, and holds nothing of a private key.
+/// The text says what to change. It never contains part of a private key. `{:#}` includes the cause.
 #[derive(Debug, Error)]
 pub struct BuildError {
     kind: BuildErrorKind,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// `{:#}` shows the source as well.
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.kind)?;
-        match &self.source {
-            Some(source) if f.alternate() => write!(f, ": {source}"),
-            _ => Ok(()),
+        let (problem, fix) = self.kind.problem_and_fix();
+        f.write_str(problem)?;
+        if f.alternate()
+            && let Some(source) = &self.source
+        {
+            write!(f, ": {source}")?;
         }
+        write!(f, "; nothing was sent: {fix}")
     }
 }
 
-#[derive(Clone, Copy, Debug, Error)]
+#[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "which of them can happen depends on the features")]
 pub(crate) enum BuildErrorKind {
-    #[error("a root certificate could not be read")]
     RootCertificate,
-    #[error("the client certificate or its private key could not be read, or they do not belong together")]
     ClientCertificate,
-    #[error(
-        "TLS was configured, but none is compiled in: enable the feature `ring` or `aws-lc-rs` of payments-hyper"
-    )]
     NoProvider,
-    #[error("the TLS provider ring is not compiled in: enable the feature `ring` of payments-hyper")]
     RingMissing,
-    #[error(
-        "the TLS provider aws-lc-rs is not compiled in: enable the feature `aws-lc-rs` of payments-hyper"
-    )]
     AwsLcRsMissing,
-    #[error("Mozilla's roots are not compiled in: enable the feature `webpki-roots` of payments-hyper")]
     MozillaRootsMissing,
-    #[error(
-        "the verifier of the operating system is not compiled in: enable the feature `platform-verifier` of \
-         payments-hyper"
-    )]
     PlatformRootsMissing,
-    #[error(
-        "no server could be trusted: enable the feature `webpki-roots` or `platform-verifier` of payments-hyper, \
-         or give root certificates"
-    )]
     NoRoots,
-    #[error(
-        "the operating system offers no root certificates: install its CA bundle, or use the compiled-in roots of \
-         the feature `webpki-roots` of payments-hyper"
-    )]
     PlatformRoots,
-    #[error("the TLS provider supports neither TLS 1.2 nor TLS 1.3")]
     Protocol,
-    #[error(
-        "the proxy cannot be used: give http://host:port, or http://user:password@host:port with both \
-         percent-encoded"
-    )]
     Proxy,
+}
+
+impl BuildErrorKind {
+    fn problem_and_fix(self) -> (&'static str, &'static str) {
+        match self {
+            Self::RootCertificate => (
+                "a root certificate could not be read",
+                "pass X.509 certificates as PEM or DER, as the builder's method requires",
+            ),
+            Self::ClientCertificate => (
+                "the client certificate or its private key could not be read, or they do not belong together",
+                "pass the PEM chain of the client and the private key of its first certificate",
+            ),
+            Self::NoProvider => (
+                "TLS is configured, but not compiled in",
+                "enable the feature `ring` or `aws-lc-rs` of payments-hyper",
+            ),
+            Self::RingMissing => {
+                ("the TLS provider ring is not compiled in", "enable the feature `ring` of payments-hyper")
+            }
+            Self::AwsLcRsMissing => (
+                "the TLS provider aws-lc-rs is not compiled in",
+                "enable the feature `aws-lc-rs` of payments-hyper",
+            ),
+            Self::MozillaRootsMissing => (
+                "Mozilla's root certificates are not compiled in",
+                "enable the feature `webpki-roots` of payments-hyper",
+            ),
+            Self::PlatformRootsMissing => (
+                "the operating system's certificate verifier is not compiled in",
+                "enable the feature `platform-verifier` of payments-hyper",
+            ),
+            Self::NoRoots => (
+                "there are no root certificates, so no server can be trusted",
+                "enable the feature `webpki-roots` or `platform-verifier` of payments-hyper, or add root certificates",
+            ),
+            Self::PlatformRoots => (
+                "the operating system has no root certificates",
+                "install its CA bundle, or use the roots of the feature `webpki-roots` of payments-hyper",
+            ),
+            Self::Protocol => (
+                "the TLS provider supports neither TLS 1.2 nor TLS 1.3",
+                "use a provider that supports one of them",
+            ),
+            Self::Proxy => (
+                "the proxy's address cannot be used",
+                "write http://host:port, or http://user:password@host:port with user and password percent-encoded",
+            ),
+        }
+    }
 }
 
 impl BuildError {
@@ -76,12 +101,12 @@ impl BuildError {
         self
     }
 
-    /// A root certificate that was given could not be read: give certificates in the form that the method names.
+    /// A root certificate could not be read: pass X.509 certificates as PEM or DER, as the builder's method requires.
     pub fn is_root_certificate(&self) -> bool {
         matches!(self.kind, BuildErrorKind::RootCertificate)
     }
 
-    /// The client certificate or its private key could not be read, or the one does not belong to the other.
+    /// The client certificate or its private key could not be read, or they do not belong together.
     pub fn is_client_certificate(&self) -> bool {
         matches!(self.kind, BuildErrorKind::ClientCertificate)
     }
@@ -103,13 +128,13 @@ impl BuildError {
         }
     }
 
-    /// The proxy's address cannot be read, or is not an `http://` address. The text holds none of it.
+    /// The proxy's address could not be read, or is not an `http://` address. The text contains no part of it.
     pub fn is_proxy(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Proxy)
     }
 
-    /// The operating system offers no root certificates, as in many container images: install its CA bundle, or use
-    /// the compiled-in ones of the feature `webpki-roots`.
+    /// The operating system has no root certificates, as in many container images: install its CA bundle, or use the roots of
+    /// the feature `webpki-roots`.
     pub fn is_platform_roots(&self) -> bool {
         matches!(self.kind, BuildErrorKind::PlatformRoots)
     }

@@ -2,14 +2,14 @@ use payments_core::{Client, Endpoint};
 
 use crate::{BuildError, HyperTransport, TokioTimer};
 
-/// A client of the service at `endpoint`, over a [`HyperTransport`] with its defaults and [`TokioTimer`].
+/// Creates a client for the service at `endpoint`, over a default [`HyperTransport`] and [`TokioTimer`].
 ///
-/// Use one client for the whole program: its clones share the connections. To change a setting of the transport or of the
-/// client, build them with [`HyperTransport::builder`] and [`Client::builder`].
+/// Use one client for the whole program: its clones share connections. To change a setting of the transport or the client,
+/// build them with [`HyperTransport::builder`] and [`Client::builder`].
 ///
 /// # Errors
 ///
-/// [`BuildError`] where the trusted authorities are the operating system's and it has none. With the default features they are
+/// [`BuildError`] if the operating system's root certificates are used and it has none. With the default features the roots are
 /// compiled in, and this never fails.
 ///
 /// # Examples
@@ -20,7 +20,7 @@ use crate::{BuildError, HyperTransport, TokioTimer};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// // Nobody listens at port 1; the service has an `https` address.
+/// // Nothing listens on port 1. A real service has an `https` address.
 /// let endpoint = Endpoint::new("http://127.0.0.1:1/api/v1/public", ApiKey::new("sk_test_51H")?)?;
 /// let client = payments_hyper::client(endpoint)?;
 ///

@@ -24,19 +24,19 @@ use crate::socket::Socket;
 use crate::tls::NoTls;
 
 tokio::task_local! {
-    /// When the connection that the current call waits for must stand.
+    /// The deadline for the connection that the current call waits for.
     ///
-    /// hyper-util gives a connector the address and nothing else of a request, but it asks for a connection within the
-    /// future of the request that needs one.
-    static CONNECT_BY: Instant;
+    /// hyper-util passes a connector only the request's address, but it calls the connector inside the future of the request
+    /// that needs the connection.
+    static CONNECT_DEADLINE: Instant;
 }
 
-/// Sends with a deadline for the connection, if one has to be made: name resolution, TCP, proxy and TLS together.
-pub(crate) async fn connecting_by<F: Future>(deadline: Instant, send: F) -> F::Output {
-    CONNECT_BY.scope(deadline, send).await
+/// Sends with a deadline for opening a connection, if one is needed: name resolution, TCP, proxy and TLS together.
+pub(crate) async fn with_connect_deadline<F: Future>(deadline: Instant, send: F) -> F::Output {
+    CONNECT_DEADLINE.scope(deadline, send).await
 }
 
-/// Opens connections. No request is sent here, so after a failure none was processed.
+/// Opens connections. It sends no request, so after a failure nothing was processed.
 #[derive(Clone)]
 pub(crate) struct Connector {
     tcp: HttpConnector<Resolver>,
@@ -44,17 +44,17 @@ pub(crate) struct Connector {
     tls: Result<Arc<ClientConfig>, NoTls>,
 }
 
-/// Why there is no connection, and between whom.
+/// Why there is no connection, and to which server or through which proxy.
 #[derive(Debug, Error)]
-#[error("{between}")]
-pub(crate) struct NotConnected {
+#[error("{message}")]
+pub(crate) struct ConnectError {
     pub(crate) kind: TransportErrorKind,
-    between: String,
+    message: String,
     #[source]
     error: BoxError,
 }
 
-/// hyper-util does not export its name.
+/// hyper-util does not export this type's name.
 type TunnelError = <Tunnel<Tcp> as Service<Uri>>::Error;
 type BoxError = Box<dyn StdError + Send + Sync>;
 type BoxFuture<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
@@ -63,29 +63,29 @@ impl Connector {
     pub(crate) fn new(tls: Result<Arc<ClientConfig>, NoTls>, proxy: Option<Proxy>) -> Self {
         let mut tcp = HttpConnector::new_with_resolver(Resolver(GaiResolver::new()));
         tcp.enforce_http(false);
-        // Head and body may be two writes, and the second must not wait for the server to acknowledge the first.
+        // Head and body may be two writes. The second must not wait until the server acknowledges the first.
         tcp.set_nodelay(true);
         Self { tcp, proxy, tls }
     }
 
-    /// Whether a request in clear would cross a network on its way to the proxy.
+    /// Whether an unencrypted request would cross a network on its way to the proxy.
     pub(crate) fn has_remote_proxy(&self) -> bool {
         self.proxy.as_ref().is_some_and(|proxy| !proxy.is_loopback())
     }
 
     async fn connect(self, uri: Uri, by: Instant) -> Result<MaybeHttpsStream<TokioIo<Socket>>, BoxError> {
         let mut tcp = self.tcp;
-        // The time is shared among the addresses of the name, so that one that does not respond leaves some for the next.
+        // hyper-util divides the time among the name's addresses, so that one that does not respond leaves time for the next.
         tcp.set_connect_timeout(Some(by.saturating_duration_since(Instant::now())));
         let tcp = Tcp(tcp);
         match self.proxy {
-            None => secure(tcp, self.tls, uri).await,
+            None => connect_with_tls(tcp, self.tls, uri).await,
             Some(proxy) => {
                 let mut tunnel = Tunnel::new(proxy.uri, tcp);
                 if let Some(credentials) = proxy.credentials {
                     tunnel = tunnel.with_auth(credentials);
                 }
-                secure(tunnel, self.tls, with_port(uri)?).await
+                connect_with_tls(tunnel, self.tls, with_explicit_port(uri)?).await
             }
         }
     }
@@ -93,34 +93,34 @@ impl Connector {
 
 impl Service<Uri> for Connector {
     type Response = MaybeHttpsStream<TokioIo<Socket>>;
-    type Error = NotConnected;
-    type Future = BoxFuture<Self::Response, NotConnected>;
+    type Error = ConnectError;
+    type Future = BoxFuture<Self::Response, ConnectError>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), NotConnected>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let by = CONNECT_BY.get();
+        let by = CONNECT_DEADLINE.get();
         let server = uri.authority().map_or_else(String::new, Authority::to_string);
         let connecting = self.clone().connect(uri, by);
         let proxy = self.proxy.as_ref().and_then(|proxy| proxy.uri.authority().cloned());
-        // hyper-util may finish the connection in the background for a later call: the deadline is taken along.
+        // hyper-util may finish the connection in the background for a later call, outside the scope of the deadline.
         Box::pin(async move {
             let connected = timeout_at(by, connecting).await.unwrap_or_else(|late| Err(late.into()));
             connected.map_err(|error| {
-                let between = match proxy {
+                let message = match proxy {
                     Some(proxy) => format!("no connection through the proxy {proxy}"),
                     None => format!("no connection to {server}"),
                 };
-                NotConnected { kind: kind_of(&error), between, error }
+                ConnectError { kind: kind_of(&error), message, error }
             })
         })
     }
 }
 
-/// The connection of `connector`, with TLS in it for https.
-async fn secure<C>(
+/// Connects, and adds TLS for https.
+async fn connect_with_tls<C>(
     connector: C,
     tls: Result<Arc<ClientConfig>, NoTls>,
     uri: Uri,
@@ -140,8 +140,8 @@ async fn ready_and_call<S: Service<Uri>>(mut service: S, uri: Uri) -> Result<S::
     service.call(uri).await
 }
 
-/// The same address with its port written out: a tunnel takes an absent one for 443, whatever the scheme.
-fn with_port(uri: Uri) -> Result<Uri, BoxError> {
+/// Adds the scheme's default port if there is none: a tunnel would use 443 whatever the scheme.
+fn with_explicit_port(uri: Uri) -> Result<Uri, BoxError> {
     let mut parts = uri.into_parts();
     if let (Some(scheme), Some(authority)) = (&parts.scheme, &parts.authority)
         && authority.port().is_none()
@@ -158,35 +158,35 @@ struct Tcp(HttpConnector<Resolver>);
 
 impl Service<Uri> for Tcp {
     type Response = TokioIo<Socket>;
-    type Error = TcpFailed;
-    type Future = BoxFuture<Self::Response, TcpFailed>;
+    type Error = TcpError;
+    type Future = BoxFuture<Self::Response, TcpError>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TcpFailed>> {
-        self.0.poll_ready(cx).map_err(|error| TcpFailed(error.into()))
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TcpError>> {
+        self.0.poll_ready(cx).map_err(|error| TcpError(error.into()))
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let connecting = self.0.call(uri);
         Box::pin(async move {
-            let tcp = connecting.await.map_err(|error| TcpFailed(error.into()))?;
+            let tcp = connecting.await.map_err(|error| TcpError(error.into()))?;
             Ok(TokioIo::new(Socket::new(tcp.into_inner())))
         })
     }
 }
 
-/// The error of hyper-util's connector, told from one of TLS.
+/// An error of hyper-util's connector, as opposed to one of TLS.
 #[derive(Debug, Error)]
 #[error(transparent)]
-struct TcpFailed(BoxError);
+struct TcpError(BoxError);
 
-impl TcpFailed {
+impl TcpError {
     fn kind(&self) -> TransportErrorKind {
         let mut cause: Option<&(dyn StdError + 'static)> = Some(&*self.0);
         while let Some(this) = cause {
-            if this.is::<Unresolved>() {
+            if this.is::<ResolveError>() {
                 return TransportErrorKind::Resolve;
             }
-            // The last address's share of the time ends with the whole, and either timer may be the first.
+            // The last address's share of the time ends together with the whole, and either timer may fire first.
             let inner = this.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
             if inner.is_some_and(<dyn StdError + Send + Sync>::is::<Elapsed>) {
                 return TransportErrorKind::Timeout;
@@ -198,38 +198,38 @@ impl TcpFailed {
 }
 
 fn kind_of(error: &BoxError) -> TransportErrorKind {
-    if let Some(tcp) = error.downcast_ref::<TcpFailed>() {
+    if let Some(tcp) = error.downcast_ref::<TcpError>() {
         return tcp.kind();
     }
     if error.is::<Elapsed>() {
         return TransportErrorKind::Timeout;
     }
     if error.is::<TunnelError>() {
-        let tcp = error.source().and_then(|source| source.downcast_ref::<TcpFailed>());
-        return tcp.map_or(TransportErrorKind::Connect, TcpFailed::kind);
+        let tcp = error.source().and_then(|source| source.downcast_ref::<TcpError>());
+        return tcp.map_or(TransportErrorKind::Connect, TcpError::kind);
     }
     TransportErrorKind::Tls
 }
 
-/// The operating system's resolver, its failures marked so that they are not taken for a refused connection.
+/// The operating system's resolver, with its own error type so that its failures are not mistaken for a refused connection.
 #[derive(Clone)]
 struct Resolver(GaiResolver);
 
 #[derive(Debug, Error)]
 #[error("the host name did not resolve")]
-struct Unresolved(#[source] io::Error);
+struct ResolveError(#[source] io::Error);
 
 impl Service<Name> for Resolver {
     type Response = GaiAddrs;
-    type Error = Unresolved;
-    type Future = BoxFuture<GaiAddrs, Unresolved>;
+    type Error = ResolveError;
+    type Future = BoxFuture<GaiAddrs, ResolveError>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Unresolved>> {
-        self.0.poll_ready(cx).map_err(Unresolved)
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ResolveError>> {
+        self.0.poll_ready(cx).map_err(ResolveError)
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
         let addresses = self.0.call(name);
-        Box::pin(async move { addresses.await.map_err(Unresolved) })
+        Box::pin(async move { addresses.await.map_err(ResolveError) })
     }
 }

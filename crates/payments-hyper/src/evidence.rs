@@ -4,36 +4,36 @@ use std::io;
 use hyper_util::client::legacy;
 use payments_core::{TransportError, TransportErrorKind};
 
-use crate::connector::NotConnected;
+use crate::connector::ConnectError;
 
-/// What hyper-util's error proves about a request that has no response.
+/// Converts hyper-util's error for a request without a response, with what it proves.
 ///
-/// Nothing was sent if there was no connection, if hyper returned the request unwritten, or if the server refused its HTTP/2
-/// stream. Nothing else is proof: a server that read the whole request and then closed causes the same errors as one that
-/// read none of it.
-pub(crate) fn not_answered(error: legacy::Error) -> TransportError {
+/// A request was not processed if there was no connection, if hyper returned it unwritten, or if the server refused its HTTP/2
+/// stream. Nothing else is proof: a server that reads the whole request and then closes causes the same errors as one that
+/// reads none of it.
+pub(crate) fn transport_error(error: legacy::Error) -> TransportError {
     let kind = kind_of(&error);
-    let never_sent = error.is_connect()
+    let not_processed = error.is_connect()
         || error.connect_info().is_none()
         || causes(&error).any(|cause| {
             cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled) || is_refused(cause)
         });
     let evidence =
-        if never_sent { TransportError::not_processed(kind) } else { TransportError::unknown(kind) };
-    match goaway(&error) {
-        // The error's own text quotes what the peer wrote into the frame.
+        if not_processed { TransportError::not_processed(kind) } else { TransportError::unknown(kind) };
+    match goaway_code(&error) {
+        // The error's own text quotes the peer's debug data.
         Some(code) => {
-            evidence.with_source(format!("the peer ended the HTTP/2 connection with GOAWAY: {code}"))
+            evidence.with_source(format!("the server ended the HTTP/2 connection with GOAWAY: {code}"))
         }
         None => evidence.with_source(error),
     }
 }
 
-/// For people and logs. It decides nothing.
+/// For people and logs. Nothing depends on it.
 fn kind_of(error: &legacy::Error) -> TransportErrorKind {
     for this in causes(error) {
-        if let Some(not_connected) = this.downcast_ref::<NotConnected>() {
-            return not_connected.kind;
+        if let Some(connect_error) = this.downcast_ref::<ConnectError>() {
+            return connect_error.kind;
         }
         match this.downcast_ref::<hyper::Error>() {
             Some(error) if error.is_parse() => return TransportErrorKind::Protocol,
@@ -41,7 +41,7 @@ fn kind_of(error: &legacy::Error) -> TransportErrorKind {
             Some(error) if error.is_user() => return TransportErrorKind::Other,
             _ => {}
         }
-        // An io::Error holds rustls' own error and does not name it as its source.
+        // An `io::Error` contains the rustls error, but does not return it as its source.
         let inner = this.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         if inner.is_some_and(<dyn StdError + Send + Sync>::is::<rustls::Error>) {
             return TransportErrorKind::Tls;
@@ -56,7 +56,7 @@ fn causes(error: &legacy::Error) -> impl Iterator<Item = &(dyn StdError + 'stati
 
 /// The code of the peer's `GOAWAY` frame.
 #[cfg(feature = "http2")]
-fn goaway(error: &legacy::Error) -> Option<h2::Reason> {
+fn goaway_code(error: &legacy::Error) -> Option<h2::Reason> {
     causes(error)
         .filter_map(|cause| cause.downcast_ref::<h2::Error>())
         .find(|error| error.is_go_away() && error.is_remote())?
@@ -64,11 +64,11 @@ fn goaway(error: &legacy::Error) -> Option<h2::Reason> {
 }
 
 #[cfg(not(feature = "http2"))]
-fn goaway(_: &legacy::Error) -> Option<&'static str> {
+fn goaway_code(_: &legacy::Error) -> Option<&'static str> {
     None
 }
 
-/// Whether the server reset the stream with the one code by which it says that it did nothing (RFC 9113, 8.7).
+/// Whether the server reset the stream with `REFUSED_STREAM`, the only code that promises no processing (RFC 9113, 8.7).
 #[cfg(feature = "http2")]
 fn is_refused(cause: &(dyn StdError + 'static)) -> bool {
     cause.downcast_ref::<h2::Error>().is_some_and(|error| {

@@ -1,7 +1,7 @@
 //! The default HTTP stack of the payments SDK: [`HyperTransport`], over hyper-util's client and hyper-rustls.
 //!
-//! It implements [`Transport`](payments_core::Transport) of `payments-core`: one attempt, at most one transmission, and
-//! with every failure the evidence of how far the request got. [`client`] makes a ready client over it.
+//! It implements [`Transport`](payments_core::Transport) of `payments-core`: one attempt, at most one transmission, and with
+//! every failure the evidence of how far the request got. [`client`] creates a ready client over it.
 //!
 //! ```
 //! use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
@@ -9,7 +9,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // Nobody listens at port 1; the service has an `https` address.
+//! // Nothing listens on port 1. A real service has an `https` address.
 //! let endpoint = Endpoint::new("http://127.0.0.1:1/api/v1/public", ApiKey::new("sk_test_51H")?)?;
 //! let client = payments_hyper::client(endpoint)?;
 //!
@@ -17,7 +17,7 @@
 //! let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build()?;
 //! let error = client.process_token(&payment).await.unwrap_err();
 //!
-//! // Not one byte was sent, and the transport has the proof.
+//! // Not one byte was sent, and the transport can prove it.
 //! assert_eq!(error.outcome(), Outcome::NotProcessed);
 //! # Ok(())
 //! # }
@@ -25,105 +25,105 @@
 //!
 //! # What it does not do
 //!
-//! - It sends nothing twice: no retries of what may have been sent, and redirects are responses like any other.
-//! - It takes no proxy from the environment, and writes no TLS keys to a log.
-//! - It guesses nothing in an address: a port that cannot be read is refused and does not become the scheme's own.
-//! - It has no setting that turns the verification of certificates off.
-//! - It does not decide which servers may be sent to over plain http, what a status means or what a body says. That is for
-//!   `payments-core`.
-//! - It cannot tell a server's late second response to one call from its first to the next, over HTTP/1.1 and for any
-//!   client: see [Connections](#connections).
+//! - It sends nothing twice: it never retries a request that may have been sent, and it returns a redirect like any other
+//!   response.
+//! - It takes no proxy from the environment and writes no TLS keys to a log.
+//! - It does not guess at an address: a port that cannot be read is refused, not replaced by the scheme's default.
+//! - It has no setting that turns certificate verification off.
+//! - It does not decide which servers plain http is allowed for, or what a status or a body means. `payments-core` does.
+//! - Over HTTP/1.1 it cannot tell a server's late second response to one call from the first response to the next call. No client
+//!   can: see [Connections](#connections).
 //!
 //! # What proves that nothing was sent
 //!
-//! A failed call is [`NotProcessed`](payments_core::Delivery::NotProcessed), which allows the caller to charge again,
-//! in these cases and no others. None of them depends on the text of an error.
+//! A failed call is [`NotProcessed`](payments_core::Delivery::NotProcessed), which allows the caller to charge again, in these
+//! cases only. None of them depends on the text of an error.
 //!
 //! | the call ended | proof |
 //! |---|---|
 //! | before it had a connection: bad URI or port, no runtime, name, TCP, proxy, TLS, connect deadline, no free connection | hyper-util reports a failed connect, or an error without a connection |
-//! | on a connection that had died | hyper returned the request, which it does only if it has written none of it |
-//! | at its total deadline, while no connection had been assigned to it | the request was not given to any connection |
-//! | over HTTP/2, because the server reset its stream with `REFUSED_STREAM` | the server says so in the form that RFC 9113 reserves for it |
+//! | on a connection that was already dead | hyper returned the request, which it does only if it has written none of it |
+//! | at its total deadline, before a connection was assigned | no connection received the request |
+//! | over HTTP/2, because the server reset its stream with `REFUSED_STREAM` | RFC 9113 reserves this code for requests that were not processed |
 //!
-//! Every other failure before a status is [`Unknown`](payments_core::Delivery::Unknown): a server that has read the whole
-//! request and then closes looks just like one that never read it. Once a final status was read it is
-//! [`Answered`](payments_core::Delivery::Answered), with the part of the body that arrived. A response whose length can be
-//! read in two ways (`Content-Length` twice, or beside `Transfer-Encoding`) is unknown.
+//! Every other failure before a status is [`Unknown`](payments_core::Delivery::Unknown): a server that reads the whole
+//! request and then closes looks exactly like one that never read it. Once a final status was read, the failure is
+//! [`Answered`](payments_core::Delivery::Answered), with the part of the body that arrived. A response with an ambiguous length
+//! (`Content-Length` twice, or together with `Transfer-Encoding`) is unknown.
 //!
-//! A request that hyper returned from a pooled connection is sent on another connection, in the same call. That is no
-//! second transmission, because there was no first. If a new connection returns it too, the call ends there.
+//! If hyper returns a request from a pooled connection, the same call sends it on another connection. That is not a second
+//! transmission, because there was no first. If a new connection returns it too, the call ends.
 //!
 //! # Runtime
 //!
-//! A call needs a tokio runtime with its network and time drivers, as `#[tokio::main]` and `Builder::enable_all` make it.
-//! Where one is missing, nothing was sent, and sending again does not help: the error is
+//! A call needs a tokio runtime with network and time drivers, such as `#[tokio::main]` and `Builder::enable_all` create. If the
+//! runtime or a driver is missing, nothing is sent, and a retry does not help: the error is
 //! [`NotProcessed`](payments_core::Outcome::NotProcessed), its
 //! [`is_configuration`](payments_core::Error::is_configuration) is true, and its text names what is missing.
 //!
-//! - Outside of a runtime nothing panics. This holds with `panic = "abort"` as well.
-//! - In a runtime without a driver tokio panics, and it offers no way to ask first. The panic is caught, but its message
-//!   reaches the panic hook, which prints it by default. With `panic = "abort"` it ends the process.
+//! - Outside a runtime nothing panics, which matters with `panic = "abort"`.
+//! - In a runtime without a driver tokio panics, and there is no way to ask it first. The panic is caught, but its message reaches
+//!   the panic hook, which prints it by default. With `panic = "abort"` it ends the process.
 //! - A panic after a connection was assigned is caught too. The request may have been sent, so the outcome is
-//!   [`Unknown`](payments_core::Outcome::Unknown) and it is no configuration error.
+//!   [`Unknown`](payments_core::Outcome::Unknown), and the error is not a configuration error.
 //!
 //! # Connections
 //!
-//! The pool is that of hyper-util's client. An HTTP/1.1 connection carries one exchange at a time and is used again only if
-//! the whole response was read and nothing went wrong. Dropping a call ends its connection: from then on nothing more is
-//! written to it. The server may still have read the request.
+//! The pool is that of hyper-util's client. An HTTP/1.1 connection carries one exchange at a time, and is reused only if the
+//! whole response was read without an error. Dropping a call ends its connection: nothing more is written to it. The server may
+//! still have read the request.
 //!
-//! Before a pooled connection is written to, the operating system is asked whether the server has closed it. What
-//! remains is a close that is still on its way; connections that were idle for 20 seconds are not used again, because
-//! servers commonly close after 60 and more.
+//! Before a request is written to a pooled connection, the operating system is asked whether the server has closed it. A close
+//! that is still on its way cannot be seen, so connections that were idle for 20 seconds are not reused: servers commonly close
+//! after 60 seconds or more.
 //!
-//! The same look finds a response to no request. Bytes that arrived before a request is written (over TLS, one whole
-//! record of them) are never taken for its response. HTTP/1.1 numbers neither requests nor responses, so a second response that
-//! arrives later, when the next request is in flight, is taken for that one's. Against a server or proxy that might do so, give
-//! each call a connection of its own: [`pool_idle_timeout`](HyperTransportBuilder::pool_idle_timeout) of zero.
+//! The same check finds a response to no request. Bytes that arrived before a request is written (over TLS, one whole record)
+//! are never read as its response. HTTP/1.1 numbers neither requests nor responses, so a second response that arrives later,
+//! while the next request is in flight, is read as the response to that request. If a server or proxy might do this, use a
+//! separate connection for each call: a [`pool_idle_timeout`](HyperTransportBuilder::pool_idle_timeout) of zero.
 //!
-//! A connection belongs to the tokio runtime that opened it, whose task drives it. One transport may be used from several;
-//! each has connections of its own, and those of the eight runtimes used last are kept.
+//! A connection belongs to the tokio runtime that opened it, because a task of that runtime drives it. One transport may be used
+//! from several runtimes. Each has its own connections, and those of the eight most recently used runtimes are kept.
 //!
-//! HTTP/2, where the builder allows it, differs: the calls to one server share a connection, and dropping a call resets its
-//! stream. A ping is sent every 3 seconds. If none is acknowledged for 5 seconds, as when a network dropped the connection
-//! without a word, the calls on it end as unknown and the next call opens another.
+//! HTTP/2, if the builder allows it, differs: calls to one server share a connection, and dropping a call resets its stream. A
+//! ping is sent every 3 seconds. If one is not acknowledged within 5 seconds, for example because the network silently dropped
+//! the connection, the calls on it end as unknown and the next call opens another.
 //!
 //! # Proxy
 //!
-//! [`proxy`](HyperTransportBuilder::proxy) sets an egress proxy. Connections are tunnelled through it by `CONNECT`, and TLS is
-//! spoken with the service itself.
+//! [`proxy`](HyperTransportBuilder::proxy) sets an egress proxy. Connections are `CONNECT` tunnels, and TLS is end to end with
+//! the service.
 //!
 //! # Deadlines and limits
 //!
-//! The connect deadline covers the wait for a free connection, name resolution, TCP, the proxy and TLS as a whole; the total
-//! deadline covers everything to the last byte of the body. Both count from the first poll. A head may have 100 headers
-//! and 64 KiB, a body as much as the request's cap, and no peer can delay the deadline by sending without end.
+//! The connect deadline covers the wait for a free connection, name resolution, TCP, the proxy and TLS together. The total
+//! deadline covers everything up to the last byte of the body. Both start at the first poll. A response head is limited to 100
+//! headers and 64 KiB, a body to the request's cap. A server that sends without end cannot delay the deadline.
 //!
 //! # TLS
 //!
-//! TLS 1.2 and 1.3, certificates always verified, sessions resumed, no early data. The provider is always chosen
-//! explicitly, and the process-wide one is neither read nor installed. With neither `ring` nor `aws-lc-rs` enabled the
-//! crate still speaks plain http, for a server on the same machine; an https request is then not processed.
+//! TLS 1.2 and 1.3, certificates always verified, sessions resumed, no early data. The provider is always chosen explicitly;
+//! the process-wide one is neither read nor installed. With neither `ring` nor `aws-lc-rs` enabled the crate still supports
+//! plain http, for a server on the same machine, and an https request is not processed.
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `ring` (default) | TLS with the cryptography of ring |
-//! | `aws-lc-rs` | TLS with the cryptography of aws-lc-rs |
+//! | `ring` (default) | TLS with ring's cryptography |
+//! | `aws-lc-rs` | TLS with aws-lc-rs's cryptography |
 //! | `webpki-roots` (default) | Mozilla's root certificates, compiled in |
-//! | `platform-verifier` | the root certificates and the verifier of the operating system |
-//! | `http2` | the builder's `allow_http2`; connections stay HTTP/1.1 without it |
+//! | `platform-verifier` | the operating system's root certificates and verifier |
+//! | `http2` | the builder's `allow_http2`; without it, connections use HTTP/1.1 |
 //!
 //! # Secrets
 //!
-//! Over HTTP/1.1 the body is given to the socket, or to the cipher, from the buffer it came in: hyper makes no copy of
-//! it, so that a buffer which is wiped when dropped leaves none behind. Errors hold neither headers nor bodies.
+//! Over HTTP/1.1 the body goes to the socket, or to the cipher, directly from the caller's buffer. hyper makes no copy, so a
+//! buffer that is wiped when dropped leaves none behind. Errors contain neither headers nor bodies.
 //!
 //! # Stability
 //!
-//! No type of hyper, hyper-util, rustls or tokio is part of this crate's public interface.
+//! No type of hyper, hyper-util, rustls or tokio is part of this crate's public API.
 
-// docs.rs builds with nightly, which writes on each item the feature that it needs.
+// docs.rs builds with nightly, which shows the feature that each item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod body;

@@ -6,7 +6,7 @@ use hyper_util::client::proxy::matcher::Matcher;
 
 use crate::uri;
 
-/// An egress proxy that every connection is tunnelled through.
+/// An egress proxy. Every connection is tunneled through it.
 #[derive(Clone)]
 pub(crate) struct Proxy {
     pub(crate) uri: Uri,
@@ -15,33 +15,31 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Reads `http://user:password@host:port`, with or without credentials. The error names the mistake and never holds the
-    /// address, because there may be a password in it.
+    /// Parses `http://user:password@host:port`, with or without credentials. The error never contains the address, which may
+    /// include a password.
     pub(crate) fn parse(address: &str) -> Result<Self, &'static str> {
-        let uri: Uri = address.parse().map_err(|_| "the proxy's address is not a URI")?;
+        let uri: Uri = address.parse().map_err(|_| "it is not a URI")?;
         if uri.scheme() != Some(&Scheme::HTTP) {
-            return Err(
-                "the proxy's address does not begin with http://, and no other kind of proxy is supported",
-            );
+            return Err("it does not begin with http://, and no other kind of proxy is supported");
         }
         if uri.query().is_some() || !matches!(uri.path(), "" | "/") {
-            return Err("the proxy's address has a path or a query");
+            return Err("it has a path or a query");
         }
         let authority = uri.authority().map_or("", Authority::as_str);
         let host = authority.rsplit_once('@').map_or(authority, |(_credentials, host)| host);
         let host_is_usable = host.parse().is_ok_and(|host: Authority| uri::host_and_port(&host).is_some());
         if !host_is_usable || authority.matches('@').count() > 1 {
             return Err(
-                "the proxy's address names no usable host and port; escape an @ in a password as %40",
+                "it has no usable host and port, or a user or password contains an @ that is not escaped as %40",
             );
         }
-        // hyper-util's reader decodes the credentials. Given the address alone, it reads nothing from the environment.
+        // hyper-util decodes the credentials. This builder reads nothing from the environment.
         let found = Matcher::builder().all(address).build().intercept(&uri);
-        let found = found.ok_or("the proxy's address cannot be used")?;
+        let found = found.ok_or("hyper-util cannot read it")?;
         Ok(Self { uri: found.uri().clone(), credentials: found.basic_auth().cloned() })
     }
 
-    /// Whether the proxy is on this machine, so that a request in clear does not cross a network on its way there.
+    /// Whether the proxy is on this machine, so that an unencrypted request to it crosses no network.
     pub(crate) fn is_loopback(&self) -> bool {
         let host = self.uri.host().unwrap_or_default().trim_matches(['[', ']']);
         host.eq_ignore_ascii_case("localhost")
@@ -54,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_are_decoded_and_taken_out_of_the_address() {
+    fn credentials_are_decoded_and_removed_from_the_address() {
         let proxy = Proxy::parse("http://Aladdin:open%20sesame@proxy.example:3128").unwrap();
         assert_eq!(proxy.uri, "http://proxy.example:3128/");
         let credentials = proxy.credentials.unwrap();
@@ -65,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_http_address_is_a_proxy_and_no_error_holds_it() {
+    fn other_addresses_than_http_are_refused_and_not_shown() {
         for address in [
             "https://user:hunter2@proxy.example",
             "socks5://user:hunter2@proxy.example",
@@ -78,13 +76,13 @@ mod tests {
             "http://user:hunter 2@proxy.example",
             "",
         ] {
-            let error = Proxy::parse(address).err().unwrap_or_else(|| panic!("{address} was taken"));
+            let error = Proxy::parse(address).err().unwrap_or_else(|| panic!("{address} was accepted"));
             assert!(!error.contains("hunter"), "{error}");
         }
     }
 
     #[test]
-    fn loopback_is_told_from_every_other_host() {
+    fn only_loopback_hosts_are_loopback() {
         for (address, expected) in [
             ("http://127.0.0.1:3128", true),
             ("http://127.9.9.9:3128", true),

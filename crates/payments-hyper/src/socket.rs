@@ -13,17 +13,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::coop;
 
-/// A TCP connection whose reads see what has arrived, and which lets timers run.
+/// A TCP connection whose reads see everything that has arrived, and whose reads cannot starve timers.
 ///
-/// tokio remembers whether a socket can be read, and learns better only when its runtime polls the network. A client that
-/// was idle since its last payment may therefore not know that the server has closed the connection, and would write the
-/// next payment into it. So where tokio has nothing to read, the operating system is asked.
+/// tokio caches whether a socket is readable, and updates that only when its runtime polls the network. A client that was idle
+/// since its last payment may therefore not know that the server has closed the connection, and would write the next payment
+/// into it. So when tokio has nothing to read, this asks the operating system.
 pub(crate) struct Socket {
     tcp: TcpStream,
     closer: Closer,
 }
 
-/// Ends a connection whose call has ended, wherever hyper's task for it is: it may wait for a server that reads no more.
+/// Closes a connection whose call has ended, even while hyper's task for it waits for a server that no longer reads.
 #[derive(Clone, Default)]
 pub(crate) struct Closer(Arc<CloserState>);
 
@@ -34,14 +34,14 @@ struct CloserState {
 }
 
 impl Closer {
-    /// The one of a connection that this crate's connector made.
+    /// The `Closer` of a connection that this crate's connector opened.
     pub(crate) fn of(connected: &Connected) -> Option<Self> {
         let mut extras = Extensions::new();
         connected.get_extras(&mut extras);
         extras.remove()
     }
 
-    /// Nothing is read or written from now on, and the connection's task drops it.
+    /// Ends all reads and writes, and wakes the connection's task, which then drops the connection.
     pub(crate) fn close(&self) {
         self.0.is_closed.store(true, Ordering::SeqCst);
         self.0.task.wake();
@@ -54,19 +54,19 @@ impl Closer {
     }
 }
 
-/// How much of tokio's budget for one turn of a task (128) a read takes.
+/// How much a read costs of tokio's budget for one poll of a task (128).
 ///
-/// hyper reads interim responses (1xx) for as long as there are any. With the usual cost of 1 a turn takes so long that no
-/// deadline ends meanwhile.
-const COST_OF_A_READ: u8 = 8;
+/// hyper reads interim responses (1xx) for as long as more arrive. At the usual cost of 1, one poll takes so long that deadlines
+/// are missed.
+const READ_COST: u8 = 8;
 
 impl Socket {
     pub(crate) fn new(tcp: TcpStream) -> Self {
         Self { tcp, closer: Closer::default() }
     }
 
-    /// Reads what has arrived according to the operating system. The socket does not block, so neither call can wait.
-    fn look(&self, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    /// Reads directly from the operating system. The socket is non-blocking, so neither call waits.
+    fn read_from_os(&self, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let socket = SockRef::from(&self.tcp);
         let arrived = socket.peek(&mut [MaybeUninit::uninit()]);
         match arrived.and_then(|_| (&*socket).read(buf.initialize_unfilled())) {
@@ -88,12 +88,12 @@ impl AsyncRead for Socket {
     ) -> Poll<io::Result<()>> {
         self.closer.check(cx)?;
         let mut read = Pin::new(&mut self.tcp).poll_read(cx, buf);
-        // Without budget tokio reads nothing in this turn. Otherwise it has registered the waker.
+        // Without budget, tokio must not read in this poll. With budget, it has registered the waker.
         if read.is_pending() && coop::has_budget_remaining() {
-            read = self.look(buf);
+            read = self.read_from_os(buf);
         }
         if read.is_ready() {
-            for _ in 0..COST_OF_A_READ {
+            for _ in 0..READ_COST {
                 if let Poll::Ready(budget) = coop::poll_proceed(cx) {
                     budget.made_progress();
                 }
@@ -126,7 +126,7 @@ impl AsyncWrite for Socket {
         Pin::new(&mut self.tcp).poll_write_vectored(cx, bufs)
     }
 
-    // Without vectored writes hyper copies the body, and with it the card number, into a buffer of its own, which is not wiped.
+    // Without vectored writes hyper copies the body, including the card number, into its own buffer, which is never wiped.
     fn is_write_vectored(&self) -> bool {
         self.tcp.is_write_vectored()
     }
@@ -155,7 +155,7 @@ mod tests {
         })
     }
 
-    /// A socket, and the server's end of it.
+    /// A socket and its server side.
     async fn socket() -> (Socket, std::net::TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let tcp = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_peer_starves_the_deadline_by_sending_without_end_d23() {
+    async fn an_endless_stream_does_not_starve_the_deadline_d23() {
         let (mut socket, mut server) = socket().await;
         server.write_all(&[b'x'; 100]).unwrap();
         let ready = poll_fn(|cx| {
@@ -172,11 +172,15 @@ mod tests {
         });
         assert!((1..=16).contains(&ready.await));
         tokio::task::yield_now().await;
-        assert_eq!(poll_fn(|cx| read_one(&mut socket, cx)).await, Some(b'x'), "it goes on in the next turn");
+        assert_eq!(
+            poll_fn(|cx| read_one(&mut socket, cx)).await,
+            Some(b'x'),
+            "reading continues in the next poll"
+        );
     }
 
     #[tokio::test]
-    async fn a_read_sees_what_tokio_has_not_been_told_of() {
+    async fn a_read_sees_a_close_that_tokio_has_not_seen() {
         let (mut socket, server) = socket().await;
         let end = poll_fn(|cx| {
             assert_eq!(read_one(&mut socket, cx), Poll::Pending);

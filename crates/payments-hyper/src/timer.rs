@@ -4,18 +4,18 @@ use futures_timer::Delay;
 use payments_core::{Sleep, Timer};
 use tokio::runtime::Handle;
 
-use crate::deadline::{self, FAR_AWAY};
+use crate::deadline::{self, FAR_FUTURE};
 
-/// tokio's clock: the [`Timer`](payments_core::Timer) to give a client that uses [`HyperTransport`](crate::HyperTransport).
+/// tokio's clock: the [`Timer`](payments_core::Timer) for a client that uses [`HyperTransport`](crate::HyperTransport).
 ///
-/// Outside of a tokio runtime, where tokio itself would panic, a sleep still ends in time, on a thread of its own. So does
-/// one in a runtime without its time driver, after tokio's panic was caught (see [Runtime](crate#runtime)).
+/// Outside a tokio runtime, where tokio would panic, a sleep uses a timer thread and still ends on time. The same holds in a
+/// runtime without a time driver, where tokio's panic is caught (see [Runtime](crate#runtime)).
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(clippy::exhaustive_structs, reason = "it is complete: a clock has nothing to set")]
+#[allow(clippy::exhaustive_structs, reason = "complete: a clock has no settings")]
 pub struct TokioTimer;
 
 impl TokioTimer {
-    /// tokio's clock.
+    /// Creates the timer.
     pub const fn new() -> Self {
         Self
     }
@@ -28,10 +28,10 @@ impl Timer for TokioTimer {
 
     fn sleep(&self, duration: Duration) -> Sleep {
         let ends = deadline::after(tokio::time::Instant::now(), duration);
-        let tokio_sleep = Handle::try_current().ok().and_then(|_| deadline::alarm(ends).ok());
+        let tokio_sleep = Handle::try_current().ok().and_then(|_| deadline::timer_at(ends).ok());
         match tokio_sleep {
             Some(sleep) => Box::pin(sleep),
-            None => Box::pin(Delay::new(duration.min(FAR_AWAY))),
+            None => Box::pin(Delay::new(duration.min(FAR_FUTURE))),
         }
     }
 }
@@ -47,14 +47,14 @@ mod tests {
 
     impl Wake for Signal {
         fn wake(self: Arc<Self>) {
-            self.0.send(()).expect("the test waits for it");
+            self.0.send(()).expect("the test receives it");
         }
     }
 
     const SHORT: Duration = Duration::from_millis(20);
 
     #[test]
-    fn a_sleep_outside_of_a_runtime_wakes_its_task_and_ends() {
+    fn a_sleep_outside_a_runtime_wakes_its_task_and_ends() {
         let (signal, woken) = mpsc::channel();
         let waker = Waker::from(Arc::new(Signal(signal)));
         let mut cx = Context::from_waker(&waker);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_sleep_in_a_runtime_ends_and_not_too_early() {
+    async fn a_sleep_in_a_runtime_does_not_end_early() {
         let started = TokioTimer::new().now();
         TokioTimer::new().sleep(SHORT).await;
         assert!(started.elapsed() >= SHORT);

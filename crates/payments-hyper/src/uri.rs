@@ -1,7 +1,7 @@
 use http::uri::{Authority, Scheme};
 use http::{HeaderValue, Uri};
 
-/// What belongs into `Host`, for an address that hyper-util reads as it is written. The error never holds the address.
+/// The value of the `Host` header, if hyper-util connects to exactly this address. The error never contains the address.
 pub(crate) fn host(uri: &Uri) -> Result<HeaderValue, &'static str> {
     let default_port = match uri.scheme() {
         Some(scheme) if *scheme == Scheme::HTTPS => 443,
@@ -9,16 +9,16 @@ pub(crate) fn host(uri: &Uri) -> Result<HeaderValue, &'static str> {
         Some(_) => return Err("the request's URI is neither https nor http"),
         None => return Err("the request's URI is not absolute"),
     };
-    let authority = uri.authority().ok_or("the request's URI names no host")?;
+    let authority = uri.authority().ok_or("the request's URI has no host")?;
     if authority.as_str().contains('@') {
-        return Err("the request's URI holds user information");
+        return Err("the request's URI contains user information");
     }
-    let (host, port) = host_and_port(authority).ok_or("the request's URI names no usable host and port")?;
+    let (host, port) = host_and_port(authority).ok_or("the request's URI has no usable host and port")?;
     let host = if port.is_none_or(|port| port == default_port) { host } else { authority.as_str() };
-    Ok(HeaderValue::from_str(host).expect("an authority holds visible ASCII only"))
+    Ok(HeaderValue::from_str(host).expect("an authority is visible ASCII"))
 }
 
-/// Not for a port that cannot be read: `http` and hyper-util take it for none at all, and would connect to the scheme's own,
+/// `None` for an unreadable port. `http` and hyper-util treat such a port as absent and would connect to the scheme's default,
 /// where somebody else may listen.
 pub(crate) fn host_and_port(authority: &Authority) -> Option<(&str, Option<u16>)> {
     let host = authority.host();
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn host_names_only_an_unusual_port() {
+    fn host_omits_the_default_port() {
         for (uri, expected) in [
             ("https://pay.example/x", "pay.example"),
             ("https://pay.example:443/x", "pay.example"),
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_absolute_http_uri_without_user_information_is_sent_to() {
+    fn relative_non_http_and_user_information_uris_are_refused() {
         for uri in ["/path", "ftp://pay.example/", "https://user:secret@pay.example/"] {
             let error = host(&Uri::from_static(uri)).unwrap_err();
             assert!(!error.contains("secret"), "{uri}: {error}");
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_cannot_be_read_is_refused_instead_of_guessed_d01() {
+    fn an_unreadable_port_is_refused_d01() {
         const PORTS: [&str; 9] = [":", ":0", ":+80", ":-80", ":80a", ":65536", ":65616", ":99999", ":000080"];
         for scheme in ["http", "https"] {
             for name in ["pay.example", "127.0.0.1", "[::1]"] {

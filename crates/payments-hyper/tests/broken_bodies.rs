@@ -1,4 +1,4 @@
-//! What is said of an answer whose head came and whose body did not?
+//! What is reported for a response whose head arrived and whose body did not?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -11,13 +11,13 @@ use payments_core::{Delivery, TransportErrorKind};
 use payments_hyper::HyperTransport;
 use support::{Conversation, Server, gate, post, send, send_failing};
 
-/// A deadline that is waited for. Long enough for an answer's head to arrive on a busy machine.
+/// A deadline that expires. Long enough for a response head to arrive on a busy machine.
 const SHORT: Duration = Duration::from_secs(1);
-/// More than any of these answers takes on a busy machine.
+/// More time than any of these responses takes on a busy machine.
 const AMPLE: Duration = Duration::from_secs(30);
 const SOON: Duration = Duration::from_secs(15);
 
-/// The evidence of an answer that `script` writes, and the part of its body that was kept.
+/// The evidence for a response that `script` writes, and the part of its body that was kept.
 async fn broken(cap: usize, script: fn(&mut Conversation)) -> (Delivery, TransportErrorKind, Vec<u8>) {
     broken_within(AMPLE, cap, script).await
 }
@@ -28,7 +28,7 @@ async fn broken_within(
     script: fn(&mut Conversation),
 ) -> (Delivery, TransportErrorKind, Vec<u8>) {
     let server = Server::start(move |connection| {
-        // A connection on which an answer broke must not be used again: the second call gets a new one.
+        // A connection whose response broke off must not be reused: the second call gets a new one.
         if connection.index() == 0 {
             connection.read_request();
             script(connection);
@@ -41,7 +41,7 @@ async fn broken_within(
     let (delivery, kind, error) = send_failing(&transport, post(server.url()).cap(cap).total(total)).await;
     assert!(started.elapsed() < total + SOON);
     assert_eq!(server.received().len(), 1);
-    let partial = error.partial().expect("what was read of the answer").body().to_vec();
+    let partial = error.partial().expect("the error has the partial response").body().to_vec();
     let next = send(&transport, post(server.url())).await.unwrap();
     assert_eq!(next.body(), "whole");
     assert_eq!(server.connections(), 2);
@@ -73,10 +73,10 @@ async fn a_chunked_body_without_its_end_is_answered_and_kept() {
 }
 
 #[tokio::test]
-async fn a_body_broken_off_by_a_reset_is_answered() {
+async fn a_body_cut_by_a_reset_is_answered() {
     let (delivery, kind, partial) = broken(usize::MAX, |connection| {
-        // A reset throws away what the client has not read yet. This is more than the sockets hold, so that the head
-        // was read when the last of it has been written.
+        // A reset discards what the client has not read yet. This body is larger than the socket buffers, so the head has been
+        // read once the last byte is written.
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n");
         connection.write(vec![b'a'; 32 * 1024 * 1024]);
         connection.reset();
@@ -111,7 +111,7 @@ async fn a_dripping_body_ends_with_the_total_deadline_and_is_answered_d23() {
 }
 
 #[tokio::test]
-async fn an_endless_body_is_read_to_the_cap_and_no_further_d65() {
+async fn an_endless_body_is_read_up_to_the_cap_d65() {
     let (delivery, kind, partial) = broken(10_000, |connection| {
         connection.write("HTTP/1.1 200 OK\r\n\r\n");
         while connection.write([b'a'; 4096]) {}
@@ -122,7 +122,7 @@ async fn an_endless_body_is_read_to_the_cap_and_no_further_d65() {
 }
 
 #[tokio::test]
-async fn an_endless_chunked_body_is_read_to_the_cap_d65() {
+async fn an_endless_chunked_body_is_read_up_to_the_cap_d65() {
     let (delivery, kind, partial) = broken(10_000, |connection| {
         connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
         while connection.write("1\r\na\r\n".repeat(1000)) {}
@@ -133,8 +133,8 @@ async fn an_endless_chunked_body_is_read_to_the_cap_d65() {
 }
 
 #[tokio::test]
-async fn pieces_that_have_already_arrived_do_not_outlast_the_deadline_d23() {
-    const PIECES: usize = 5_000;
+async fn buffered_chunks_are_not_read_past_the_deadline_d23() {
+    const CHUNKS: usize = 5_000;
     let (arrived, wait_until_arrived) = gate();
     let (may_write, wait_until_may_write) = gate();
     let (written, wait_until_written) = gate();
@@ -143,27 +143,27 @@ async fn pieces_that_have_already_arrived_do_not_outlast_the_deadline_d23() {
         arrived();
         wait_until_may_write();
         connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-        connection.write("1\r\na\r\n".repeat(PIECES));
+        connection.write("1\r\na\r\n".repeat(CHUNKS));
         written();
         connection.hold();
     });
     let call = tokio::spawn({
-        let plan = post(server.url()).cap(PIECES).total(AMPLE);
+        let plan = post(server.url()).cap(CHUNKS).total(AMPLE);
         async move { send_failing(&HyperTransport::builder().build().unwrap(), plan).await }
     });
     tokio::task::spawn_blocking(wait_until_arrived).await.unwrap();
-    // The runtime stands still until all of it is there, and wakes up when the deadline is over.
+    // The runtime is blocked until everything has arrived, and resumes after the deadline.
     may_write();
     wait_until_written();
     tokio::time::pause();
     tokio::time::advance(AMPLE + SHORT).await;
     let (delivery, kind, error) = call.await.unwrap();
     assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::Timeout));
-    assert!(error.partial().unwrap().body().len() < 1_000, "the pieces were read on and on");
+    assert!(error.partial().unwrap().body().len() < 1_000, "chunks were read past the deadline");
 }
 
 #[tokio::test]
-async fn a_body_announced_as_larger_is_kept_up_to_the_cap_d65() {
+async fn a_body_announced_above_the_cap_is_kept_up_to_the_cap_d65() {
     let (delivery, kind, partial) = broken(5, |connection| {
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nabcdefg");
         connection.hold();
@@ -174,7 +174,7 @@ async fn a_body_announced_as_larger_is_kept_up_to_the_cap_d65() {
 }
 
 #[tokio::test]
-async fn an_announcement_beyond_memory_reserves_none_d65() {
+async fn a_huge_content_length_reserves_no_memory_d65() {
     let (delivery, kind, partial) = broken_within(SHORT, 1000, |connection| {
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9000000000000000000\r\n\r\nabc");
         connection.hold();
@@ -185,21 +185,21 @@ async fn an_announcement_beyond_memory_reserves_none_d65() {
 }
 
 #[tokio::test]
-async fn a_body_as_long_as_the_cap_is_an_answer_d65() {
+async fn a_body_as_long_as_the_cap_is_complete_d65() {
     let server = Server::start(|connection| connection.serve("12345"));
     let transport = HyperTransport::builder().build().unwrap();
-    let answer = send(&transport, post(server.url()).cap(5)).await.unwrap();
-    assert_eq!(answer.body(), "12345");
+    let response = send(&transport, post(server.url()).cap(5)).await.unwrap();
+    assert_eq!(response.body(), "12345");
 }
 
 #[tokio::test]
-async fn a_body_that_ends_with_its_connection_is_whole() {
+async fn a_body_that_ends_with_its_connection_is_complete() {
     let server = Server::start(|connection| {
         connection.read_request();
         connection.write("HTTP/1.1 200 OK\r\n\r\nabc");
         connection.close();
     });
     let transport = HyperTransport::builder().build().unwrap();
-    let answer = send(&transport, post(server.url())).await.unwrap();
-    assert_eq!(answer.body(), "abc");
+    let response = send(&transport, post(server.url())).await.unwrap();
+    assert_eq!(response.body(), "abc");
 }

@@ -1,4 +1,4 @@
-//! Does a transport that cannot be built as asked say what to change?
+//! Does a transport that cannot be built say what to change?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -21,13 +21,13 @@ fn text(error: &dyn StdError) -> String {
 }
 
 #[test]
-fn defaults_build_outside_of_a_runtime() {
+fn defaults_build_outside_a_runtime() {
     let transport = HyperTransport::builder().build().unwrap();
     assert_eq!(format!("{transport:?}"), "HyperTransport { .. }");
 }
 
 #[tokio::test]
-async fn a_ready_client_is_one_call_away() {
+async fn client_returns_a_ready_client() {
     let server = Server::start(|connection| {
         connection.serve(r#"{"status_code":200,"data":{"TransactionId":"txn_1"}}"#);
     });
@@ -44,13 +44,13 @@ async fn a_ready_client_is_one_call_away() {
 }
 
 #[test]
-fn a_root_certificate_that_is_none_is_refused() {
+fn invalid_root_certificates_in_pem_are_refused() {
     let key = Identity::self_signed("localhost").key_pem;
     let damaged = key.replace("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ");
     for pem in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n", key.as_str(), damaged.as_str()] {
         let error = HyperTransport::builder().root_certificates_pem(pem).build().unwrap_err();
         assert!(error.is_root_certificate(), "{error:?}");
-        // Whoever confuses two files must not find the key's in a log: neither as text nor as the numbers of its bytes.
+        // If the caller mixes up two files, no log may show the private key, neither as text nor as a list of bytes.
         let shown = format!("{error:?} {error:#?} {}", text(&error));
         assert!(!shown.contains("BEGIN") && !shown.contains("66, 69, 71"), "{shown}");
     }
@@ -58,23 +58,23 @@ fn a_root_certificate_that_is_none_is_refused() {
 
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 #[test]
-fn a_root_certificate_whose_der_is_none_is_refused() {
+fn an_invalid_root_certificate_in_der_is_refused() {
     let error = HyperTransport::builder().root_certificate_der(*b"nonsense").build().unwrap_err();
     assert!(error.is_root_certificate(), "{error:?}");
 }
 
 #[test]
-fn only_given_roots_without_any_is_refused() {
+fn an_empty_list_of_only_roots_is_refused() {
     let error = HyperTransport::builder().only_root_certificates_pem("").build().unwrap_err();
     assert!(error.is_root_certificate(), "{error:?}");
 }
 
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 #[test]
-fn a_client_certificate_with_anothers_key_is_refused_and_the_key_is_not_shown() {
+fn a_client_certificate_with_a_wrong_key_is_refused_without_showing_the_key() {
     let [first, second] = [Identity::self_signed("a shop"), Identity::self_signed("another shop")];
     let line = second.key_pem.lines().nth(1).unwrap();
-    // A key file whose first line is damaged: a parser that quotes the line would show part of the key.
+    // The first line of this key file is damaged: a parser that quotes the line would show part of the key.
     let damaged = second.key_pem.replace("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ");
     let root = Authority::new().pem();
     for (certificate, key) in [
@@ -98,17 +98,22 @@ fn a_client_certificate_with_anothers_key_is_refused_and_the_key_is_not_shown() 
 }
 
 #[test]
-fn the_first_mistake_is_the_one_that_is_told() {
+fn the_first_invalid_setting_is_reported() {
     let error = HyperTransport::builder()
         .root_certificates_pem("")
         .client_certificate_pem("", "")
         .build()
         .unwrap_err();
     assert!(error.is_root_certificate());
+    assert_eq!(
+        format!("{error:#}"),
+        "a root certificate could not be read: the text has no PEM section CERTIFICATE; nothing was sent: \
+         pass X.509 certificates as PEM or DER, as the builder's method requires"
+    );
 }
 
 #[test]
-fn each_compiled_in_provider_builds_and_each_other_names_its_feature() {
+fn providers_build_or_name_their_feature() {
     let root = Authority::new().pem();
     for (provider, feature, compiled_in) in [
         (TlsProvider::Ring, "`ring`", cfg!(feature = "ring")),
@@ -127,14 +132,14 @@ fn each_compiled_in_provider_builds_and_each_other_names_its_feature() {
 
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 #[test]
-fn each_compiled_in_set_of_roots_builds_and_each_other_names_its_feature() {
+fn sets_of_roots_build_or_name_their_feature() {
     for (roots, feature, compiled_in) in [
         (TrustedRoots::Mozilla, "`webpki-roots`", cfg!(feature = "webpki-roots")),
         (TrustedRoots::Platform, "`platform-verifier`", cfg!(feature = "platform-verifier")),
     ] {
         match HyperTransport::builder().trusted_roots(roots).build() {
             Ok(_) => assert!(compiled_in),
-            // A machine without a CA bundle is told of in its own test.
+            // Another test covers a machine without a CA bundle.
             Err(error) if error.is_platform_roots() => assert!(compiled_in),
             Err(error) => {
                 assert!(!compiled_in && error.is_missing_feature(), "{error:?}");
@@ -172,11 +177,11 @@ async fn https_without_roots_is_not_processed_and_names_the_features_d02() {
     assert!(source.contains("`webpki-roots`"), "{source}");
 }
 
-/// Runs again in a child process, because the place of the CA bundle is read from the environment.
+/// Runs again in a child process, because the location of the CA bundle is read from the environment.
 #[cfg(all(feature = "platform-verifier", any(feature = "ring", feature = "aws-lc-rs"), target_os = "linux"))]
 #[test]
-fn a_machine_without_a_ca_bundle_is_told_of_webpki_roots() {
-    const NAME: &str = "a_machine_without_a_ca_bundle_is_told_of_webpki_roots";
+fn a_missing_ca_bundle_is_reported_with_a_fix() {
+    const NAME: &str = "a_missing_ca_bundle_is_reported_with_a_fix";
     if std::env::var_os("SSL_CERT_FILE").is_none_or(|file| file != "/dev/null") {
         let child = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", NAME])
@@ -195,14 +200,14 @@ fn a_machine_without_a_ca_bundle_is_told_of_webpki_roots() {
         .trusted_roots(TrustedRoots::Platform)
         .root_certificates_pem(authority.pem())
         .build();
-    assert!(built.is_ok(), "a given root is enough: {built:?}");
+    assert!(built.is_ok(), "an added root is enough: {built:?}");
 }
 
-/// Runs again in a child process as well: there, the operating system trusts one authority of this test.
+/// Also runs again in a child process, where the operating system trusts one authority of this test.
 #[cfg(all(feature = "platform-verifier", any(feature = "ring", feature = "aws-lc-rs"), target_os = "linux"))]
 #[test]
-fn the_authorities_of_the_platform_count_unless_only_others_are_asked_for() {
-    const NAME: &str = "the_authorities_of_the_platform_count_unless_only_others_are_asked_for";
+fn platform_roots_are_trusted_unless_only_others_are_configured() {
+    const NAME: &str = "platform_roots_are_trusted_unless_only_others_are_configured";
     const FILE: &str = "PAYMENTS_HYPER_TEST_IDENTITY";
     let Some(folder) = std::env::var_os(FILE).map(std::path::PathBuf::from) else {
         let authority = Authority::new();
@@ -233,8 +238,8 @@ fn the_authorities_of_the_platform_count_unless_only_others_are_asked_for() {
         (platform().only_root_certificates_pem(&other), false),
     ] {
         let transport = builder.build().unwrap();
-        let answer = runtime.block_on(support::send(&transport, support::post(server.https_url())));
-        assert_eq!(answer.is_ok(), trusted, "{answer:?}");
+        let result = runtime.block_on(support::send(&transport, support::post(server.https_url())));
+        assert_eq!(result.is_ok(), trusted, "{result:?}");
     }
     assert_eq!(server.received().len(), 2);
 }

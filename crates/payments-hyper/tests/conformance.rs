@@ -1,10 +1,10 @@
-//! Does the transport keep the contract of every transport, in clear, with each TLS provider and through a proxy?
+//! Does the transport keep the contracts for transports over plain http, with each TLS provider, and through a proxy?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 #[cfg(feature = "ring")]
 #[path = "../../../tests/connect_proxy.rs"]
-#[allow(dead_code, unreachable_pub, reason = "it is public in the crate that it belongs to")]
+#[allow(dead_code, unreachable_pub, reason = "public in the crate that it belongs to")]
 mod connect_proxy;
 
 use std::future::Future;
@@ -25,21 +25,21 @@ impl HyperStack {
     fn plain() -> Self {
         Self {
             runtime: Runtime::new().unwrap(),
-            abilities: looking().without(Ability::Https, "checked with each TLS provider"),
+            abilities: base_abilities().without(Ability::Https, "checked with each TLS provider"),
             make: |_| HyperTransport::builder().build().unwrap(),
         }
     }
 
     #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
     fn secure(make: fn(&Setup) -> HyperTransport) -> Self {
-        let abilities = looking().without(Ability::PlainHttp, "checked without TLS");
+        let abilities = base_abilities().without(Ability::PlainHttp, "checked without TLS");
         let http2 = |abilities: Abilities| abilities.with(Ability::Http2).with(Ability::Http2Pings);
         let abilities = if cfg!(feature = "http2") { http2(abilities) } else { abilities };
         Self { abilities, make, ..Self::plain() }
     }
 }
 
-fn looking() -> Abilities {
+fn base_abilities() -> Abilities {
     Abilities::default().with(Ability::LooksBeforeReuse)
 }
 
@@ -98,7 +98,7 @@ mod aws_lc_rs {
     }));
 }
 
-/// The proxy is tested over https alone: with a plain http address a proxy is allowed on this machine only.
+/// The proxy is tested over https only: with a plain http address, only a proxy on this machine is allowed.
 #[cfg(feature = "ring")]
 mod through_a_proxy {
     use payments_conformance::Ability;
@@ -111,8 +111,8 @@ mod through_a_proxy {
             let address = ConnectProxy::tunnelling().address();
             builder(TlsProvider::Ring, setup).proxy(format!("http://{address}")).build().unwrap()
         });
-        let late = "what the server sends arrives only when the proxy has passed it on";
-        let abilities = stack.abilities.clone().without(Ability::LooksBeforeReuse, late);
+        let reason = "a close of the server arrives only after the proxy has forwarded it";
+        let abilities = stack.abilities.clone().without(Ability::LooksBeforeReuse, reason);
         HyperStack { abilities, ..stack }
     }
 

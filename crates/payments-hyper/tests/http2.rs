@@ -1,4 +1,4 @@
-//! How does HTTP/2 differ here, beside what the contract of every transport asks?
+//! HTTP/2, in addition to the contracts for transports.
 
 #![cfg(all(feature = "http2", any(feature = "ring", feature = "aws-lc-rs")))]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
@@ -31,7 +31,7 @@ const INTERNAL_ERROR: u32 = 2;
 const REFUSED_STREAM: u32 = 7;
 const CANCEL: u32 = 8;
 
-/// A server's end of an HTTP/2 connection, frame by frame.
+/// The server side of an HTTP/2 connection, frame by frame.
 struct Frames<'a> {
     connection: &'a mut Conversation,
     bodies: HashMap<u32, Vec<u8>>,
@@ -39,14 +39,14 @@ struct Frames<'a> {
 
 /// What the client sent.
 enum Event {
-    /// A whole request: its stream and its body.
+    /// A complete request: its stream and its body.
     Request(u32, Vec<u8>),
-    /// The client gave a stream up, with this code.
+    /// The client reset a stream with this code.
     Reset(u32),
 }
 
 impl<'a> Frames<'a> {
-    fn greet(connection: &'a mut Conversation) -> Option<Self> {
+    fn accept(connection: &'a mut Conversation) -> Option<Self> {
         let preface = connection.peer().read_exact(24)?;
         assert_eq!(preface, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
         let mut frames = Self { connection, bodies: HashMap::new() };
@@ -94,12 +94,12 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// The head of an answer: status 200, from HPACK's static table.
+    /// Sends a response head: status 200, from HPACK's static table.
     fn head(&mut self, stream: u32) -> bool {
         self.write(HEADERS, END_HEADERS, stream, &[0x88])
     }
 
-    fn answer(&mut self, stream: u32, body: &[u8]) -> bool {
+    fn respond(&mut self, stream: u32, body: &[u8]) -> bool {
         self.head(stream) && self.write(DATA, END_STREAM, stream, body)
     }
 
@@ -107,30 +107,30 @@ impl<'a> Frames<'a> {
         self.write(RST_STREAM, 0, stream, &code.to_be_bytes());
     }
 
-    /// Says, without an error, that no stream above `last` was or will be processed.
+    /// Sends `GOAWAY` without an error: no stream above `last` was or will be processed.
     fn goaway(&mut self, last: u32) {
         let payload: Vec<u8> = last.to_be_bytes().into_iter().chain([0; 4]).collect();
         self.write(GOAWAY, 0, 0, &payload);
     }
 
-    /// Echoes every request.
+    /// Responds to every request with its own body.
     fn serve(&mut self) {
         while let Some((stream, body)) = self.next_request() {
-            if !self.answer(stream, &body) {
+            if !self.respond(stream, &body) {
                 return;
             }
         }
     }
 }
 
-/// An HTTP/2 server, and a transport that trusts it.
+/// Starts an HTTP/2 server and creates a transport that trusts it.
 fn server(script: impl Fn(Frames<'_>, usize) + Send + Sync + 'static) -> (Server, HyperTransport) {
     let authority = Authority::new();
     let mut config = authority.issue("localhost").server();
     config.alpn_protocols = vec![b"h2".to_vec()];
     let server = Server::start_tls(config, move |connection| {
         let index = connection.index();
-        if let Some(frames) = Frames::greet(connection) {
+        if let Some(frames) = Frames::accept(connection) {
             script(frames, index);
         }
     });
@@ -140,15 +140,15 @@ fn server(script: impl Fn(Frames<'_>, usize) + Send + Sync + 'static) -> (Server
 }
 
 #[tokio::test]
-async fn a_body_over_the_cap_is_kept_up_to_it_and_given_up_d65() {
-    let (given_up, codes) = mpsc::channel();
+async fn a_body_over_the_cap_is_kept_up_to_the_cap_and_reset_d65() {
+    let (reset, codes) = mpsc::channel();
     let (server, transport) = server(move |mut frames, _| {
         let (stream, _) = frames.next_request().unwrap();
         frames.head(stream);
         frames.write(DATA, 0, stream, b"abcdefg");
         while let Some(event) = frames.next() {
             if let Event::Reset(code) = event {
-                return given_up.send(code).unwrap();
+                return reset.send(code).unwrap();
             }
         }
     });
@@ -169,19 +169,19 @@ async fn many_calls_share_one_connection() {
         let (transport, plan) = (transport.clone(), post(server.https_url()).body(body.clone()));
         calls.spawn(async move { (send(&transport, plan).await.unwrap(), body) });
     }
-    for (answer, body) in calls.join_all().await {
-        assert_eq!(answer.body(), body.as_bytes());
+    for (response, body) in calls.join_all().await {
+        assert_eq!(response.body(), body.as_bytes());
     }
     assert_eq!(server.connections(), 1);
 }
 
 #[tokio::test]
-async fn a_connection_idle_for_too_long_is_not_used() {
+async fn a_connection_idle_for_too_long_is_not_reused() {
     let authority = Authority::new();
     let mut config = authority.issue("localhost").server();
     config.alpn_protocols = vec![b"h2".to_vec()];
     let server = Server::start_tls(config, |connection| {
-        if let Some(mut frames) = Frames::greet(connection) {
+        if let Some(mut frames) = Frames::accept(connection) {
             frames.serve();
         }
     });
@@ -194,7 +194,7 @@ async fn a_connection_idle_for_too_long_is_not_used() {
 }
 
 #[test]
-fn a_connection_of_another_runtime_is_not_used() {
+fn a_connection_of_another_runtime_is_not_reused() {
     let (server, transport) = server(|mut frames, _| frames.serve());
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (first, second) = (runtime(), runtime());
@@ -210,18 +210,19 @@ fn a_connection_of_another_runtime_is_not_used() {
 }
 
 #[tokio::test]
-async fn http_1_1_is_spoken_to_a_server_that_knows_no_other_and_without_leave_to_all() {
+async fn http_1_1_is_used_if_the_server_or_the_builder_requires_it() {
     let authority = Authority::new();
     let http1 = Server::start_tls(authority.issue("localhost").server(), |connection| connection.serve("{}"));
-    let mut both = authority.issue("localhost").server();
-    both.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let both = Server::start_tls(both, |connection| connection.serve("{}"));
+    let mut http2 = authority.issue("localhost").server();
+    http2.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let http2 = Server::start_tls(http2, |connection| connection.serve("{}"));
     let builder = || HyperTransport::builder().root_certificates_pem(authority.pem());
     send(&builder().allow_http2().build().unwrap(), post(http1.https_url())).await.unwrap();
-    send(&builder().build().unwrap(), post(both.https_url())).await.unwrap();
-    assert_eq!((http1.received().len(), both.received().len()), (1, 1));
+    send(&builder().build().unwrap(), post(http2.https_url())).await.unwrap();
+    assert_eq!((http1.received().len(), http2.received().len()), (1, 1));
 }
-/// Everything that is traced on this thread, at every level.
+
+/// Records every trace event at every level.
 #[derive(Clone, Default)]
 struct Traced(Arc<Mutex<String>>);
 
@@ -257,7 +258,7 @@ impl tracing::Subscriber for Traced {
 }
 
 #[tokio::test]
-async fn s5_nothing_that_h2_traces_is_a_secret() {
+async fn h2_traces_no_secret() {
     let canaries = payments_canary::Canaries::set(0);
     let body = format!(
         r#"{{"CardNumber":"{}","Cvv":"{}","ExpiryDate":"{}","AccountNumber":"{}"}}"#,
@@ -267,25 +268,25 @@ async fn s5_nothing_that_h2_traces_is_a_secret() {
         canaries.account()
     );
     let traced = Traced::default();
-    // For every thread: which events have a listener is kept for the whole process, and other tests of it have none.
+    // For all threads: tracing caches for the whole process which events have a subscriber, and other tests have none.
     tracing::subscriber::set_global_default(traced.clone()).unwrap();
-    let fates: [fn(&mut Frames<'_>, u32); 4] = [
-        |frames, stream| _ = frames.answer(stream, b"{}"),
+    let responses: [fn(&mut Frames<'_>, u32); 4] = [
+        |frames, stream| _ = frames.respond(stream, b"{}"),
         |frames, stream| frames.reset(stream, REFUSED_STREAM),
         |frames, stream| frames.reset(stream, INTERNAL_ERROR),
         |frames, _| frames.goaway(0),
     ];
-    for fate in fates {
+    for respond in responses {
         let (server, transport) = server(move |mut frames, _| {
             while let Some((stream, _)) = frames.next_request() {
-                fate(&mut frames, stream);
+                respond(&mut frames, stream);
             }
         });
         drop(send(&transport, post(server.https_url()).body(body.clone())).await);
     }
     let traced = traced.0.lock().unwrap().clone();
-    assert!(traced.contains("Headers") && traced.contains("Data"), "h2 traces frames: {traced}");
+    assert!(traced.contains("Headers") && traced.contains("Data"), "h2 must trace frames: {traced}");
     assert!(!traced.contains(support::KEY), "the key is traced: {traced}");
-    // Stream numbers, lengths and windows are among it, and no three digits of theirs are these.
+    // The traces include stream numbers, lengths and windows; none of them contains the canaries' digits.
     canaries.assert_absent("what h2 traces", traced.as_bytes());
 }

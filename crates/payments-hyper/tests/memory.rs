@@ -1,16 +1,15 @@
-//! What is left in memory of a payment when it, its client and its errors are gone?
+//! What remains in memory of a payment after it, its client and its errors were dropped?
 //!
-//! The client runs in a child process, because this one's server has read the body, and searches its own memory for what
-//! it knows only with every bit turned.
+//! The client runs in a child process, because the parent's server has read the body. The child searches its own memory for
+//! secrets that it knows only with every bit inverted.
 //!
-//! A security code has three digits, which stand in any memory by chance. So it is looked for as the request has it,
-//! `"Cvv":"917"`, in buffers of any kind; and by itself, with the four digits of an American Express card, in several
-//! children of which each has another code: what is found in two of them was left behind, what is found in one may be there
-//! by chance.
+//! The digits of a security code occur in any memory by chance. So the search looks for the code as it appears in the request,
+//! `"Cvv":"917"`. It also looks for the four digits of an American Express code alone, in several children with different codes:
+//! a code found in two children is a leak, a code found in one may be chance.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
-#![allow(clippy::print_stdout, reason = "a child has no other way to tell what it found")]
+#![allow(clippy::print_stdout, reason = "a child reports its findings on stdout")]
 
 mod support;
 
@@ -36,74 +35,74 @@ const PROVIDER: &str = "PAYMENTS_HYPER_TEST_PROVIDER";
 const SET: &str = "PAYMENTS_HYPER_TEST_SET";
 
 #[test]
-fn nothing_is_left_of_a_payment() {
-    assert_nothing_left("nothing_is_left_of_a_payment", None);
+fn no_copy_of_a_payment_remains() {
+    assert_no_copies("no_copy_of_a_payment_remains", None);
 }
 
 #[cfg(feature = "ring")]
 #[test]
-fn nothing_is_left_of_a_payment_through_tls_by_ring() {
-    assert_nothing_left("nothing_is_left_of_a_payment_through_tls_by_ring", Some(TlsProvider::Ring));
+fn no_copy_of_a_payment_remains_over_tls_with_ring() {
+    assert_no_copies("no_copy_of_a_payment_remains_over_tls_with_ring", Some(TlsProvider::Ring));
 }
 
 #[cfg(feature = "aws-lc-rs")]
 #[test]
-fn nothing_is_left_of_a_payment_through_tls_by_aws_lc_rs() {
-    assert_nothing_left("nothing_is_left_of_a_payment_through_tls_by_aws_lc_rs", Some(TlsProvider::AwsLcRs));
+fn no_copy_of_a_payment_remains_over_tls_with_aws_lc_rs() {
+    assert_no_copies("no_copy_of_a_payment_remains_over_tls_with_aws_lc_rs", Some(TlsProvider::AwsLcRs));
 }
 
 #[test]
-fn what_is_left_is_found() {
+fn a_kept_copy_is_found() {
     search_if_this_is_a_child();
-    // The search itself is put to the test.
-    let left = what_is_left("what_is_left_is_found", None, KEEPS_A_COPY);
-    assert!(left.iter().all(|(_, copies)| *copies > 0), "{left:?}");
+    // This tests the search itself.
+    let copies = copies_in_child("a_kept_copy_is_found", None, KEEPS_A_COPY);
+    assert!(copies.iter().all(|(_, count)| *count > 0), "{copies:?}");
 }
 
 #[track_caller]
-fn assert_nothing_left(test: &str, provider: Option<TlsProvider>) {
+fn assert_no_copies(test: &str, provider: Option<TlsProvider>) {
     search_if_this_is_a_child();
-    // They mostly wait for deadlines.
+    // In parallel, because the children mostly wait for deadlines.
     let runs: Vec<_> = thread::scope(|scope| {
         let children: Vec<_> =
-            (0..SETS).map(|set| scope.spawn(move || what_is_left(test, provider, set))).collect();
+            (0..SETS).map(|set| scope.spawn(move || copies_in_child(test, provider, set))).collect();
         children.into_iter().map(|child| child.join().unwrap()).collect()
     });
     for (place, (name, _)) in runs[0].iter().enumerate() {
         let copies: Vec<_> = runs.iter().map(|run| run[place].1).collect();
         match name.as_str() {
-            // By themselves so short that chance has to be ruled out; but it does not strike twice.
+            // So short that one find can be chance, but not two.
             "code" | "expiry" => {
                 let found = copies.iter().filter(|count| **count > 0).count();
                 assert!(found < 2, "{name}: {copies:?} copies in {runs:?}");
             }
-            // hyper writes the head of a request to a buffer of its own; `ApiKey` promises no more than its own memory.
+            // hyper copies request heads into its own buffer. `ApiKey` only wipes its own memory.
             "key" => {}
             _ => assert!(copies.iter().all(|count| *count == 0), "{name}: {copies:?} copies in {runs:?}"),
         }
     }
 }
 
-/// Pays, writes down what is left, and ends the process, if that is what it was started for.
-#[expect(clippy::exit, reason = "the child is this test, and must not go on as its parent does")]
+/// In a child process: pays, prints how many copies remain, and exits.
+#[expect(clippy::exit, reason = "the child runs the same test, and must not continue like its parent")]
 fn search_if_this_is_a_child() {
     if let Ok(url) = std::env::var(URL) {
-        let left = pay_and_search(&url, std::env::var(SET).unwrap().parse().unwrap());
-        let left: Vec<_> = left.iter().map(|(name, copies)| format!("{name}={copies}")).collect();
-        // Behind whatever the harness has written so far.
-        println!("\n{LEFT}{}", left.join(" "));
+        let copies = pay_and_search(&url, std::env::var(SET).unwrap().parse().unwrap());
+        let copies: Vec<_> = copies.iter().map(|(name, count)| format!("{name}={count}")).collect();
+        // On a new line, after the output of the test harness.
+        println!("\n{COPIES}{}", copies.join(" "));
         std::process::exit(0);
     }
 }
 
-/// How many children there are, each with secrets of its own.
+/// The number of children, each with its own secrets.
 const SETS: u8 = 3;
 
-/// In place of the number of a set: the first one, of which a copy is kept.
+/// In place of a set's number: uses the first set and keeps a copy of it.
 const KEEPS_A_COPY: u8 = SETS;
 
-/// How often each secret is in the memory of a client that has sent it and dropped it.
-fn what_is_left(test: &str, provider: Option<TlsProvider>, set: u8) -> Vec<(String, usize)> {
+/// How often each secret occurs in the memory of a child that has sent and dropped it.
+fn copies_in_child(test: &str, provider: Option<TlsProvider>, set: u8) -> Vec<(String, usize)> {
     let authority = provider.map(|_| support::Authority::new());
     let server = match &authority {
         None => Server::start(misbehave),
@@ -118,20 +117,21 @@ fn what_is_left(test: &str, provider: Option<TlsProvider>, set: u8) -> Vec<(Stri
             .env(PROVIDER, if provider == TlsProvider::Ring { "ring" } else { "aws-lc-rs" }),
         _ => child.env(URL, server.url()),
     };
-    let ended = child.output().unwrap();
-    let said = String::from_utf8(ended.stdout).unwrap();
-    let left = said.lines().find_map(|line| line.strip_prefix(LEFT));
-    let left = left.unwrap_or_else(|| panic!("{said}{}", String::from_utf8_lossy(&ended.stderr)));
+    let output = child.output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let copies = stdout.lines().find_map(|line| line.strip_prefix(COPIES));
+    let copies = copies.unwrap_or_else(|| panic!("{stdout}{}", String::from_utf8_lossy(&output.stderr)));
     assert_was_sent(&server, set);
-    left.split(' ')
+    copies
+        .split(' ')
         .map(|word| word.split_once('=').unwrap())
-        .map(|(name, copies)| (name.to_owned(), copies.parse().unwrap()))
+        .map(|(name, count)| (name.to_owned(), count.parse().unwrap()))
         .collect()
 }
 
-const LEFT: &str = "left: ";
+const COPIES: &str = "copies: ";
 
-/// Every card and every account came to the server in every mode but the refused one, or there was nothing to be left.
+/// Asserts that the server received the card and the account in every mode. Otherwise there would be nothing to find.
 #[track_caller]
 fn assert_was_sent(server: &Server, set: u8) {
     let received = server.received();
@@ -150,18 +150,18 @@ fn assert_was_sent(server: &Server, set: u8) {
     }
 }
 
-/// What the server does with a request, which has it in its path.
-const MODES: [&str; 7] = ["answer", "decline", "html", "garbage", "close", "reset", "silence"];
+/// What the server does with a request. The request's path contains the mode.
+const MODES: [&str; 7] = ["respond", "decline", "html", "garbage", "close", "reset", "silence"];
 
 fn misbehave(connection: &mut Conversation) {
     while connection.read_request() {
         match mode(connection).as_str() {
-            "answer" => drop(
+            "respond" => drop(
                 connection
                     .peer()
-                    .answer(r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1"}}"#),
+                    .respond(r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1"}}"#),
             ),
-            "decline" => drop(connection.peer().answer(r#"{"status":"failed","message":"no"}"#)),
+            "decline" => drop(connection.peer().respond(r#"{"status":"failed","message":"no"}"#)),
             "html" => drop(connection.write("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>")),
             "garbage" => drop(connection.write("\x16\x03\x01\0\x02\x02\x28")),
             "close" => return connection.close(),
@@ -176,7 +176,7 @@ fn mode(connection: &mut Conversation) -> String {
     MODES.into_iter().find(|mode| path.contains(&format!("/{mode}/"))).unwrap().to_owned()
 }
 
-/// Pays by card and by account in every mode, gives one payment up, has one refused, and counts what is left.
+/// Pays by card and by account in every mode, drops one payment in flight, sends one to a closed port, and counts the copies.
 fn pay_and_search(url: &str, set: u8) -> Vec<(&'static str, usize)> {
     let secrets = Secrets::of_set(set);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -184,11 +184,11 @@ fn pay_and_search(url: &str, set: u8) -> Vec<(&'static str, usize)> {
         let transport = transport();
         let base = url.strip_suffix("/api/v1/public/transaction").unwrap();
         for mode in MODES {
-            let patience =
+            let timeout =
                 if mode == "silence" { Duration::from_millis(300) } else { Duration::from_secs(20) };
             let client =
-                client(&format!("{base}/{mode}/v1"), &secrets, &transport).with_total_timeout(patience);
-            // On a new connection and on one that has served before.
+                client(&format!("{base}/{mode}/v1"), &secrets, &transport).with_total_timeout(timeout);
+            // On a new connection and on a reused one.
             for _ in 0..2 {
                 runtime.block_on(pay(&client, &secrets));
             }
@@ -196,21 +196,21 @@ fn pay_and_search(url: &str, set: u8) -> Vec<(&'static str, usize)> {
         let client = client(&format!("{base}/silence/v1"), &secrets, &transport);
         let card = secrets.card_payment();
         runtime.block_on(async {
-            let given_up = tokio::time::timeout(Duration::from_millis(300), client.process_card(&card)).await;
-            assert!(given_up.is_err());
+            let result = tokio::time::timeout(Duration::from_millis(300), client.process_card(&card)).await;
+            assert!(result.is_err());
         });
-        // Bound, so that nobody else takes the port meanwhile, and not listening: whoever connects is refused.
-        let nobody = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-        nobody.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
-        let address = nobody.local_addr().unwrap().as_socket().unwrap();
+        // Bound, so that no other process takes the port, but not listening, so that connections are refused.
+        let closed = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        closed.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+        let address = closed.local_addr().unwrap().as_socket().unwrap();
         let client = self::client(&format!("http://{address}/v1"), &secrets, &transport);
         runtime.block_on(pay(&client, &secrets));
     }
     drop(runtime);
-    let kept = (set == KEEPS_A_COPY).then(|| secrets.all().map(|(_, hidden)| plain(&hidden)));
+    let kept_copy = (set == KEEPS_A_COPY).then(|| secrets.all().map(|(_, hidden)| plain(&hidden)));
     let needles = secrets.all();
     let copies = copies_in_memory(&needles.clone().map(|(_, hidden)| hidden));
-    drop(kept);
+    drop(kept_copy);
     needles.iter().map(|(name, _)| *name).zip(copies).collect()
 }
 
@@ -231,21 +231,21 @@ fn client(base: &str, secrets: &Secrets, transport: &HyperTransport) -> Client {
     Client::builder(endpoint, transport.clone(), TokioTimer::new()).build()
 }
 
-/// Whatever comes of it is looked at as a program would, and dropped.
+/// Formats the result as a program would, and drops it.
 async fn pay(client: &Client, secrets: &Secrets) {
-    let paid = [
+    let results = [
         client.process_card(&secrets.card_payment()).await,
         client.process_ach(&secrets.ach_payment()).await,
     ];
-    for paid in paid {
-        match paid {
-            Ok(paid) => drop(format!("{paid:?} {}", paid.body_snippet())),
+    for result in results {
+        match result {
+            Ok(charged) => drop(format!("{charged:?} {}", charged.body_snippet())),
             Err(error) => drop(format!("{error:#} {error:?} {:?}", error.body_snippet())),
         }
     }
 }
 
-/// The secrets of one child, none of them as they are.
+/// The secrets of one child, each with every bit inverted.
 struct Secrets {
     card: Hidden,
     code: Hidden,
@@ -256,7 +256,7 @@ struct Secrets {
 
 impl Secrets {
     fn of_set(set: u8) -> Self {
-        // Numbers that look like chance (Knuth's MMIX), each made when it is turned already.
+        // Pseudo-random digits (Knuth's MMIX), generated with their bits already inverted.
         let mut random = u64::from(set % SETS) + 7;
         let mut hidden = |first: u8, count: u64, length: usize| {
             let mut next = || {
@@ -268,7 +268,7 @@ impl Secrets {
         };
         let mut card = hidden(b'0', 10, 15);
         card[..2].copy_from_slice(&[!b'3', !b'7']);
-        // A month of a year that the clock of no machine shows.
+        // A date that no machine's clock shows.
         let mut expiry = hidden(b'1', 9, 4);
         [expiry[0], expiry[2]] = [!b'0', !b'7'];
         Self {
@@ -280,7 +280,7 @@ impl Secrets {
         }
     }
 
-    /// What is looked for, also as the request has it.
+    /// The byte strings to search for; the short ones also as JSON members.
     fn all(&self) -> [(&'static str, Hidden); 7] {
         let member = |name: &str, value: &Hidden| {
             let name: Vec<u8> = format!("\"{name}\":\"").bytes().map(|byte| !byte).collect();
@@ -335,16 +335,16 @@ fn text(bytes: &[u8]) -> &str {
     str::from_utf8(bytes).unwrap()
 }
 
-/// A transport is handed any body: one that wipes itself when it is dropped must be dropped with the call.
+/// A body that wipes itself when it is dropped must be dropped with the call.
 #[test]
-fn a_body_is_let_go_with_its_call() {
+fn a_body_is_dropped_with_its_call() {
     let server = Server::start(|connection| connection.serve("{}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let body = Arc::new([b'.'; 600]);
     let transport = HyperTransport::builder().build().unwrap();
     let owned = Bytes::from_owner(Shared(Arc::clone(&body)));
     runtime.block_on(support::send(&transport, support::post(server.url()).body(owned))).unwrap();
-    assert_eq!(Arc::strong_count(&body), 1, "the connection in the pool keeps it");
+    assert_eq!(Arc::strong_count(&body), 1, "the pooled connection keeps the body");
     drop(transport);
 }
 

@@ -1,4 +1,4 @@
-//! Which connection carries a request, and which one never does again?
+//! Which connection carries a request, and which one is never reused?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -20,17 +20,17 @@ fn transport() -> HyperTransport {
 }
 
 #[tokio::test]
-async fn the_connection_that_was_used_last_is_used_first() {
-    let (may_answer, wait_until_may_answer) = gate();
+async fn the_most_recently_used_connection_is_reused_first() {
+    let (may_respond, wait_until_may_respond) = gate();
     let (arrived, wait_until_arrived) = gate();
     let server = Server::start(move |connection| {
         let name = connection.index().to_string();
         while connection.read_request() {
             if name == "0" && connection.requests_read() == 1 {
                 arrived();
-                wait_until_may_answer();
+                wait_until_may_respond();
             }
-            connection.peer().answer(&name);
+            connection.peer().respond(&name);
         }
     });
     let transport = transport();
@@ -40,15 +40,15 @@ async fn the_connection_that_was_used_last_is_used_first() {
     });
     tokio::task::spawn_blocking(wait_until_arrived).await.unwrap();
     assert_eq!(send(&transport, post(server.url())).await.unwrap().body(), "1");
-    may_answer();
+    may_respond();
     assert_eq!(older.await.unwrap().unwrap().body(), "0");
     assert_eq!(send(&transport, post(server.url())).await.unwrap().body(), "0");
 }
 
-/// A task, as far as others can wake it.
-struct Task(Waker);
+/// Counts, with its `Arc`, who keeps a waker of this task.
+struct TaskWaker(Waker);
 
-impl Wake for Task {
+impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         self.0.wake_by_ref();
     }
@@ -59,40 +59,40 @@ async fn an_idle_connection_keeps_no_task_alive() {
     let server = Server::start(|connection| {
         let name = connection.index().to_string();
         while connection.read_request() {
-            connection.peer().answer(&name);
+            connection.peer().respond(&name);
         }
     });
     let transport = transport();
     let tasks = [(); 2].map(async |()| {
         let mut call = pin!(send(&transport, post(server.url())));
         let mut task = None;
-        let answer = poll_fn(|cx| {
-            let task = task.get_or_insert_with(|| Arc::new(Task(cx.waker().clone())));
+        let response = poll_fn(|cx| {
+            let task = task.get_or_insert_with(|| Arc::new(TaskWaker(cx.waker().clone())));
             call.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(task))))
         })
         .await;
-        (answer.unwrap().body().to_vec(), task.unwrap())
+        (response.unwrap().body().to_vec(), task.unwrap())
     });
-    for finished in tasks {
-        let (answered_by, task) = finished.await;
-        assert_eq!(answered_by, b"0", "the connection is kept");
-        assert_eq!(Arc::strong_count(&task), 1, "and its last task is not");
+    for task in tasks {
+        let (connection, task) = task.await;
+        assert_eq!(connection, b"0", "the connection is kept");
+        assert_eq!(Arc::strong_count(&task), 1, "the connection keeps the waker of its last call");
     }
 }
 
 type Script = Box<dyn Fn(&mut Conversation) + Send + Sync>;
 
-/// A server answers the first call, then does something more, and the client has had no chance to notice: its runtime
-/// runs nothing between that and the next call, which must go out on another connection and get its own answer.
-async fn next_call_after(answer: fn(&mut Conversation), more: fn(&mut Conversation)) {
-    next_call_over(&transport(), Server::start, Server::url, answer, more).await;
+/// The server responds to the first call, then runs `then`. The client's runtime polls nothing before the next call, which must
+/// use another connection and get its own response.
+async fn next_call_after(respond: fn(&mut Conversation), then: fn(&mut Conversation)) {
+    next_call_over(&transport(), Server::start, Server::url, respond, then).await;
     #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
     for version in rustls::ALL_VERSIONS {
         let authority = support::Authority::new();
         let config = authority.issue("localhost").server_for(&[version], None);
         let transport = HyperTransport::builder().root_certificates_pem(authority.pem()).build().unwrap();
         let start = |script: Script| Server::start_tls(config, script);
-        next_call_over(&transport, start, Server::https_url, answer, more).await;
+        next_call_over(&transport, start, Server::https_url, respond, then).await;
     }
 }
 
@@ -100,17 +100,17 @@ async fn next_call_over(
     transport: &HyperTransport,
     start: impl FnOnce(Script) -> Server,
     url: fn(&Server) -> String,
-    answer: fn(&mut Conversation),
-    more: fn(&mut Conversation),
+    respond: fn(&mut Conversation),
+    then: fn(&mut Conversation),
 ) {
-    let (may_go_on, wait_until_may_go_on) = gate();
+    let (may_continue, wait_until_may_continue) = gate();
     let (done, wait_until_done) = gate();
     let server = start(Box::new(move |connection| {
         if connection.index() == 0 {
             connection.read_request();
-            answer(connection);
-            wait_until_may_go_on();
-            more(connection);
+            respond(connection);
+            wait_until_may_continue();
+            then(connection);
             done();
             connection.hold();
         } else {
@@ -118,42 +118,43 @@ async fn next_call_over(
         }
     }));
     send(transport, post(url(&server))).await.unwrap();
-    may_go_on();
+    may_continue();
     wait_until_done();
-    let answer = send(transport, post(url(&server))).await.expect("it is noticed before anything is written");
-    assert_eq!(answer.body(), "its own");
+    let response =
+        send(transport, post(url(&server))).await.expect("the transport notices before it writes anything");
+    assert_eq!(response.body(), "its own");
     assert_eq!((server.connections(), server.received().len()), (2, 2));
 }
 
-fn answer(connection: &mut Conversation) {
-    connection.peer().answer("{}");
+fn respond(connection: &mut Conversation) {
+    connection.peer().respond("{}");
 }
 
 #[tokio::test]
-async fn a_pooled_connection_that_was_closed_is_replaced_d02() {
-    next_call_after(answer, Conversation::close).await;
+async fn a_closed_pooled_connection_is_replaced_d02() {
+    next_call_after(respond, Conversation::close).await;
 }
 
 #[tokio::test]
-async fn a_pooled_connection_that_was_reset_is_replaced_d02() {
-    next_call_after(answer, Conversation::reset).await;
+async fn a_reset_pooled_connection_is_replaced_d02() {
+    next_call_after(respond, Conversation::reset).await;
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_asked_for_is_nobodys() {
-    next_call_after(answer, answer).await;
+async fn a_response_without_a_request_is_discarded() {
+    next_call_after(respond, respond).await;
 }
 
 #[tokio::test]
-async fn a_second_answer_in_one_piece_with_the_first_is_nobodys() {
-    let answer_twice = |connection: &mut Conversation| {
+async fn a_second_response_in_the_same_write_is_discarded() {
+    let respond_twice = |connection: &mut Conversation| {
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".repeat(2));
     };
-    next_call_after(answer_twice, |_| ()).await;
+    next_call_after(respond_twice, |_| ()).await;
 }
 
 #[tokio::test]
-async fn many_dead_connections_are_all_replaced_by_one_call_d02() {
+async fn one_call_skips_many_dead_connections_d02() {
     const MANY: usize = 16;
     let (may_close, wait_until_may_close) = gate();
     let (closed, wait_until_closed) = gate();
@@ -161,9 +162,9 @@ async fn many_dead_connections_are_all_replaced_by_one_call_d02() {
     let server = Server::start(move |connection| {
         if connection.index() < MANY {
             connection.read_request();
-            // No answer before every call is here, so that each has a connection of its own.
+            // No response before every call has arrived, so that each call has its own connection.
             all_here.wait();
-            connection.peer().answer("{}");
+            connection.peer().respond("{}");
             wait_until_may_close();
             connection.close();
             closed();
@@ -187,8 +188,8 @@ async fn many_dead_connections_are_all_replaced_by_one_call_d02() {
 }
 
 #[tokio::test]
-async fn no_connection_left_after_a_dead_one_is_not_processed_d02() {
-    // The listener is gone as well, so that the request which was handed back has nowhere to go.
+async fn a_dead_connection_without_a_replacement_is_not_processed_d02() {
+    // The listener is closed too, so the request that hyper returns cannot be sent on another connection.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (may_close, wait_until_may_close) = gate();
@@ -211,12 +212,12 @@ async fn no_connection_left_after_a_dead_one_is_not_processed_d02() {
 }
 
 #[tokio::test]
-async fn a_connection_that_the_server_announces_to_close_is_not_kept() {
+async fn a_connection_close_header_is_obeyed() {
     let (closed, wait_until_closed) = gate();
     let server = Server::start(move |connection| {
         connection.read_request();
         connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}");
-        // The client closes its side by itself.
+        // Waits until the client closes its side.
         connection.hold();
         closed();
     });
@@ -229,18 +230,18 @@ async fn a_connection_that_the_server_announces_to_close_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_connection_idle_for_too_long_is_not_used() {
+async fn a_connection_idle_for_too_long_is_not_reused() {
     let server = Server::start(|connection| connection.serve("{}"));
-    let patience = Duration::from_millis(30);
-    let transport = HyperTransport::builder().pool_idle_timeout(patience).build().unwrap();
+    let idle_timeout = Duration::from_millis(30);
+    let transport = HyperTransport::builder().pool_idle_timeout(idle_timeout).build().unwrap();
     send(&transport, post(server.url())).await.unwrap();
-    tokio::time::sleep(patience).await;
+    tokio::time::sleep(idle_timeout).await;
     send(&transport, post(server.url())).await.unwrap();
     assert_eq!(server.connections(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn no_patience_means_a_connection_for_each_call_and_none_kept_open() {
+async fn a_zero_idle_timeout_gives_each_call_its_own_connection() {
     let (closed, wait_until_closed) = gate();
     let server = Server::start(move |connection| {
         connection.serve("{}");
@@ -254,7 +255,7 @@ async fn no_patience_means_a_connection_for_each_call_and_none_kept_open() {
     }
 }
 
-/// Makes `count` calls at once, each on a connection of its own, and waits for them.
+/// Makes `count` concurrent calls, each on its own connection, and waits for them.
 async fn burst(transport: &HyperTransport, url: &str, count: usize) {
     let mut calls = JoinSet::new();
     for _ in 0..count {
@@ -273,7 +274,7 @@ async fn surplus_idle_connections_are_closed() {
     let server = Server::start(move |connection| {
         connection.read_request();
         all_here.wait();
-        connection.peer().answer("{}");
+        connection.peer().respond("{}");
         connection.hold();
         closed();
     });
@@ -287,15 +288,15 @@ async fn surplus_idle_connections_are_closed() {
 }
 
 #[tokio::test]
-async fn no_more_calls_than_allowed_are_under_way() {
+async fn max_connections_limits_calls_in_flight() {
     let (arrived, wait_until_arrived) = gate();
-    let (answer, may_answer) = mpsc::channel::<()>();
-    let may_answer = Mutex::new(may_answer);
+    let (respond, may_respond) = mpsc::channel::<()>();
+    let may_respond = Mutex::new(may_respond);
     let server = Server::start(move |connection| {
         while connection.read_request() {
             arrived();
-            may_answer.lock().unwrap().recv().unwrap();
-            connection.peer().answer("{}");
+            may_respond.lock().unwrap().recv().unwrap();
+            connection.peer().respond("{}");
         }
     });
     let transport = HyperTransport::builder().max_connections(1).build().unwrap();
@@ -310,20 +311,20 @@ async fn no_more_calls_than_allowed_are_under_way() {
     assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Timeout));
     assert_eq!((server.connections(), server.received().len()), (1, 1));
 
-    answer.send(()).unwrap();
+    respond.send(()).unwrap();
     first.await.unwrap().unwrap();
-    answer.send(()).unwrap();
+    respond.send(()).unwrap();
     send(&transport, post(server.url())).await.unwrap();
     assert_eq!((server.connections(), server.received().len()), (1, 2));
 }
 
 #[test]
-fn a_connection_of_another_runtime_is_not_used() {
+fn a_connection_of_another_runtime_is_not_reused() {
     let server = Server::start(|connection| connection.serve("{}"));
     let transport = transport();
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (first, second) = (runtime(), runtime());
-    // Neither polls the network while the other works: a connection shared between them would never get its answer.
+    // Neither runtime polls the network while the other works, so a shared connection would never get its response.
     for _ in 0..3 {
         first.block_on(send(&transport, post(server.url()))).unwrap();
         second.block_on(send(&transport, post(server.url()))).unwrap();
@@ -332,7 +333,7 @@ fn a_connection_of_another_runtime_is_not_used() {
 }
 
 #[test]
-fn a_connection_whose_runtime_is_gone_breaks_no_later_call() {
+fn a_dropped_runtime_breaks_no_later_call() {
     let server = Server::start(|connection| connection.serve("{}"));
     let transport = transport();
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! What does an egress proxy see of a payment, and what is a payment told when the proxy does not let it through?
+//! What does an egress proxy see of a payment, and what does a call return if the proxy fails?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -20,8 +20,8 @@ fn through(address: SocketAddr) -> HyperTransport {
     HyperTransport::builder().proxy(format!("http://Aladdin:open%20sesame@{address}")).build().unwrap()
 }
 
-/// Sends what must fail before the request leaves, and returns the kind and the whole text of the error.
-async fn refused(transport: &HyperTransport, plan: support::Plan) -> (TransportErrorKind, String) {
+/// Sends a request that must not be processed, and returns the error's kind and full text.
+async fn send_not_processed(transport: &HyperTransport, plan: support::Plan) -> (TransportErrorKind, String) {
     let (delivery, kind, error) = send_failing(transport, plan).await;
     assert_eq!(delivery, Delivery::NotProcessed);
     let mut text = String::new();
@@ -73,7 +73,7 @@ async fn tls_is_end_to_end_and_one_tunnel_carries_two_calls() {
 }
 
 #[tokio::test]
-async fn what_a_proxy_responds_instead_of_a_tunnel_is_not_processed_and_no_response_d02() {
+async fn a_proxy_that_opens_no_tunnel_is_not_processed_d02() {
     const PAGE: &str = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_proxy"}}"#;
     let server = Server::start(|connection| connection.serve("{}"));
     let with_page = |status: &str| {
@@ -91,52 +91,59 @@ async fn what_a_proxy_responds_instead_of_a_tunnel_is_not_processed_and_no_respo
         String::new(),
     ] {
         let proxy = ConnectProxy::responding(response.clone());
-        let (kind, text) = refused(&through(proxy.address()), post(server.url())).await;
+        let (kind, text) = send_not_processed(&through(proxy.address()), post(server.url())).await;
         assert_eq!(kind, TransportErrorKind::Connect, "{response:.60}: {text}");
         assert!(!text.contains("txn_proxy"), "{text}");
         assert!(proxy.heads()[0].contains(CREDENTIALS));
-        assert_eq!((proxy.heads().len(), proxy.after_heads().len()), (1, 0), "it is sent nothing more");
+        assert_eq!(
+            (proxy.heads().len(), proxy.after_heads().len()),
+            (1, 0),
+            "nothing more is sent to the proxy"
+        );
     }
     assert_eq!(server.connections(), 0);
 }
 
 #[tokio::test]
-async fn a_silent_proxy_ends_with_the_connect_deadline_and_is_not_processed_d02_d23() {
+async fn a_silent_proxy_until_the_connect_deadline_is_not_processed_d02_d23() {
     let proxy = ConnectProxy::silent();
     let (started, deadline) = (Instant::now(), Duration::from_millis(300));
     let plan = post("http://127.0.0.1:1/").connect(deadline);
-    assert_eq!(refused(&through(proxy.address()), plan).await.0, TransportErrorKind::Timeout);
-    assert!(started.elapsed() < deadline * 20, "not with the total deadline");
+    assert_eq!(send_not_processed(&through(proxy.address()), plan).await.0, TransportErrorKind::Timeout);
+    assert!(started.elapsed() < deadline * 20, "it must not wait for the total deadline");
     assert_eq!(proxy.heads().len(), 1);
 }
 
 #[tokio::test]
-async fn a_proxy_that_cannot_be_reached_is_not_processed_d02() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = nobody.local_addr().unwrap();
-    drop(nobody);
+async fn an_unreachable_proxy_is_not_processed_d02() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = closed.local_addr().unwrap();
+    drop(closed);
     let server = Server::start(|connection| connection.serve("{}"));
-    assert_eq!(refused(&through(address), post(server.url())).await.0, TransportErrorKind::Connect);
+    assert_eq!(
+        send_not_processed(&through(address), post(server.url())).await.0,
+        TransportErrorKind::Connect
+    );
 
     let unknown = HyperTransport::builder().proxy("http://no-such-proxy.invalid:3128").build().unwrap();
     let plan = post("https://localhost:1/");
-    assert_eq!(refused(&unknown, plan).await.0, TransportErrorKind::Resolve);
+    assert_eq!(send_not_processed(&unknown, plan).await.0, TransportErrorKind::Resolve);
     assert_eq!(server.connections(), 0);
 }
 
-/// No connection to `192.0.2.1` is tried: its failure would be of another kind.
+/// A connection to `192.0.2.1` would fail with another kind, so none is tried.
 #[tokio::test]
-async fn a_plain_address_through_a_proxy_elsewhere_is_a_configuration_error_d24() {
+async fn plain_http_through_a_remote_proxy_is_a_configuration_error_d24() {
     let server = Server::start(|connection| connection.serve("{}"));
     let transport = through(SocketAddr::from(([192, 0, 2, 1], 3128)));
-    let (kind, text) = refused(&transport, post(server.url())).await;
+    let (kind, text) = send_not_processed(&transport, post(server.url())).await;
     assert_eq!(kind, TransportErrorKind::Configuration);
-    assert!(text.contains("a proxy that is not on this machine"), "{text}");
+    assert!(text.contains("the proxy is not on this machine"), "{text}");
     assert_eq!(server.connections(), 0);
 }
 
 #[tokio::test]
-async fn a_plain_address_through_a_proxy_on_this_machine_is_tunnelled() {
+async fn plain_http_through_a_local_proxy_is_tunneled() {
     let server = Server::start(|connection| connection.serve("{}"));
     let proxy = ConnectProxy::tunnelling();
     let transport = through(proxy.address());
@@ -148,7 +155,7 @@ async fn a_plain_address_through_a_proxy_on_this_machine_is_tunnelled() {
 }
 
 #[tokio::test]
-async fn connect_names_the_port_of_the_scheme_where_the_address_has_none() {
+async fn connect_uses_the_default_port_of_the_scheme() {
     let proxy = ConnectProxy::responding("HTTP/1.1 502 Bad Gateway\r\n\r\n");
     let transport = HyperTransport::builder().proxy(format!("http://{}", proxy.address())).build().unwrap();
     for (url, target) in [
@@ -161,14 +168,14 @@ async fn connect_names_the_port_of_the_scheme_where_the_address_has_none() {
         if url.starts_with("https") && !cfg!(any(feature = "ring", feature = "aws-lc-rs")) {
             continue;
         }
-        refused(&transport, post(url)).await;
+        send_not_processed(&transport, post(url)).await;
         let head = proxy.heads().pop().unwrap();
         assert_eq!(head, format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n"), "{url}");
     }
 }
 
 #[test]
-fn an_address_that_is_no_http_proxys_is_refused_without_being_shown() {
+fn other_addresses_than_http_are_refused_and_not_shown() {
     for address in
         ["https://u:hunter2@localhost", "socks5://u:hunter2@localhost", "http://u:hunter2@localhost/x"]
     {

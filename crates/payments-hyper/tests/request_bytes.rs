@@ -1,4 +1,4 @@
-//! Does the server read exactly the request that was given?
+//! Does the server read exactly the request that was passed?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -15,7 +15,7 @@ fn transport() -> HyperTransport {
 }
 
 #[tokio::test]
-async fn a_charge_is_these_bytes_and_no_others_d25() {
+async fn a_charge_is_exactly_these_bytes_d25() {
     let server = Server::start(|connection| connection.serve("{}"));
     send(&transport(), post(server.url())).await.unwrap();
     let [request] = server.received().try_into().expect("one request");
@@ -30,7 +30,7 @@ async fn a_charge_is_these_bytes_and_no_others_d25() {
 }
 
 #[tokio::test]
-async fn a_look_up_has_neither_body_nor_length() {
+async fn a_lookup_has_neither_body_nor_length() {
     let server = Server::start(|connection| connection.serve("{}"));
     let plan = post(format!("http://{}/v1/transaction/a%2Fb:c~d?x=y%20z", server.address)).get();
     send(&transport(), plan).await.unwrap();
@@ -41,14 +41,14 @@ async fn a_look_up_has_neither_body_nor_length() {
 }
 
 #[tokio::test]
-async fn an_empty_post_says_that_it_is_empty() {
+async fn an_empty_post_has_content_length_zero() {
     let server = Server::start(|connection| connection.serve("{}"));
     send(&transport(), post(server.url()).body("")).await.unwrap();
     assert_eq!(server.received()[0].header("content-length"), ["0"]);
 }
 
 #[tokio::test]
-async fn length_host_and_version_are_the_transports_own() {
+async fn the_transport_sets_length_host_and_version() {
     let server = Server::start(|connection| connection.serve("{}"));
     let request = Request::builder()
         .method(Method::POST)

@@ -1,4 +1,4 @@
-//! Is a missing or poorer runtime an error and never a panic?
+//! Is a missing or incomplete runtime an error and never a panic?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -24,13 +24,13 @@ use support::{Server, gate, post, send, send_failing};
 
 assert_impl_all!(HyperTransport: Clone, Send, Sync, std::fmt::Debug);
 
-/// How many panics there are on this thread meanwhile, caught ones included: with `panic = "abort"` none can be.
+/// The number of panics on this thread while `work` runs, including caught ones: with `panic = "abort"` each would be fatal.
 fn panics_during(work: impl FnOnce()) -> usize {
     thread_local!(static PANICS: Cell<usize> = const { Cell::new(0) });
-    let former = panic::take_hook();
+    let previous = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         PANICS.set(PANICS.get() + 1);
-        former(info);
+        previous(info);
     }));
     let before = PANICS.get();
     work();
@@ -58,16 +58,16 @@ fn assert_names(error: &Error, missing: &str) {
 }
 
 #[test]
-fn outside_of_a_runtime_a_payment_is_a_configuration_error_and_no_panic_d01() {
+fn a_call_outside_a_runtime_is_a_configuration_error_without_a_panic_d01() {
     let server = Server::start(|connection| connection.serve("{}"));
     let client = client(&server, &HyperTransport::builder().build().unwrap());
     let (payment, id) = (payment(), "txn_1".parse().unwrap());
     let panics = panics_during(|| {
         let Poll::Ready(Err(error)) = poll(pin!(client.process_token(&payment))) else {
-            panic!("there is nothing to wait for");
+            panic!("the call must not wait");
         };
         assert_names(&error, "a tokio runtime is missing");
-        assert!(poll(pin!(client.transaction(&id))).is_ready(), "it is not worth another try");
+        assert!(poll(pin!(client.transaction(&id))).is_ready(), "the lookup must not be retried");
     });
     assert_eq!((panics, server.connections()), (0, 0));
 }
@@ -88,7 +88,7 @@ fn a_runtime_without_a_driver_is_a_configuration_error_d01() {
 }
 
 #[test]
-fn a_call_that_leaves_its_runtime_before_it_is_sent_is_a_configuration_error_d01() {
+fn a_call_polled_outside_its_runtime_before_it_is_sent_is_a_configuration_error_d01() {
     let server = Server::start(|connection| connection.serve("{}"));
     let transport = HyperTransport::builder().max_connections(1).build().unwrap();
     let client = client(&server, &transport);
@@ -98,61 +98,61 @@ fn a_call_that_leaves_its_runtime_before_it_is_sent_is_a_configuration_error_d01
     {
         let _entered = runtime.enter();
         let mut first = pin!(transport.send(post(server.url()).request()));
-        assert!(poll(first.as_mut()).is_pending(), "it has the only permit");
-        assert!(poll(second.as_mut()).is_pending(), "it waits for the permit");
+        assert!(poll(first.as_mut()).is_pending(), "the first call has the only permit");
+        assert!(poll(second.as_mut()).is_pending(), "the second call waits for the permit");
     }
     let panics = panics_during(|| {
-        let Poll::Ready(Err(error)) = poll(second) else { panic!("there is nothing to wait for") };
+        let Poll::Ready(Err(error)) = poll(second) else { panic!("the call must not wait") };
         assert_names(&error, "a tokio runtime is missing");
     });
     assert_eq!((panics, server.received().len()), (0, 0));
 }
 
-/// A body that panics once it was written.
-struct Explosive(&'static [u8]);
+/// A body that panics when it is dropped after it was written.
+struct PanicOnDrop(&'static [u8]);
 
-impl AsRef<[u8]> for Explosive {
+impl AsRef<[u8]> for PanicOnDrop {
     fn as_ref(&self) -> &[u8] {
         self.0
     }
 }
 
-impl Drop for Explosive {
+impl Drop for PanicOnDrop {
     fn drop(&mut self) {
         panic!("on purpose");
     }
 }
 
 #[tokio::test]
-async fn a_panic_with_a_connection_taken_is_unknown_and_no_configuration_error_d03() {
+async fn a_panic_after_a_connection_was_assigned_is_unknown_d03() {
     let (read, wait_until_read) = gate();
     let server = Server::start(move |connection| {
         connection.read_request();
         read();
     });
     let transport = HyperTransport::builder().build().unwrap();
-    let plan = post(server.url()).body(Bytes::from_owner(Explosive(b"{}")));
+    let plan = post(server.url()).body(Bytes::from_owner(PanicOnDrop(b"{}")));
     let (delivery, kind, _) = send_failing(&transport, plan).await;
     assert_eq!((delivery, kind), (Delivery::Unknown, TransportErrorKind::Other));
     wait_until_read();
     assert_eq!(server.received().len(), 1);
 }
 
-/// A task that has much else to do gives a call no turn of tokio's to look at its own deadline.
+/// In a task without tokio budget, an ordinary timer would not fire.
 #[tokio::test(start_paused = true)]
-async fn the_transports_deadline_wins_over_the_backstop_in_a_busy_task_d23() {
+async fn the_transports_deadline_fires_in_a_busy_task_d23() {
     let server = Server::start(|connection| drop(connection.hold()));
     let client = client(&server, &HyperTransport::builder().build().unwrap());
     let payment = payment();
     let mut call = pin!(client.process_token(&payment));
-    assert!(poll(call.as_mut()).is_pending(), "it connects");
+    assert!(poll(call.as_mut()).is_pending(), "the call connects");
     tokio::time::advance(Duration::from_hours(1)).await;
     while poll(pin!(tokio::task::consume_budget())).is_ready() {}
-    let Poll::Ready(Err(error)) = poll(call) else { panic!("it has no time left") };
+    let Poll::Ready(Err(error)) = poll(call) else { panic!("the deadline has passed") };
     assert!(error.is_timeout() && error.outcome() == Outcome::NotProcessed, "{error}");
 }
 
-/// Threads that sleep, wherever the task runs that waits for them.
+/// A timer with one sleeping thread for each sleep. It needs no runtime.
 struct ThreadTimer;
 
 impl Timer for ThreadTimer {
@@ -179,7 +179,7 @@ impl Wake for Unpark {
 }
 
 #[test]
-fn a_timer_that_needs_no_runtime_ends_a_call_in_one_that_nobody_drives_d23() {
+fn a_timer_without_a_runtime_ends_a_call_on_an_undriven_runtime_d23() {
     let transport = HyperTransport::builder().build().unwrap();
     let server = Server::start(|connection| _ = connection.hold());
     let endpoint = Endpoint::new(&server.url(), ApiKey::new("key").unwrap()).unwrap();
@@ -201,43 +201,43 @@ fn a_timer_that_needs_no_runtime_ends_a_call_in_one_that_nobody_drives_d23() {
     assert!(error.is_timeout(), "{error}");
 }
 
-/// Told when the future that has it is to be polled again.
-struct Signal(mpsc::Sender<()>);
+/// Sends a message when its task is woken.
+struct WakeSignal(mpsc::Sender<()>);
 
-impl Wake for Signal {
+impl Wake for WakeSignal {
     fn wake(self: Arc<Self>) {
         self.0.send(()).unwrap_or(());
     }
 }
 
-/// hyper-util would put the connection back into its pool, and start a task for that where there is no runtime.
+/// Without the guard, hyper-util would return the connection to its pool and spawn a task for that outside a runtime.
 #[test]
-fn a_call_dropped_outside_of_its_runtime_breaks_no_later_call() {
-    let (answer, may_answer) = gate();
+fn a_call_dropped_outside_its_runtime_breaks_no_later_call() {
+    let (respond, wait_until_may_respond) = gate();
     let server = Server::start(move |connection| {
         while connection.read_request() {
-            may_answer();
-            connection.peer().answer("{}");
+            wait_until_may_respond();
+            connection.peer().respond("{}");
         }
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     for calls in (0..20).step_by(2) {
         let transport = HyperTransport::builder().build().unwrap();
         let (wake, woken) = mpsc::channel();
-        let waker = Waker::from(Arc::new(Signal(wake)));
+        let waker = Waker::from(Arc::new(WakeSignal(wake)));
         let mut call = Box::pin(transport.send(post(server.url()).request()));
         while server.received().len() == calls {
-            let _within = runtime.enter();
+            let _entered = runtime.enter();
             assert!(call.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
             let _ = woken.recv_timeout(Duration::from_millis(5));
         }
-        // The response arrives, and the call is dropped before it takes it.
+        // The response arrives, but the call is dropped before it reads it.
         woken.try_iter().for_each(drop);
-        answer();
+        respond();
         woken.recv().unwrap();
         drop(call);
 
-        answer();
+        respond();
         runtime.block_on(send(&transport, post(server.url()))).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! Whom does the transport trust, and what does it say of a server that it does not?
+//! Which servers does the transport trust, and what does it return for the others?
 
 #![cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
@@ -22,29 +22,29 @@ fn trusting(authority: &Authority) -> HyperTransport {
     HyperTransport::builder().root_certificates_pem(authority.pem()).build().unwrap()
 }
 
-async fn assert_refused(transport: &HyperTransport, server: &Server, url: String) {
+async fn assert_not_processed(transport: &HyperTransport, server: &Server, url: String) {
     let (delivery, kind, error) = send_failing(transport, post(url)).await;
     assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Tls));
-    assert!(std::error::Error::source(&error).is_some(), "it says why");
+    assert!(std::error::Error::source(&error).is_some(), "the error names a cause");
     assert_eq!(server.received().len(), 0);
 }
 
 #[tokio::test]
-async fn a_certificate_of_a_given_authority_is_trusted_in_either_version_of_tls() {
+async fn an_added_authority_is_trusted_in_each_tls_version() {
     let authority = Authority::new();
     for version in [&TLS12, &TLS13] {
         let server = serving(authority.issue("localhost").server_for(&[version], None));
         let transport = trusting(&authority);
         for _ in 0..3 {
-            let answer = send(&transport, post(server.https_url())).await.unwrap();
-            assert_eq!(answer.body(), "{}");
+            let response = send(&transport, post(server.https_url())).await.unwrap();
+            assert_eq!(response.body(), "{}");
         }
         assert_eq!((server.connections(), server.received().len()), (1, 3));
     }
 }
 
 #[tokio::test]
-async fn one_transport_speaks_http_and_https() {
+async fn one_transport_uses_http_and_https() {
     let authority = Authority::new();
     let secure = serving(authority.issue("localhost").server());
     let plain = Server::start(|connection| connection.serve("{}"));
@@ -57,7 +57,7 @@ async fn one_transport_speaks_http_and_https() {
 }
 
 #[tokio::test]
-async fn a_given_authority_can_be_der_and_an_address_can_be_certified() {
+async fn a_der_authority_and_an_ip_address_certificate_are_accepted() {
     let authority = Authority::new();
     let server = serving(authority.issue("127.0.0.1").server());
     let transport = HyperTransport::builder().root_certificate_der(authority.der().as_ref()).build().unwrap();
@@ -66,7 +66,7 @@ async fn a_given_authority_can_be_der_and_an_address_can_be_certified() {
 }
 
 #[tokio::test]
-async fn only_the_given_authorities_are_enough() {
+async fn only_added_authorities_are_enough() {
     let authority = Authority::new();
     let server = serving(authority.issue("localhost").server());
     let transport = HyperTransport::builder().only_root_certificates_pem(authority.pem()).build().unwrap();
@@ -77,43 +77,43 @@ async fn only_the_given_authorities_are_enough() {
 async fn an_expired_certificate_is_not_processed_d02() {
     let authority = Authority::new();
     let server = serving(authority.issue_expired("localhost").server());
-    assert_refused(&trusting(&authority), &server, server.https_url()).await;
+    assert_not_processed(&trusting(&authority), &server, server.https_url()).await;
 }
 
 #[tokio::test]
 async fn a_self_signed_certificate_is_not_processed_d02() {
     let server = serving(Identity::self_signed("localhost").server());
-    assert_refused(&trusting(&Authority::new()), &server, server.https_url()).await;
+    assert_not_processed(&trusting(&Authority::new()), &server, server.https_url()).await;
 }
 
 #[tokio::test]
 async fn a_certificate_for_another_host_is_not_processed_d02() {
     let authority = Authority::new();
     let server = serving(authority.issue("pay.example").server());
-    assert_refused(&trusting(&authority), &server, server.https_url()).await;
+    assert_not_processed(&trusting(&authority), &server, server.https_url()).await;
 }
 
 #[tokio::test]
 async fn a_certificate_of_an_unknown_authority_is_not_processed_d02() {
     let server = serving(Authority::new().issue("localhost").server());
-    assert_refused(&trusting(&Authority::new()), &server, server.https_url()).await;
+    assert_not_processed(&trusting(&Authority::new()), &server, server.https_url()).await;
 }
 
 #[cfg(any(feature = "webpki-roots", feature = "platform-verifier"))]
 #[tokio::test]
-async fn public_authorities_alone_do_not_vouch_for_a_private_one_d02() {
+async fn a_private_authority_is_not_trusted_by_default_d02() {
     let server = serving(Authority::new().issue("localhost").server());
-    assert_refused(&HyperTransport::builder().build().unwrap(), &server, server.https_url()).await;
+    assert_not_processed(&HyperTransport::builder().build().unwrap(), &server, server.https_url()).await;
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_speak_tls_is_not_processed_d02() {
+async fn a_server_without_tls_is_not_processed_d02() {
     let server = Server::start(|connection| {
         connection.peer().read_some();
         connection.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
         connection.hold();
     });
-    assert_refused(&trusting(&Authority::new()), &server, server.https_url()).await;
+    assert_not_processed(&trusting(&Authority::new()), &server, server.https_url()).await;
 }
 
 #[tokio::test]
@@ -122,18 +122,18 @@ async fn a_server_that_closes_during_the_handshake_is_not_processed_d02() {
         connection.peer().read_some();
         connection.close();
     });
-    assert_refused(&trusting(&Authority::new()), &server, server.https_url()).await;
+    assert_not_processed(&trusting(&Authority::new()), &server, server.https_url()).await;
 }
 
 #[tokio::test]
-async fn a_host_that_no_certificate_can_name_is_not_processed_d02() {
+async fn an_invalid_host_name_is_not_processed_d02() {
     let url = "https://not_a..name/".to_owned();
     let (delivery, ..) = send_failing(&trusting(&Authority::new()), post(url)).await;
     assert_eq!(delivery, Delivery::NotProcessed);
 }
 
 #[tokio::test]
-async fn a_client_certificate_is_shown_to_a_server_that_asks() {
+async fn a_client_certificate_is_presented_on_request() {
     let (servers, clients) = (Authority::new(), Authority::new());
     let client = clients.issue("a shop");
     for version in [&TLS12, &TLS13] {
@@ -152,13 +152,13 @@ async fn a_client_certificate_is_shown_to_a_server_that_asks() {
 async fn a_missing_client_certificate_is_not_processed_in_tls_1_2_d02() {
     let (servers, clients) = (Authority::new(), Authority::new());
     let server = serving(servers.issue("localhost").server_for(&[&TLS12], Some(&clients)));
-    assert_refused(&trusting(&servers), &server, server.https_url()).await;
+    assert_not_processed(&trusting(&servers), &server, server.https_url()).await;
 }
 
 #[tokio::test]
-async fn a_missing_client_certificate_is_told_by_what_left_in_tls_1_3_d03() {
-    // The server refuses after the handshake has ended for the client. Whether the request was written by then is a
-    // race; what was not provably kept back is unknown.
+async fn a_missing_client_certificate_is_never_answered_in_tls_1_3_d03() {
+    // The server refuses after the client has finished the handshake. Whether the request was written by then is a race; the
+    // outcome is unknown unless it provably was not.
     let (servers, clients) = (Authority::new(), Authority::new());
     let server = serving(servers.issue("localhost").server_for(&[&TLS13], Some(&clients)));
     let (delivery, ..) = send_failing(&trusting(&servers), post(server.https_url())).await;
@@ -167,9 +167,9 @@ async fn a_missing_client_certificate_is_told_by_what_left_in_tls_1_3_d03() {
 }
 
 #[tokio::test]
-async fn an_answer_cut_off_by_an_attacker_is_not_taken_for_whole() {
-    // The body ends with its connection, and whoever sits in between can end that. TLS shows it: the server did not
-    // say goodbye.
+async fn a_body_truncated_by_an_attacker_is_not_complete() {
+    // The body ends with its connection, which anyone on the network path can close. TLS detects this: the server's
+    // `close_notify` is missing.
     let authority = Authority::new();
     let server = Server::start_tls(authority.issue("localhost").server(), |connection| {
         connection.read_request();
@@ -203,7 +203,7 @@ async fn a_second_connection_resumes_the_session_of_the_first() {
 }
 
 #[tokio::test]
-async fn connect_deadline_covers_a_stalled_tls_handshake_d23() {
+async fn the_connect_deadline_covers_a_stalled_tls_handshake_d23() {
     let (accepted, wait_until_accepted) = gate();
     let server = Server::start(move |connection| {
         accepted();
@@ -218,7 +218,7 @@ async fn connect_deadline_covers_a_stalled_tls_handshake_d23() {
 }
 
 #[tokio::test]
-async fn total_deadline_that_ends_while_connecting_is_not_processed_d23() {
+async fn a_total_deadline_while_connecting_is_not_processed_d23() {
     let server = Server::start(|connection| drop(connection.hold()));
     let transport = trusting(&Authority::new());
     let plan = post(server.https_url()).total(Duration::from_millis(200));

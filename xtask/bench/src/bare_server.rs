@@ -1,4 +1,4 @@
-//! The least that an HTTP server of the same make can do: read the same body whole, answer fixed bytes.
+//! A minimal hyper server as a baseline: it reads the whole body and responds with fixed bytes.
 
 use std::convert::Infallible;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::runtime;
 
-/// Serves until the process is killed, on a runtime of the same kind as `payments sandbox` has.
+/// Serves until the process is killed, on the same kind of runtime as `payments sandbox`.
 pub(crate) fn run() -> anyhow::Result<()> {
     runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve())
 }
@@ -27,25 +27,25 @@ async fn serve() -> anyhow::Result<()> {
     loop {
         let (socket, _) = listener.accept().await?;
         socket.set_nodelay(true)?;
-        let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service_fn(answer));
-        // However a connection ends: it was the client's to end.
+        let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service_fn(respond));
+        // The client ends every connection, so an error here does not matter.
         tokio::spawn(async { drop(connection.await) });
     }
 }
 
-async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    // If the client has gone, nobody reads the response.
+async fn respond(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    // If the client is gone, nobody reads the response.
     if let Ok(body) = request.into_body().collect().await {
         drop(body.to_bytes());
     }
-    let mut answer = Response::new(Full::from(ANSWER));
+    let mut response = Response::new(Full::from(RESPONSE));
     let json = HeaderValue::from_static("application/json");
-    answer.headers_mut().insert(http::header::CONTENT_TYPE, json);
-    Ok(answer)
+    response.headers_mut().insert(http::header::CONTENT_TYPE, json);
+    Ok(response)
 }
 
-/// An answer of the sandbox, as long as the real ones.
-pub(crate) const ANSWER: &str = concat!(
+/// A response of the sandbox, as long as real ones.
+const RESPONSE: &str = concat!(
     r#"{"status":"success","status_code":100,"message":"Transaction Processed Successfully","data":{"#,
     r#""TransactionId":"txn_e220a8397b1dcdaf","BaseAmount":1249.50,"Amount":1249.50,"CardNumber":"************4242","#,
     r#""BillingEmail":"ada.lovelace@mail.example.com","BillingCustomerName":"Ada King, Countess of Lovelace","#,

@@ -1,4 +1,4 @@
-//! What the journal costs a billing run, and whether a long one stays small and as fast as it began.
+//! What the journal costs a billing run, and whether a long run keeps its memory use and its rate.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -32,13 +32,13 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
     length(report, &server)
 }
 
-/// How much of the rate of plain charges is left with a journal on the disk.
+/// The rate with a journal on disk, relative to charges without a journal.
 fn rate(report: &mut Report, server: &Server) -> anyhow::Result<()> {
     let rows = report.amount(20_000, 20);
     let per_second = |time: Duration| Ok(f64::from(rows) / time.as_secs_f64());
     let plain = || {
-        let words = ["plain-charges", &server.base_url, &server.api_key, &rows.to_string()];
-        per_second(watch(child(&words)?, |_| ())?)
+        let arguments = ["plain-charges", &server.base_url, &server.api_key, &rows.to_string()];
+        per_second(watch(child(&arguments)?, |_| ())?)
     };
     let journaled = || {
         let folder = folder()?;
@@ -50,34 +50,33 @@ fn rate(report: &mut Report, server: &Server) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How often the journal is made durable for each charge, one at a time.
+/// How many durable commits each charge needs, one charge at a time.
 fn commits(report: &mut Report, server: &Server) -> anyhow::Result<()> {
-    // So few that the write-ahead log is not begun anew meanwhile.
+    // Few enough that SQLite does not restart the write-ahead log meanwhile.
     let charges = 50;
     let folder = folder()?;
-    // The last connection that is closed removes the log.
+    // Closing the last connection would remove the log.
     let kept_open = SqliteStore::open(folder.path().join("journal.db"))?;
     let log = folder.path().join("journal.db-wal");
     let before = commits_in(&fs::read(&log)?).context("the journal's log is not in SQLite's format")?;
     watch(billing_run(server, folder.path(), None, charges, 1)?, |_| ())?;
     let after = commits_in(&fs::read(&log)?).context("the journal's log is not in SQLite's format")?;
     drop(kept_open);
-    // Opening the journal begins its log anew if no other connection is active.
+    // Opening the journal restarts its log if no other connection is active.
     let earlier = if before.salt == after.salt { before.count } else { 0 };
     let each = f64::from(after.count - earlier) / f64::from(charges);
     report.add("durable commits for each charge", each, "", Some(Goal::AtMost(2.0)), "one at a time");
     Ok(())
 }
 
-/// What a write-ahead log holds since it was last begun.
+/// The commits in a write-ahead log since its last restart.
 #[derive(Debug, Default, PartialEq)]
 struct Commits {
     salt: [u8; 8],
     count: u32,
 }
 
-/// As <https://www.sqlite.org/fileformat2.html#the_write_ahead_log> says: a frame that says how large the database is
-/// ends a commit.
+/// A frame that states the size of the database ends a commit: <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>.
 fn commits_in(log: &[u8]) -> Option<Commits> {
     if log.is_empty() {
         return Some(Commits::default());
@@ -89,16 +88,16 @@ fn commits_in(log: &[u8]) -> Option<Commits> {
     Some(Commits { salt, count: u32::try_from(count).ok()? })
 }
 
-/// Whether a long run stays small, and as fast as it began.
+/// Whether a long run keeps its memory use and its rate.
 fn length(report: &mut Report, server: &Server) -> anyhow::Result<()> {
     let rows = report.amount(100_000, 100);
     let folder = folder()?;
     let results = folder.path().join("results.jsonl");
-    // When the results had which size.
+    // The size of the results over time.
     let (mut growth, mut peak) = (Vec::new(), 0_f64);
     let started = Instant::now();
     watch(billing_run(server, folder.path(), None, rows, IN_FLIGHT)?, |process| {
-        // Once it has ended there is nothing to read any more.
+        // The process may already have ended.
         peak = peak.max(memory_mib(process, "VmHWM:").unwrap_or_default());
         let size = fs::metadata(&results).map_or(0, |metadata| metadata.len());
         growth.push((started.elapsed(), size));
@@ -116,7 +115,7 @@ fn last_tenth_by_first(growth: &[(Duration, u64)]) -> Option<f64> {
     Some((when(all / 10)? - when(1)?) / (when(all)? - when(all / 10 * 9)?))
 }
 
-/// A billing file of so many good rows, and the command that runs it, with a journal in that folder or at that address.
+/// Writes a billing file of `rows` valid rows and returns the command that runs it. The default journal is a file in `folder`.
 pub(crate) fn billing_run(
     server: &Server,
     folder: &Path,
@@ -143,7 +142,7 @@ pub(crate) fn billing_run(
     Ok(command)
 }
 
-/// The same charges without a journal: the client alone, with as many in flight.
+/// Makes the same charges with the client alone, without a journal, with as many in flight.
 pub(crate) fn charge_plainly(base_url: &str, api_key: &str, count: u32) -> anyhow::Result<()> {
     let endpoint = Endpoint::new(base_url, ApiKey::new(api_key)?)?;
     runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async move {
@@ -169,7 +168,7 @@ pub(crate) fn charge_plainly(base_url: &str, api_key: &str, count: u32) -> anyho
     })
 }
 
-/// The same payment as that row of the billing file.
+/// The same payment as this row of the billing file.
 fn payment(row: u32) -> anyhow::Result<TokenTransaction> {
     let cents = i64::from((1 + row % 900) * 100 + row % 100);
     let builder = TokenTransaction::builder(TOKEN, Amount::from_cents(cents), ConvenienceFee::Inactive);
@@ -181,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_frame_of_each_commit_counts_and_old_frames_do_not() {
+    fn only_the_last_frame_of_each_current_commit_counts() {
         let frame = |size: u32, salt: u8| {
             let head = [[0, 0, 0, 1], size.to_be_bytes(), [salt; 4], [salt; 4], [0; 4], [0; 4]];
             [head.concat(), vec![9; 512]].concat()
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_becomes_slower_is_seen() {
+    fn a_run_that_slows_down_is_detected() {
         let ratio = |time: fn(u64) -> u64| {
             let growth: Vec<_> =
                 (1..=100).map(|step| (Duration::from_millis(time(step)), step * 10)).collect();

@@ -1,5 +1,5 @@
-//! What a user pays to build and to ship: the example in payments-core's README with default features, beside the same charge by
-//! somebody who takes hyper-util, hyper-rustls and serde alone.
+//! Build time and program size: the example in payments-core's README with default features, compared with the same charge made
+//! with only hyper-util, hyper-rustls and serde.
 
 use std::fs;
 use std::path::Path;
@@ -15,14 +15,14 @@ use crate::report::{Goal, Report};
 const OURS: &str = "bench-hello-payments";
 const PEER: &str = "bench-hello-hyper-util";
 
-/// Each build is a clean one, in release and with two jobs, of sources that are there already.
+/// Clean release builds with two jobs, from sources that are already downloaded.
 pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
     if report.is_smoke() {
-        println!("  left out: it takes minutes");
+        println!("  skipped: it takes minutes");
         return Ok(());
     }
     let (mut our_size, mut peer_size) = (0.0, 0.0);
-    let turns = Turns::take(3, || clean(OURS, &mut our_size), || clean(PEER, &mut peer_size))?;
+    let turns = Turns::take(3, || clean_build(OURS, &mut our_size), || clean_build(PEER, &mut peer_size))?;
     let goal = Some(Goal::AtMost(1.1));
     report.add("clean build of the first example", turns.median(), "of hyper-rustls", goal, turns.note());
     let ratio = our_size / peer_size;
@@ -31,8 +31,8 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds a package from nothing; returns the seconds, and the size of the stripped program in bytes.
-fn clean(package: &str, size: &mut f64) -> anyhow::Result<f64> {
+/// Builds a package from scratch. Returns the seconds, and stores the size of the stripped program in bytes.
+fn clean_build(package: &str, size: &mut f64) -> anyhow::Result<f64> {
     let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients");
     let target = folder()?;
     let mut cargo = Command::new("cargo");
@@ -43,7 +43,7 @@ fn clean(package: &str, size: &mut f64) -> anyhow::Result<f64> {
     ensure!(status.success(), "cannot build {package}");
     let seconds = started.elapsed().as_secs_f64();
     let program = target.path().join("release").join(package);
-    #[expect(clippy::cast_precision_loss, reason = "no program gets near 2^52 bytes")]
+    #[expect(clippy::cast_precision_loss, reason = "no program has 2^52 bytes")]
     let bytes = fs::metadata(program)?.len() as f64;
     *size = bytes;
     Ok(seconds)
@@ -52,7 +52,7 @@ fn clean(package: &str, size: &mut f64) -> anyhow::Result<f64> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_program_is_the_example_of_the_readme_of_core() {
+    fn the_program_is_the_example_in_the_readme_of_core() {
         let program = include_str!("../clients/hello-payments/src/first_example.rs");
         let readme = include_str!("../../../crates/payments-core/README.md");
         let (_, example) = readme.split_once("```rust,no_run\n").unwrap();

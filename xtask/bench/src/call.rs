@@ -1,6 +1,6 @@
-//! What a call costs this SDK and the clients that others would use, over plain HTTP and one warm connection.
+//! What a call costs with this SDK and with other clients, over plain HTTP and one warm connection.
 //!
-//! Each client is a program of its own in `clients/`, which makes calls to a server that returns one fixed response.
+//! Each client is a separate program in `clients/`. It calls a server that returns a fixed response.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -18,7 +18,7 @@ use crate::report::{Goal, Report, short};
 use crate::responses;
 
 pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
-    println!("  building the clients takes minutes the first time");
+    println!("  the first run takes minutes to build the clients");
     let ours = build("bench-payments")?;
     let hyper_util = build("bench-hyper-util")?;
     let reqwest = build("bench-reqwest")?;
@@ -29,7 +29,7 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
 
     let responses = responses::all();
     let servers = responses.iter().map(|(_, body)| serve(body)).collect::<io::Result<Vec<_>>>()?;
-    // The first has only fields that the peers know.
+    // The first response has only fields that the other clients know.
     let first = servers[0];
     let add_charge = |report: &mut Report, name: &str, program: &Path, server| {
         let Cost { instructions, allocations } = cost_of(program, server, "charge")?;
@@ -46,12 +46,12 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
     let worst_response = "charge, worst response";
     report.add(worst_response, worst / by_hyper_util, "of hyper-util", Some(Goal::AtMost(1.25)), "");
     report.add(worst_response, worst / by_reqwest, "of reqwest", Some(Goal::AtMost(0.80)), "");
-    let lookup = cost_of(&ours, first, "look-up")?.instructions;
-    let peer = cost_of(&hyper_util, first, "look-up")?.instructions;
+    let lookup = cost_of(&ours, first, "lookup")?.instructions;
+    let peer = cost_of(&hyper_util, first, "lookup")?.instructions;
     let goal = Some(Goal::AtMost(1.25));
-    report.add("look-up", lookup / peer, "of hyper-util", goal, format!("{lookup:.0} instructions"));
+    report.add("lookup", lookup / peer, "of hyper-util", goal, format!("{lookup:.0} instructions"));
 
-    among_many(report, &ours, first)?;
+    many_in_flight(report, &ours, first)?;
     let calls = report.amount(64_000, 640);
     for (name, program, least) in [("of hyper-util", &hyper_util, 0.9), ("of reqwest", &reqwest, 1.4)] {
         let rate = |program: &Path| {
@@ -59,21 +59,21 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
             Ok(f64::from(calls) / watch(run, |_| ())?.as_secs_f64())
         };
         let turns = Turns::take(report.amount(11, 1), || rate(&ours), || rate(program))?;
-        let name_of = format!("charges per second, {MANY_IN_FLIGHT} in flight");
-        report.add(name_of, turns.median(), name, Some(Goal::AtLeast(least)), turns.note());
+        let figure = format!("charges per second, {MANY_IN_FLIGHT} in flight");
+        report.add(figure, turns.median(), name, Some(Goal::AtLeast(least)), turns.note());
     }
     Ok(())
 }
 
 const MANY_IN_FLIGHT: u32 = 64;
 
-/// Whether a call among many costs what it costs alone, and what many leave behind.
-fn among_many(report: &mut Report, ours: &Path, server: SocketAddr) -> anyhow::Result<()> {
+/// Whether a call costs the same with many in flight, and how much memory grows over many calls.
+fn many_in_flight(report: &mut Report, ours: &Path, server: SocketAddr) -> anyhow::Result<()> {
     let each = |in_flight: u32, calls: (u32, u32)| {
-        let words = |calls: u32| {
+        let arguments = |calls: u32| {
             [server.to_string(), "charge".to_owned(), calls.to_string(), in_flight.to_string()].into()
         };
-        anyhow::Ok(cost(ours, words, calls)?.instructions)
+        anyhow::Ok(cost(ours, arguments, calls)?.instructions)
     };
     let many = (report.amount(12_800, 64), report.amount(25_600, 128));
     let ratio = each(MANY_IN_FLIGHT, many)? / each(1, (report.amount(100, 2), report.amount(300, 4)))?;
@@ -99,7 +99,7 @@ fn run(program: &Path, server: SocketAddr, calls: u32, in_flight: u32) -> Comman
     command
 }
 
-/// Builds one client alone, with the features that its own users get.
+/// Builds one client alone, with the features that its users get.
 fn build(package: &str) -> anyhow::Result<PathBuf> {
     let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients");
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients");
@@ -117,8 +117,8 @@ fn build(package: &str) -> anyhow::Result<PathBuf> {
     programs.next_back().with_context(|| format!("cannot build {package}"))
 }
 
-/// Returns the address of a server that sends this body for every charge, and for every look-up with the code of a
-/// look-up. Its threads end with the process.
+/// Starts a server that returns this body for every charge, and the same with a lookup's success code for every lookup. Returns
+/// its address. Its threads end with the process.
 fn serve(body: &str) -> io::Result<SocketAddr> {
     let head = "HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 10:15:30 GMT\r\nContent-Type: application/json";
     let charged = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());

@@ -1,4 +1,4 @@
-//! How a billing run over one journal in PostgreSQL grows with the processes that share its rows.
+//! How the rate of a billing run with one PostgreSQL journal grows with the number of processes that share its rows.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::batch::billing_run;
 use crate::process::{Server, folder, payments};
 use crate::report::{Goal, Report};
 
-/// Of each process: so few that the service's 200 ms are the limit and not this machine.
+/// For each process: few enough that the service's 200 ms are the limit and not this machine.
 const IN_FLIGHT: u32 = 8;
 
 pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
@@ -33,7 +33,7 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every answer 200 ms late.
+/// Delays every response by 200 ms.
 const SLOW: &str = r#"{"faults": [
     {"operation": "token-transaction", "phase": "before_commit", "kind": "delay", "delay_ms": 200, "times": 1000000}
 ]}"#;
@@ -41,15 +41,15 @@ const SLOW: &str = r#"{"faults": [
 /// Rows per second of one file, from the start of the first process to the end of the last.
 fn rate(service: &Server, rows: u32, processes: u32) -> anyhow::Result<f64> {
     let postgres = Postgres::start().context("no PostgreSQL is installed")?;
-    // Each has the file in a folder of its own, as on a machine of its own.
+    // Each process has its own folder and file, as on a separate machine.
     let folders = (0..processes).map(|_| folder()).collect::<anyhow::Result<Vec<_>>>()?;
     let runs =
         folders.iter().map(|it| billing_run(service, it.path(), Some(&postgres.url()), rows, IN_FLIGHT));
     let mut runs = runs.collect::<anyhow::Result<Vec<_>>>()?;
     let started = Instant::now();
-    let fleet =
+    let processes =
         runs.iter_mut().map(|it| it.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn());
-    for mut process in fleet.collect::<Result<Vec<_>, _>>()? {
+    for mut process in processes.collect::<Result<Vec<_>, _>>()? {
         let status = process.wait()?;
         ensure!(status.success(), "a billing run ended with {status}");
     }

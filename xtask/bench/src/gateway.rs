@@ -1,4 +1,4 @@
-//! What a request costs in the fake alone, without HTTP or a socket, and what a test in process costs.
+//! What a request costs in the fake alone, without HTTP or a socket, and what an in-process test costs.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant, SystemTime};
@@ -17,14 +17,15 @@ use crate::report::{Goal, Report};
 
 pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
     let calls = report.amount(1_000, 2);
-    // One is enough to see that counting works.
+    // For a smoke test one case is enough.
     for (case, ..) in CASES.iter().take(if report.is_smoke() { 1 } else { CASES.len() }) {
-        let words = |calls: u32| ["gateway-loop".to_owned(), (*case).to_owned(), calls.to_string()].into();
-        let cost = cost(&this_program()?, words, (calls, 2 * calls))?;
+        let arguments =
+            |calls: u32| ["gateway-loop".to_owned(), (*case).to_owned(), calls.to_string()].into();
+        let cost = cost(&this_program()?, arguments, (calls, 2 * calls))?;
         let note = format!("{:.0} allocations", cost.allocations);
         report.add(*case, cost.instructions, "instructions", None, note);
     }
-    let payment = CardTransaction::from_json(CARD_PAYMENT.as_bytes()).context("the example breaks a rule")?;
+    let payment = CardTransaction::from_json(CARD_PAYMENT.as_bytes()).context("the example is not valid")?;
     let client = FakeGateway::new().client();
     let mut times = Vec::new();
     for _ in 0..report.amount(10_000, 2) {
@@ -37,13 +38,13 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A kind of request, how one is made, and its status.
+/// A kind of request, how to create one, and its expected status.
 type Case = (&'static str, fn(&FakeGateway) -> anyhow::Result<Request<Bytes>>, u16);
 
 const CASES: &[Case] = &[
     ("card-payment", |gateway| post(gateway, "transaction", CARD_PAYMENT), 200),
     ("token-payment", |gateway| post(gateway, "token-transaction", TOKEN_PAYMENT), 200),
-    ("look-up", look_up, 200),
+    ("lookup", lookup, 200),
     (
         "wrong-key",
         |gateway| {
@@ -55,7 +56,7 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// Makes the calls of one case; valgrind counts them from outside.
+/// Makes the calls of one case, while valgrind counts them.
 pub(crate) fn run_loop(name: &str, calls: u32) -> anyhow::Result<()> {
     let (_, request, status) = CASES.iter().find(|(case, ..)| *case == name).context("no such case")?;
     let gateway = FakeGateway::new();
@@ -69,7 +70,7 @@ pub(crate) fn run_loop(name: &str, calls: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Some hour of 2026.
+/// A time in 2026.
 fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_hours(490_896)
 }
@@ -84,7 +85,7 @@ fn post(gateway: &FakeGateway, operation: &str, body: &'static str) -> anyhow::R
         .body(Bytes::from_static(body.as_bytes()))?)
 }
 
-fn look_up(gateway: &FakeGateway) -> anyhow::Result<Request<Bytes>> {
+fn lookup(gateway: &FakeGateway) -> anyhow::Result<Request<Bytes>> {
     let Reply::Answer(response) = gateway.handle(now(), post(gateway, "transaction", CARD_PAYMENT)?) else {
         bail!("a card payment got no response");
     };
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_case_is_answered_as_it_says() {
+    fn each_case_returns_its_status() {
         for (case, ..) in CASES {
             run_loop(case, 2).unwrap();
         }

@@ -1,5 +1,5 @@
-//! A load generator that is much cheaper than any server: finished bytes out, as little as possible read of what comes
-//! in, one request at a time on each connection, one thread.
+//! A load generator that is much cheaper than any server: it sends prepared bytes, parses as little as possible of each response,
+//! has one request at a time on each connection, and uses one thread.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,15 +17,15 @@ use crate::process::Server;
 /// What to send, and when to stop.
 pub(crate) struct Load {
     pub(crate) connections: usize,
-    /// Whole requests, sent in turn, from the first again after the last.
+    /// Complete requests, sent in turn and repeated.
     pub(crate) requests: Vec<Vec<u8>>,
-    /// No request begins later than this after the first.
+    /// How long to start new requests.
     pub(crate) time: Duration,
-    /// No more requests than this.
+    /// The maximum number of requests.
     pub(crate) count: u32,
 }
 
-/// The responses of a load; all had HTTP 200.
+/// The responses of a load. All had HTTP 200.
 #[derive(Debug, Default)]
 pub(crate) struct Burst {
     /// Responses per second.
@@ -58,7 +58,7 @@ impl Load {
                 ended??;
             }
             let responses = progress.begun.get();
-            ensure!(responses > 0, "no request was answered");
+            ensure!(responses > 0, "no request got a response");
             Ok(Burst {
                 rate: f64::from(responses) / started.elapsed().as_secs_f64(),
                 transaction_ids: progress.transaction_ids.take(),
@@ -76,7 +76,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// The next request to send, unless it is enough.
+    /// The next request to send, unless the load is complete.
     fn next(&self) -> Option<&[u8]> {
         let begun = self.begun.get();
         let is_over = begun >= self.load.count || Instant::now() >= self.until;
@@ -88,7 +88,7 @@ impl Progress {
 }
 
 async fn exchange(mut socket: TcpStream, progress: Rc<Progress>) -> anyhow::Result<()> {
-    // Reading the ids costs more than all else here, so it is done only where a store is filled.
+    // Reading the ids costs more than everything else here, so it is done only to fill a store.
     let wants_ids = progress.load.count < u32::MAX;
     let mut received = Vec::with_capacity(16 * 1024);
     while let Some(request) = progress.next() {
@@ -112,7 +112,7 @@ async fn exchange(mut socket: TcpStream, progress: Rc<Progress>) -> anyhow::Resu
     Ok(())
 }
 
-/// The body of a response, once all of it is there.
+/// The body of a response, once it is complete.
 fn body(received: &[u8]) -> anyhow::Result<Option<&[u8]>> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut response = httparse::Response::new(&mut headers);
@@ -131,7 +131,7 @@ mod tests {
     use super::body;
 
     #[test]
-    fn a_response_is_waited_for_to_its_end() {
+    fn a_partial_response_has_no_body_yet() {
         let response = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
         assert_eq!(body(response).unwrap(), Some(b"ok".as_slice()));
         for end in 0..response.len() {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_an_error_and_not_a_wait() {
+    fn an_unreadable_response_is_an_error() {
         for response in ["SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 500 Oh\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"] {
             assert!(body(response.as_bytes()).is_err(), "{response}");
         }

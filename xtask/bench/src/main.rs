@@ -1,10 +1,9 @@
-//! How fast and how large things are, each figure beside its goal: `cargo xtask bench [NAME...]`.
+//! Benchmarks, each figure with its goal: `cargo xtask bench [NAME...]`.
 //!
-//! A file for each question. Two things are compared side by side in one run, because a figure of another day or
-//! another machine says nothing about this one. Instructions are counted by valgrind, so a busy machine does not change
-//! them.
+//! Each file is about one question. Two things are compared in the same run, because figures from another day or another machine
+//! are not comparable. valgrind counts instructions, so a busy machine does not change them.
 
-#![allow(clippy::print_stdout, reason = "a benchmark reports to the person who ran it")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 mod bare_server;
 mod batch;
@@ -31,12 +30,12 @@ use report::Report;
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench", args_conflicts_with_subcommands = true)]
 struct Options {
-    /// Some benchmarks alone: call, gateway, sandbox, batch, fleet, build.
+    /// Run only these benchmarks: call, gateway, sandbox, batch, fleet, build.
     names: Vec<String>,
-    /// Tiny counts, whose figures mean nothing: does everything still run?
+    /// Use tiny counts, to check that everything still runs; the figures mean nothing.
     #[arg(long)]
     smoke: bool,
-    /// Where the figures are written as JSON.
+    /// Write the figures to this file as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     #[command(subcommand)]
@@ -83,7 +82,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether every goal is met; tiny counts have none.
+/// Returns whether every goal is met. A smoke test has no goals.
 fn measure(options: &Options) -> anyhow::Result<bool> {
     for name in &options.names {
         ensure!(
@@ -95,7 +94,7 @@ fn measure(options: &Options) -> anyhow::Result<bool> {
     for (name, benchmark) in BENCHMARKS {
         if options.names.is_empty() || options.names.iter().any(|wanted| wanted == name) {
             report.begin(name);
-            benchmark(&mut report).with_context(|| format!("the benchmark {name} could not be finished"))?;
+            benchmark(&mut report).with_context(|| format!("the benchmark {name} failed"))?;
         }
     }
     if let Some(file) = &options.json {

@@ -1,4 +1,4 @@
-//! Two ways to measure that a busy machine hardly disturbs: counting by valgrind, and taking turns.
+//! Two ways to measure that a busy machine hardly affects: counting with valgrind, and alternating runs.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,9 +12,9 @@ pub(crate) struct Cost {
     pub(crate) allocations: f64,
 }
 
-/// Runs a program twice under valgrind, whose command line is made of a number of calls.
+/// The cost of one call: runs a program twice under valgrind, with a few calls and with many, and divides the difference.
 ///
-/// What both runs do, such as starting and connecting, is not part of the difference.
+/// What both runs do, such as starting and connecting, cancels out.
 pub(crate) fn cost(
     program: &Path,
     arguments: impl Fn(u32) -> Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) fn cost(
     let difference = |options: &[&str], read: fn(&str) -> Option<f64>| {
         let count = |calls| {
             let output = Command::new("valgrind").args(options).arg(program).args(arguments(calls)).output();
-            let output = output.context("valgrind cannot be run: install it")?;
+            let output = output.context("valgrind cannot be started: install it")?;
             let stderr = String::from_utf8_lossy(&output.stderr);
             ensure!(output.status.success(), "{} failed: {}\n{stderr}", program.display(), output.status);
             read(&stderr).with_context(|| format!("valgrind reports no total:\n{stderr}"))
@@ -51,13 +51,13 @@ fn allocations(stderr: &str) -> Option<f64> {
     usage.split_once(" allocs")?.0.replace(',', "").parse().ok()
 }
 
-/// Two things measured in turns. What disturbs the machine for a while disturbs both, so the ratio within a turn is
-/// steadier than either.
+/// Two things measured in turns. A disturbance of the machine affects both, so the ratio within a turn is steadier than either
+/// value.
 #[derive(Debug)]
 pub(crate) struct Turns {
     pub(crate) first: f64,
     pub(crate) second: f64,
-    /// The first divided by the second, turn by turn: the least, the median and the most.
+    /// The first divided by the second in each turn: minimum, median and maximum.
     pub(crate) ratio: [f64; 3],
 }
 
@@ -69,7 +69,7 @@ impl Turns {
     ) -> anyhow::Result<Self> {
         let mut pairs = Vec::new();
         for turn in 0..count {
-            // Who goes first changes, so that a machine that slows down steadily favours neither.
+            // The order alternates, so that a machine that slows down steadily favors neither.
             pairs.push(if turn % 2 == 0 {
                 let first = first()?;
                 (first, second()?)
@@ -91,12 +91,12 @@ impl Turns {
     }
 
     pub(crate) fn note(&self) -> String {
-        let [least, _, most] = self.ratio;
-        format!("{:.0} against {:.0}; turns {least:.2} to {most:.2}", self.first, self.second)
+        let [minimum, _, maximum] = self.ratio;
+        format!("{:.0} against {:.0}; turns {minimum:.2} to {maximum:.2}", self.first, self.second)
     }
 }
 
-/// The median of an odd number of values; there is at least one.
+/// The median of an odd number of values.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let sorted = sorted(values);
     sorted[sorted.len() / 2]
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_of_one_turn_and_not_of_medians() {
+    fn ratios_are_computed_within_a_turn() {
         let (mut first, mut second) = ([10.0, 200.0, 30.0].into_iter(), [20.0, 100.0, 10.0].into_iter());
         let turns = Turns::take(3, || Ok(first.next().unwrap()), || Ok(second.next().unwrap())).unwrap();
         let expected = [0.5, 2.0, 3.0];
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_take_turns_in_going_first() {
+    fn the_order_alternates() {
         let order = std::cell::RefCell::new(String::new());
         let note = |name: char| {
             order.borrow_mut().push(name);

@@ -1,4 +1,4 @@
-//! Processes that a benchmark starts, and how much memory they have, which only Linux tells.
+//! Processes that a benchmark starts, and their memory use (Linux only).
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-/// A server that writes where it listens as `payments sandbox` does. It ends with this value.
+/// A server that writes its address as `payments sandbox` does. Dropping this value kills it.
 #[derive(Debug)]
 pub(crate) struct Server {
     process: Child,
-    /// Held open, or the server would meet a broken pipe.
+    /// Kept open, or the server would get a broken pipe.
     _stdout: BufReader<ChildStdout>,
     pub(crate) base_url: String,
     pub(crate) address: SocketAddr,
@@ -28,7 +28,7 @@ impl Server {
         let started = Instant::now();
         let mut process =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let mut stdout = BufReader::new(process.stdout.take().context("stdout was asked for")?);
+        let mut stdout = BufReader::new(process.stdout.take().context("stdout is piped")?);
         let mut line = String::new();
         stdout.read_line(&mut line)?;
         let ready_after = started.elapsed();
@@ -51,16 +51,16 @@ impl Server {
     }
 }
 
-/// At once: what a server has answered must outlive this.
+/// Kills the server at once: everything it has confirmed must be durable.
 impl Drop for Server {
     fn drop(&mut self) {
-        // Both fail for a process that has ended already.
+        // Both fail if the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Runs a command to its end, and watches it every few milliseconds.
+/// Runs a command to its end, and calls `look` every few milliseconds with its process id.
 pub(crate) fn watch(mut command: Command, mut look: impl FnMut(u32)) -> anyhow::Result<Duration> {
     let started = Instant::now();
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
@@ -75,21 +75,21 @@ pub(crate) fn watch(mut command: Command, mut look: impl FnMut(u32)) -> anyhow::
     Ok(started.elapsed())
 }
 
-/// `VmRSS:` is what is resident now, `VmHWM:` the most that ever was.
+/// `VmRSS:` is the resident memory now, `VmHWM:` its maximum.
 pub(crate) fn memory_mib(process: u32, name: &str) -> anyhow::Result<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let kib = status.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB"));
     Ok(kib.context("no such line in the status of a process")?.parse::<f64>()? / 1024.0)
 }
 
-/// The `payments` command, which is built beside this program.
+/// The `payments` command, in the same folder as this program.
 pub(crate) fn payments() -> anyhow::Result<PathBuf> {
     let command = this_program()?.with_file_name(format!("payments{}", std::env::consts::EXE_SUFFIX));
-    ensure!(command.exists(), "there is no {}: cargo build --package payments-cli", command.display());
+    ensure!(command.exists(), "there is no {}: run cargo build --package payments-cli", command.display());
     Ok(command)
 }
 
-/// A call of this program itself.
+/// A command that runs this program itself.
 pub(crate) fn child(arguments: &[&str]) -> anyhow::Result<Command> {
     let mut command = Command::new(this_program()?);
     command.args(arguments);
@@ -100,7 +100,7 @@ pub(crate) fn this_program() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("the path of this program is unknown")
 }
 
-/// Beside the build, because a folder for temporary files may be in memory, where nothing is ever durable.
+/// A temporary folder next to the build. The system's temporary folder may be in memory, where a sync costs nothing.
 pub(crate) fn folder() -> anyhow::Result<tempfile::TempDir> {
     let program = this_program()?;
     let build = program.parent().context("a program is in a folder")?;

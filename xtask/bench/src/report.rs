@@ -1,4 +1,4 @@
-//! The figures: a line of a table as soon as one is known, and all of them as JSON.
+//! The figures: each is printed as soon as it is known, and all can be written as JSON.
 
 use std::fmt;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-/// What was measured, and how much of everything there is.
+/// The figures of a run, and the size of its measurements.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     #[serde(skip)]
@@ -40,8 +40,8 @@ impl Report {
     pub(crate) fn new(is_smoke: bool) -> Self {
         let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
         let processors = std::thread::available_parallelism().ok().map(Into::into);
-        let caution = if is_smoke { "; tiny counts: the figures mean nothing" } else { "" };
-        println!("{profile} build, processors: {processors:?}{caution}");
+        let warning = if is_smoke { "; tiny counts: the figures mean nothing" } else { "" };
+        println!("{profile} build, processors: {processors:?}{warning}");
         Self { is_smoke, benchmark: "", profile, processors, figures: Vec::new() }
     }
 
@@ -50,7 +50,7 @@ impl Report {
         self.benchmark = benchmark;
     }
 
-    /// So much of something, or hardly any where only the running counts.
+    /// The full amount, or the small one in a smoke test.
     pub(crate) fn amount(&self, full: u32, smoke: u32) -> u32 {
         if self.is_smoke { smoke } else { full }
     }
@@ -85,7 +85,7 @@ impl Report {
         Ok(fs::write(file, serde_json::to_vec_pretty(self)?)?)
     }
 
-    /// Prints which goals are missed, and returns whether none is.
+    /// Prints the missed goals, and returns whether all goals are met.
     pub(crate) fn close(&self) -> bool {
         let goals = self.figures.iter().filter(|figure| figure.goal.is_some());
         let missed: Vec<_> = self.figures.iter().filter(|figure| !figure.is_met).collect();
@@ -98,7 +98,7 @@ impl Report {
 }
 
 impl Goal {
-    /// What could not be measured is not a number, and no number is no goal met.
+    /// A figure that could not be measured is NaN, which meets no goal.
     fn is_met_by(self, value: f64) -> bool {
         match self {
             Self::AtMost(most) => value <= most,
@@ -120,7 +120,7 @@ impl fmt::Display for Figure {
     }
 }
 
-/// Three digits, as far as there is a point.
+/// Formats a number with about three digits.
 pub(crate) fn short(value: f64) -> String {
     let decimals = if value.abs() >= 100.0 { 0 } else { usize::from(value.abs() < 10.0) + 1 };
     format!("{value:.decimals$}")
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_goal_that_is_just_met_passes_and_a_missing_figure_does_not() {
+    fn a_goal_that_is_just_met_passes_and_nan_does_not() {
         assert!(Goal::AtMost(1.0).is_met_by(1.0) && !Goal::AtMost(1.0).is_met_by(1.01));
         assert!(Goal::AtLeast(1.0).is_met_by(1.0) && !Goal::AtLeast(1.0).is_met_by(0.99));
         assert!(!Goal::AtMost(1.0).is_met_by(f64::NAN) && !Goal::AtLeast(1.0).is_met_by(f64::NAN));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_short() {
+    fn numbers_are_shortened() {
         assert_eq!([1_234.5, 99.94, 9.999, 0.5].map(short), ["1234", "99.9", "10.00", "0.50"]);
     }
 }

@@ -1,6 +1,6 @@
-//! The responses that a call is measured on.
+//! The responses that calls are measured with.
 
-/// Each response by its name. The first has the interface's fields only, which the peers know.
+/// Each response with its name. The first has only the interface's fields, which the other clients know.
 pub(crate) fn all() -> [(&'static str, String); 6] {
     [
         ("interface fields only", [SUCCESS, RECORD, "}}"].concat()),
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_response_has_as_many_fields_as_its_name_says() {
+    fn each_response_has_the_number_of_fields_in_its_name() {
         let count = |(name, body): (_, String)| {
             let body: Value = serde_json::from_str(&body).unwrap();
             let data = body["data"].as_object().unwrap();

@@ -1,4 +1,4 @@
-//! What a payment costs in `payments sandbox`: a real process, a real socket, the whole of HTTP.
+//! What a payment costs in `payments sandbox`, with a real process, real sockets and HTTP.
 
 use std::path::Path;
 use std::process::Command;
@@ -30,7 +30,7 @@ fn sandbox(data: Option<&Path>) -> anyhow::Result<Server> {
     Server::start(command)
 }
 
-/// How long from the start of the process to its ready line.
+/// The time from the start of the process to its ready line.
 fn ready(report: &mut Report) -> anyhow::Result<()> {
     let many = report.amount(100_000, 100);
     let folder = folder()?;
@@ -47,13 +47,13 @@ fn ready(report: &mut Report) -> anyhow::Result<()> {
     let new_file = |start| folder.path().join(format!("new-{start}"));
     add("ready, --data, new file".to_owned(), 100.0, &|start| sandbox(Some(&new_file(start))))?;
     add(format!("ready, --data, {many} transactions"), 1_000.0, &|_| sandbox(Some(&full)))?;
-    // The process that filled the file was killed, and lost nothing that it had answered.
+    // The process that filled the file was killed. It must not have lost anything that it confirmed.
     let server = sandbox(Some(&full))?;
-    turn(report, &server, 1, [&ids[0], &ids[ids.len() - 1]].map(|id| look_up(&server, id)).into())?;
+    turn(report, &server, 1, [&ids[0], &ids[ids.len() - 1]].map(|id| lookup(&server, id)).into())?;
     Ok(())
 }
 
-/// Card payments, beside an HTTP server of the same make that does nothing.
+/// Card payments, compared with a hyper server that does nothing.
 fn rate(report: &mut Report) -> anyhow::Result<()> {
     for connections in [1, MANY_CONNECTIONS] {
         let (sandbox, bare) = (sandbox(None)?, Server::start(child(&["bare-server"])?)?);
@@ -65,22 +65,22 @@ fn rate(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether connections that pay at the same time share the cost of making payments durable.
+/// Whether concurrent connections share the cost of durable writes.
 fn durable(report: &mut Report) -> anyhow::Result<()> {
     let folder = folder()?;
     let (durable, in_memory) = (sandbox(Some(&folder.path().join("data")))?, sandbox(None)?);
     let rate = |server: &Server, connections| {
         Ok(turn(report, server, connections, vec![card_payment(server)])?.rate)
     };
-    // The lesser of eight times the rate of one connection and half of the rate in memory.
-    let asked = || Ok((8.0 * rate(&durable, 1)?).min(rate(&in_memory, MANY_CONNECTIONS)? / 2.0));
-    let turns = Turns::take(report.amount(21, 1), || rate(&durable, MANY_CONNECTIONS), asked)?;
+    // The smaller of eight times the rate of one connection and half of the rate in memory.
+    let required = || Ok((8.0 * rate(&durable, 1)?).min(rate(&in_memory, MANY_CONNECTIONS)? / 2.0));
+    let turns = Turns::take(report.amount(21, 1), || rate(&durable, MANY_CONNECTIONS), required)?;
     let name = format!("POST with --data, connections: {MANY_CONNECTIONS}");
-    report.add(name, turns.median(), "of what is asked", Some(Goal::AtLeast(1.0)), turns.note());
+    report.add(name, turns.median(), "of what is required", Some(Goal::AtLeast(1.0)), turns.note());
     Ok(())
 }
 
-/// How much larger a process becomes with each transaction, and whether a look-up among many takes longer.
+/// How much memory each transaction adds, and whether a lookup among many takes longer.
 fn full(report: &mut Report) -> anyhow::Result<()> {
     let (warm_up, few, many) =
         (report.amount(5_000, 20), report.amount(1_000, 10), report.amount(100_000, 100));
@@ -94,11 +94,11 @@ fn full(report: &mut Report) -> anyhow::Result<()> {
 
     let small = sandbox(None)?;
     let few_ids = fill(&small, few)?;
-    // As many different ones whatever the size of the store, in an order that jumps about in it.
-    let look_ups = |server: &Server, ids: &[String]| -> Vec<_> {
-        (0..few_ids.len()).map(|number| look_up(server, &ids[number * 7_919 % ids.len()])).collect()
+    // The same number of different transactions for both stores, in scattered order.
+    let lookups = |server: &Server, ids: &[String]| -> Vec<_> {
+        (0..few_ids.len()).map(|number| lookup(server, &ids[number * 7_919 % ids.len()])).collect()
     };
-    let (of_many, of_few) = (look_ups(&full, &ids), look_ups(&small, &few_ids));
+    let (of_many, of_few) = (lookups(&full, &ids), lookups(&small, &few_ids));
     let rate =
         |server: &Server, requests: &[_]| Ok(turn(report, server, MANY_CONNECTIONS, requests.to_vec())?.rate);
     let turns = Turns::take(report.amount(21, 1), || rate(&full, &of_many), || rate(&small, &of_few))?;
@@ -107,7 +107,7 @@ fn full(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As much as can be had in a fifth of a second.
+/// As many exchanges as fit into 200 ms.
 fn turn(
     report: &Report,
     server: &Server,
@@ -118,7 +118,7 @@ fn turn(
     Load { connections, requests, time, count: u32::MAX }.run(server)
 }
 
-/// Makes so many card payments and returns their ids.
+/// Makes `count` card payments and returns their ids.
 fn fill(server: &Server, count: u32) -> anyhow::Result<Vec<String>> {
     let time = Duration::from_mins(2);
     let load = Load { connections: MANY_CONNECTIONS, requests: vec![card_payment(server)], time, count };
@@ -132,7 +132,7 @@ fn card_payment(server: &Server) -> Vec<u8> {
     format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{CARD_PAYMENT}").into()
 }
 
-fn look_up(server: &Server, id: &str) -> Vec<u8> {
+fn lookup(server: &Server, id: &str) -> Vec<u8> {
     format!("{}\r\n", head(server, "GET", &format!("transaction/{id}"))).into()
 }
 

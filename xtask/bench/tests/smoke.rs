@@ -1,12 +1,12 @@
-//! Whether the benchmarks still work, in whatever build this is. No figure is looked at.
+//! Whether the benchmarks still run, in any build. No figure is checked.
 
 use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn every_benchmark_runs_to_its_end_with_tiny_counts() {
+fn benchmarks_finish_with_tiny_counts() {
     let bench = env!("CARGO_BIN_EXE_payments-bench");
-    build_the_command_unless_it_is_there(bench);
+    build_command_if_missing(bench);
     let output = Command::new(bench).args(["gateway", "sandbox", "batch", "--smoke"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -17,16 +17,16 @@ fn every_benchmark_runs_to_its_end_with_tiny_counts() {
 }
 
 #[test]
-fn a_benchmark_that_does_not_exist_is_refused() {
+fn an_unknown_benchmark_is_refused() {
     let output = Command::new(env!("CARGO_BIN_EXE_payments-bench")).arg("clients").output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success() && text.contains("there is no benchmark clients"), "{text}");
 }
 
-/// Where the whole workspace is tested, cargo has built `payments` for the tests of its own package, and it is left as it
-/// is, because those tests may be running it.
-fn build_the_command_unless_it_is_there(bench: &str) {
-    let folder = Path::new(bench).parent().expect("a program is in a folder");
+/// If the whole workspace is tested, cargo has already built `payments` for its own tests. That program is kept, because those
+/// tests may be running it.
+fn build_command_if_missing(bench: &str) {
+    let folder = Path::new(bench).parent().expect("the program is in a folder");
     if folder.join(format!("payments{}", std::env::consts::EXE_SUFFIX)).exists() {
         return;
     }
@@ -35,7 +35,7 @@ fn build_the_command_unless_it_is_there(bench: &str) {
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
-    let target = folder.parent().expect("the folder of a build is in the target folder");
+    let target = folder.parent().expect("the build folder is in the target folder");
     let status = cargo.env("CARGO_TARGET_DIR", target).status().expect("cargo runs this test");
-    assert!(status.success(), "`payments` cannot be built");
+    assert!(status.success(), "cannot build `payments`");
 }

@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 
-/// A certificate authority made for one test.
+/// A certificate authority created for one test.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its key.
@@ -25,7 +25,7 @@ impl Authority {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        params.distinguished_name.push(DnType::CommonName, "an authority of these tests");
+        params.distinguished_name.push(DnType::CommonName, "test authority");
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
@@ -80,12 +80,12 @@ impl Identity {
         }
     }
 
-    /// A server that shows this certificate.
+    /// A server configuration that presents this certificate.
     pub(crate) fn server(&self) -> ServerConfig {
         self.server_for(rustls::ALL_VERSIONS, None)
     }
 
-    /// The same for some versions of TLS, and asking for a client certificate of `clients`.
+    /// The same for some TLS versions. It requires a client certificate of `clients`, if there is one.
     pub(crate) fn server_for(
         &self,
         versions: &[&'static SupportedProtocolVersion],

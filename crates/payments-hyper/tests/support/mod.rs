@@ -1,9 +1,9 @@
-//! A server that does to its client exactly what a test says, on plain threads and plain sockets.
-#![allow(dead_code, unused_imports, reason = "every test file uses another part of it")]
+//! A server that runs a script against its client, with plain threads and sockets.
+#![allow(dead_code, unused_imports, reason = "each test file uses a different part of it")]
 
 mod certificates;
 #[path = "../../../../tests/connect_proxy.rs"]
-#[allow(unreachable_pub, reason = "it is public in the crate that it belongs to")]
+#[allow(unreachable_pub, reason = "public in the crate that it belongs to")]
 mod connect_proxy;
 mod gate;
 mod peer;

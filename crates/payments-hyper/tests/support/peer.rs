@@ -2,9 +2,9 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-/// One connection, seen from the server.
+/// One connection, from the server's side.
 pub(crate) struct Peer {
-    /// The how-manieth connection of this server, from 0.
+    /// The number of this connection on its server, from 0.
     pub(crate) index: usize,
     tcp: TcpStream,
     tls: Option<rustls::ServerConnection>,
@@ -32,15 +32,15 @@ impl Received {
 
 impl Peer {
     pub(super) fn new(index: usize, tcp: TcpStream, tls: Option<rustls::ServerConnection>) -> Self {
-        // What was written has left, and over this machine's own network has arrived, when the write returns.
+        // Without delay, bytes written over loopback have arrived when the write returns.
         tcp.set_nodelay(true).unwrap();
-        // A test that goes wrong must end all the same.
+        // A failing test must end.
         tcp.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         tcp.set_write_timeout(Some(Duration::from_secs(30))).unwrap();
         Self { index, tcp, tls, unread: Vec::new() }
     }
 
-    /// The next whole request; `None` if the client closed the connection instead.
+    /// Reads the next complete request; `None` if the client closed the connection instead.
     pub(crate) fn read_request(&mut self) -> Option<Received> {
         let head_ends = loop {
             if let Some(at) = self.unread.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -58,7 +58,7 @@ impl Peer {
         Some(received)
     }
 
-    /// The next bytes, exactly so many; `None` if the client closed the connection instead.
+    /// Reads exactly `length` bytes; `None` if the client closed the connection instead.
     pub(crate) fn read_exact(&mut self, length: usize) -> Option<Vec<u8>> {
         while self.unread.len() < length {
             self.read_more()?;
@@ -66,12 +66,12 @@ impl Peer {
         Some(self.unread.drain(..length).collect())
     }
 
-    /// Reads the beginning of a request, and no more.
+    /// Reads only the beginning of a request.
     pub(crate) fn read_some(&mut self) {
         self.read_more().expect("the client sends something");
     }
 
-    /// Reads and throws away until the client closes or resets the connection; gives what was read.
+    /// Reads until the client closes or resets the connection, and returns what was read.
     pub(crate) fn read_to_close(&mut self) -> Vec<u8> {
         while self.read_more().is_some() {}
         std::mem::take(&mut self.unread)
@@ -98,7 +98,7 @@ impl Peer {
         }
     }
 
-    /// `false` once the client no longer reads.
+    /// Returns `false` once the client no longer reads.
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         match &mut self.tls {
             None => self.tcp.write_all(bytes.as_ref()).is_ok(),
@@ -109,28 +109,28 @@ impl Peer {
         }
     }
 
-    /// Answers 200 with this body, leaving the connection open.
-    pub(crate) fn answer(&mut self, body: &str) -> bool {
+    /// Responds with 200 and this body, and keeps the connection open.
+    pub(crate) fn respond(&mut self, body: &str) -> bool {
         self.write(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
     }
 
-    /// Whether this TLS connection took up an earlier one's session.
+    /// Whether this TLS connection resumed an earlier session.
     pub(crate) fn is_resumed(&self) -> bool {
         let handshake = self.tls.as_ref().and_then(|tls| tls.handshake_kind());
         handshake == Some(rustls::HandshakeKind::Resumed)
     }
 
-    /// The client sees the end, and what it still sends goes nowhere.
+    /// Closes both directions. The client sees the end, and what it still sends is discarded.
     pub(crate) fn shut_down(&mut self) {
         drop(self.tcp.shutdown(Shutdown::Both));
     }
 
-    /// Whatever is in flight arrives, then the client sees the end.
+    /// Closes the connection. Bytes in flight still arrive, then the client sees the end.
     pub(crate) fn close(mut self) {
         self.shut_down();
     }
 
-    /// The client sees "connection reset by peer".
+    /// Resets the connection. The client sees "connection reset by peer".
     pub(crate) fn reset(self) {
         socket2::SockRef::from(&self.tcp).set_linger(Some(Duration::ZERO)).unwrap();
     }

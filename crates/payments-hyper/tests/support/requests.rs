@@ -10,11 +10,11 @@ use payments_core::{
 };
 use payments_hyper::HyperTransport;
 
-/// Chosen not to occur by chance; no error may show them.
+/// Secrets that do not occur by chance. No error may show them.
 pub(crate) const CARD_NUMBER: &str = "4929000000006";
 pub(crate) const KEY: &str = "canary-key-7f3a1c";
 
-/// A request to be made, with deadlines that a healthy exchange never comes near.
+/// A request to send, with deadlines far above what a healthy exchange needs.
 pub(crate) struct Plan {
     pub(crate) method: Method,
     pub(crate) url: String,
@@ -24,7 +24,7 @@ pub(crate) struct Plan {
     pub(crate) cap: usize,
 }
 
-/// A charge.
+/// Creates a charge.
 pub(crate) fn post(url: impl Into<String>) -> Plan {
     Plan {
         method: Method::POST,
@@ -81,7 +81,7 @@ impl Plan {
     }
 }
 
-/// Sends; every error on the way is searched for secrets.
+/// Sends a request, and asserts that an error contains no secret.
 pub(crate) async fn send(
     transport: &HyperTransport,
     plan: Plan,
@@ -93,13 +93,13 @@ pub(crate) async fn send(
     result
 }
 
-/// Sends what must fail, and gives the evidence.
+/// Sends a request that must fail, and returns the evidence.
 pub(crate) async fn send_failing(
     transport: &HyperTransport,
     plan: Plan,
 ) -> (Delivery, TransportErrorKind, TransportError) {
     match send(transport, plan).await {
-        Ok(answer) => panic!("was answered: {answer:?}"),
+        Ok(response) => panic!("got a response: {response:?}"),
         Err(error) => (error.delivery(), error.kind(), error),
     }
 }

@@ -5,7 +5,7 @@ use std::thread;
 
 use super::{Peer, Received};
 
-/// A listening socket whose every connection runs `script` on a thread of its own.
+/// A listening socket. Each connection runs `script` on its own thread.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -56,18 +56,18 @@ impl Server {
         format!("https://localhost:{}/api/v1/public/transaction", self.address.port())
     }
 
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// Every whole request that was read, over all connections.
+    /// Every complete request that was read, over all connections.
     pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 }
 
-/// One connection and the server's journal.
+/// One connection, and the server's record of requests.
 pub(crate) struct Conversation {
     peer: Option<Peer>,
     requests_read: usize,
@@ -75,53 +75,53 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Reads one whole request into the journal; `false` if the client closed the connection instead.
+    /// Reads and records one complete request; `false` if the client closed the connection instead.
     pub(crate) fn read_request(&mut self) -> bool {
         let request = self.peer().read_request();
-        let came = request.is_some();
-        self.requests_read += usize::from(came);
+        let was_read = request.is_some();
+        self.requests_read += usize::from(was_read);
         self.received.lock().unwrap().extend(request);
-        came
+        was_read
     }
 
-    /// Answers every request with 200 and this body until the client closes.
+    /// Responds to every request with 200 and this body until the client closes.
     pub(crate) fn serve(&mut self, body: &str) {
-        while self.read_request() && self.peer().answer(body) {}
+        while self.read_request() && self.peer().respond(body) {}
     }
 
     pub(crate) fn peer(&mut self) -> &mut Peer {
-        self.peer.as_mut().expect("the connection is still there")
+        self.peer.as_mut().expect("the connection is open")
     }
 
-    /// The first line of the request that was read last, over all connections.
+    /// The request line of the most recent request, over all connections.
     pub(crate) fn last_request_line(&self) -> String {
         let received = self.received.lock().unwrap();
         received.last().map(|request| request.request_line().to_owned()).unwrap_or_default()
     }
 
-    /// How many requests this connection brought so far.
+    /// The number of requests read on this connection.
     pub(crate) fn requests_read(&self) -> usize {
         self.requests_read
     }
 
     pub(crate) fn index(&self) -> usize {
-        self.peer.as_ref().expect("the connection is still there").index
+        self.peer.as_ref().expect("the connection is open").index
     }
 
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.peer().write(bytes)
     }
 
-    /// Keeps the connection open, if it still is, until the client closes it; gives what the client sent meanwhile.
+    /// Keeps the connection open until the client closes it, and returns what the client sent meanwhile.
     pub(crate) fn hold(&mut self) -> Vec<u8> {
         self.peer.as_mut().map(Peer::read_to_close).unwrap_or_default()
     }
 
     pub(crate) fn close(&mut self) {
-        self.peer.take().expect("the connection is still there").close();
+        self.peer.take().expect("the connection is open").close();
     }
 
     pub(crate) fn reset(&mut self) {
-        self.peer.take().expect("the connection is still there").reset();
+        self.peer.take().expect("the connection is open").reset();
     }
 }

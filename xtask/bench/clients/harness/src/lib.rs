@@ -1,4 +1,4 @@
-//! What every client is put through: the same calls, made in the same way.
+//! The harness for every client: the same calls, made in the same way.
 
 mod records;
 
@@ -7,30 +7,30 @@ use std::net::SocketAddr;
 
 pub use records::{Charge, Record, Response};
 
-/// The look-up of every client asks for this transaction.
+/// The transaction that every lookup asks for.
 pub const TRANSACTION: &str = "txn_e220a8397b1dcdaf";
 
-/// What every client sends in `Authorization`.
+/// The value of every client's `Authorization` header.
 pub const API_KEY: &str = "sk_live_51H8xQz2eZvKYlo2C";
 
 /// A client whose clones share its connections.
 pub trait Client: Clone + 'static {
-    /// May keep so many idle connections.
+    /// Creates a client that may keep this many idle connections.
     fn new(server: SocketAddr, connections: usize) -> Self;
 
-    /// Charges a card and returns the transaction.
+    /// Charges a card and returns the transaction's id.
     fn charge(&self) -> impl Future<Output = String>;
 
-    /// Looks [`TRANSACTION`] up and returns it.
-    fn look_up(&self) -> impl Future<Output = String>;
+    /// Looks up [`TRANSACTION`] and returns its id.
+    fn lookup(&self) -> impl Future<Output = String>;
 }
 
-/// The whole program of a client: `SERVER charge|look-up CALLS [IN_FLIGHT]`.
+/// The main program of a client: `SERVER charge|lookup CALLS [IN_FLIGHT]`.
 pub fn run<C: Client>() {
     let mut words = std::env::args().skip(1);
-    let mut next = || words.next().expect("SERVER charge|look-up CALLS [IN_FLIGHT]");
+    let mut next = || words.next().expect("SERVER charge|lookup CALLS [IN_FLIGHT]");
     let server = next().parse().expect("an address");
-    let is_look_up = next() == "look-up";
+    let is_lookup = next() == "lookup";
     let calls: usize = next().parse().expect("a number of calls");
     let in_flight = words.next().map_or(1, |word| word.parse().expect("a number of calls in flight"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -42,8 +42,8 @@ pub fn run<C: Client>() {
                 tokio::task::spawn_local(async move {
                     for _ in 0..calls / in_flight {
                         let transaction =
-                            if is_look_up { client.look_up().await } else { client.charge().await };
-                        assert_eq!(transaction, TRANSACTION, "the response was understood");
+                            if is_lookup { client.lookup().await } else { client.charge().await };
+                        assert_eq!(transaction, TRANSACTION, "the response must be understood");
                     }
                 })
             })

@@ -1,4 +1,4 @@
-//! The request and the response as a user of `serde` writes them down: what a client without this SDK would have.
+//! The request and the response as a user of `serde` without this SDK would define them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The same charge by somebody who takes hyper-util, rustls and serde, and does without everything else.
+//! The same charge with only hyper-util, rustls and serde.
 
 use bytes::Bytes;
 use http::Request;
@@ -29,7 +29,7 @@ struct Sale {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct Response {
     message: Option<String>,
     data: Option<Record>,
 }
@@ -67,12 +67,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .header(ACCEPT, "application/json")
         .body(Full::new(Bytes::from(serde_json::to_vec(&sale)?)))?;
 
-    let answer = client.request(request).await?;
-    let status = answer.status();
-    let answer: Answer = serde_json::from_slice(&answer.into_body().collect().await?.to_bytes())?;
-    match answer.data {
+    let response = client.request(request).await?;
+    let status = response.status();
+    let response: Response = serde_json::from_slice(&response.into_body().collect().await?.to_bytes())?;
+    match response.data {
         Some(record) if status.is_success() => println!("processed: transaction {}", record.transaction_id),
-        _ => println!("{status}: {}", answer.message.unwrap_or_default()),
+        _ => println!("{status}: {}", response.message.unwrap_or_default()),
     }
     Ok(())
 }

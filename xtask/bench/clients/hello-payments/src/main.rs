@@ -1,6 +1,6 @@
-//! What a user who begins has to build.
+//! The first program that a new user builds.
 
-#![allow(clippy::semicolon_if_nothing_returned, reason = "the README is not written for lints")]
+#![allow(clippy::semicolon_if_nothing_returned, reason = "the README's example is not linted")]
 
-// Word for word, so that it is not formatted as a module would be.
+// Included instead of a module, so that rustfmt does not change it.
 include!("first_example.rs");

@@ -1,4 +1,4 @@
-//! hyper-util's client, which has a pool, and serde's derive.
+//! hyper-util's pooled client with serde's derive.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -31,13 +31,13 @@ impl bench_harness::Client for HyperUtil {
     }
 
     async fn charge(&self) -> String {
-        let body = serde_json::to_vec(&*self.charge).expect("it is JSON");
+        let body = serde_json::to_vec(&*self.charge).expect("the charge serializes");
         let request = Request::post(format!("{}/transaction", self.base_url))
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         self.call(request, body.into()).await
     }
 
-    async fn look_up(&self) -> String {
+    async fn lookup(&self) -> String {
         let request = Request::get(format!("{}/transaction/{TRANSACTION}", self.base_url));
         self.call(request, Bytes::new()).await
     }
@@ -50,10 +50,10 @@ impl HyperUtil {
             .header(ACCEPT, HeaderValue::from_static("application/json"))
             .header(USER_AGENT, HeaderValue::from_static("bench/1.0"))
             .body(Full::new(body))
-            .expect("constants make a request");
+            .expect("the request is valid");
         let response = self.client.request(request).await.expect("the server responds");
         assert!(response.status().is_success());
-        let body = response.into_body().collect().await.expect("the response is whole").to_bytes();
+        let body = response.into_body().collect().await.expect("the response is complete").to_bytes();
         let response: Response = serde_json::from_slice(&body).expect("the response is understood");
         response.data.transaction_id
     }

@@ -1,4 +1,4 @@
-//! This SDK, all safety on.
+//! This SDK, with all its safety features.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -22,9 +22,9 @@ impl bench_harness::Client for Payments {
         let key = ApiKey::new(API_KEY).expect("visible ASCII");
         let endpoint = Endpoint::new(&format!("http://{server}/api/v1/public"), key).expect("loopback");
         let transport = HyperTransport::builder().max_idle_connections(connections);
-        let transport = transport.build().expect("no file is read");
+        let transport = transport.build().expect("the defaults are valid");
         let client = Client::builder(endpoint, transport, TokioTimer::new());
-        // Under valgrind connecting takes long.
+        // Connecting is slow under valgrind.
         let client = client.connect_timeout(Deadlines::DEFAULT_TOTAL).build();
         Self {
             client,
@@ -43,8 +43,9 @@ impl bench_harness::Client for Payments {
         }
     }
 
-    async fn look_up(&self) -> String {
-        let found = self.client.transaction(&self.transaction).await.expect("the server knows it");
+    async fn lookup(&self) -> String {
+        let found =
+            self.client.transaction(&self.transaction).await.expect("the server knows the transaction");
         found.into_data().transaction_id.as_str().to_owned()
     }
 }
@@ -81,7 +82,7 @@ fn payment(charge: &Charge) -> CardTransaction {
     .shipping_same_as_billing(false)
     .payment_tokenization(false)
     .build()
-    .expect("every rule is kept")
+    .expect("the payment is valid")
 }
 
 fn main() {

@@ -1,4 +1,4 @@
-//! reqwest with its own JSON, as its documentation shows it and as it ships: without a deadline.
+//! reqwest with its JSON feature, as in its documentation and with its defaults: without a timeout.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ impl bench_harness::Client for Reqwest {
         call(self.client.post(format!("{}/transaction", self.base_url)).json(&*self.charge)).await
     }
 
-    async fn look_up(&self) -> String {
+    async fn lookup(&self) -> String {
         call(self.client.get(format!("{}/transaction/{TRANSACTION}", self.base_url))).await
     }
 }

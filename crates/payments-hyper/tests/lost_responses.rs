@@ -1,4 +1,4 @@
-//! Is a request that may have been read ever called anything but "unknown", and is it ever sent twice?
+//! Is a request that may have been read always reported as unknown, and never sent twice?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -11,25 +11,25 @@ use payments_core::{Delivery, TransportErrorKind};
 use payments_hyper::HyperTransport;
 use support::{Conversation, Server, post, send, send_failing};
 
-/// A deadline that is waited for. Long enough for a request to arrive on a busy machine.
+/// A deadline that expires. Long enough for a request to arrive on a busy machine.
 const SHORT: Duration = Duration::from_secs(1);
-/// A deadline that is never reached, unless something hangs.
+/// A deadline that expires only if something hangs.
 const AMPLE: Duration = Duration::from_secs(20);
-/// Above any noise of the machine and every deadline that is waited for, below those that are not.
+/// Longer than every deadline that expires plus any delay of the machine, and shorter than `AMPLE`.
 const SOON: Duration = Duration::from_secs(15);
 
-/// Runs `fate` on a request that was read whole, on a new connection and on one that has served before; gives the
-/// kinds. Delivery is always unknown, and the request arrives exactly once.
-async fn kinds_after_read(total: Duration, fate: fn(&mut Conversation)) -> [TransportErrorKind; 2] {
+/// Runs `script` after the whole request was read, on a new connection and on a reused one, and returns the error kinds. The
+/// delivery is always unknown, and the request arrives exactly once.
+async fn kinds_after_read(total: Duration, script: fn(&mut Conversation)) -> [TransportErrorKind; 2] {
     let mut kinds = Vec::new();
     for served_before in [0, 1] {
         let server = Server::start(move |connection| {
             for _ in 0..served_before {
                 connection.read_request();
-                connection.peer().answer("{}");
+                connection.peer().respond("{}");
             }
             if connection.read_request() {
-                fate(connection);
+                script(connection);
             }
         });
         let transport = HyperTransport::builder().build().unwrap();
@@ -40,8 +40,8 @@ async fn kinds_after_read(total: Duration, fate: fn(&mut Conversation)) -> [Tran
         let (delivery, kind, _) = send_failing(&transport, post(server.url()).total(total)).await;
         assert_eq!(delivery, Delivery::Unknown);
         assert!(started.elapsed() < SOON);
-        assert_eq!(server.received().len(), served_before + 1, "it is sent once");
-        assert_eq!(server.connections(), 1, "no second connection is tried");
+        assert_eq!(server.received().len(), served_before + 1, "the request is sent once");
+        assert_eq!(server.connections(), 1, "no second connection is opened");
         kinds.push(kind);
     }
     [kinds[0], kinds[1]]
@@ -67,7 +67,7 @@ async fn garbage_instead_of_a_head_is_unknown_d03() {
 }
 
 #[tokio::test]
-async fn half_a_head_and_then_fin_is_unknown_d03() {
+async fn half_a_head_then_fin_is_unknown_d03() {
     let half = |connection: &mut Conversation| {
         connection.write("HTTP/1.1 200 OK\r\nContent-Le");
         connection.close();
@@ -76,13 +76,13 @@ async fn half_a_head_and_then_fin_is_unknown_d03() {
 }
 
 #[tokio::test]
-async fn silence_ends_with_the_total_deadline_as_unknown_d23() {
+async fn silence_until_the_total_deadline_is_unknown_d23() {
     let silence = |connection: &mut Conversation| drop(connection.hold());
     assert_eq!(kinds_after_read(SHORT, silence).await, [TransportErrorKind::Timeout; 2]);
 }
 
 #[tokio::test]
-async fn a_dripping_head_ends_with_the_total_deadline_as_unknown_d23() {
+async fn a_dripping_head_until_the_total_deadline_is_unknown_d23() {
     let drip = |connection: &mut Conversation| {
         connection.write("HTTP/1.1 200 OK\r\nX-Drip: ");
         while connection.write("a") {
@@ -93,7 +93,7 @@ async fn a_dripping_head_ends_with_the_total_deadline_as_unknown_d23() {
 }
 
 #[tokio::test]
-async fn an_endless_head_is_refused_d03() {
+async fn an_endless_head_is_unknown_d03() {
     let endless = |connection: &mut Conversation| {
         connection.write("HTTP/1.1 200 OK\r\nX-Long: ");
         while connection.write([b'a'; 4096]) {}
@@ -102,7 +102,7 @@ async fn an_endless_head_is_refused_d03() {
 }
 
 #[tokio::test]
-async fn a_hundred_thousand_headers_are_refused_d03() {
+async fn a_hundred_thousand_headers_are_unknown_d03() {
     let many = |connection: &mut Conversation| {
         connection.write("HTTP/1.1 200 OK\r\n");
         connection.write("A: b\r\n".repeat(100_000));
@@ -113,8 +113,8 @@ async fn a_hundred_thousand_headers_are_refused_d03() {
 }
 
 #[tokio::test]
-async fn endless_interim_answers_end_with_the_total_deadline_d23() {
-    // As fast as the socket takes them, so that there is always something to read: the deadline must not starve.
+async fn endless_interim_responses_end_with_the_total_deadline_d23() {
+    // Written as fast as the socket accepts them, so that there is always something to read. The deadline must not starve.
     let endless = |connection: &mut Conversation| {
         let many = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1000);
         while connection.write(&many) {}
@@ -123,7 +123,7 @@ async fn endless_interim_answers_end_with_the_total_deadline_d23() {
 }
 
 #[tokio::test]
-async fn a_protocol_error_is_reported_while_the_peer_still_sends() {
+async fn a_protocol_error_is_reported_while_the_connection_is_open() {
     let ambiguous = |connection: &mut Conversation| {
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}");
         connection.hold();
@@ -132,7 +132,7 @@ async fn a_protocol_error_is_reported_while_the_peer_still_sends() {
 }
 
 #[tokio::test]
-async fn a_connection_whose_call_failed_is_closed_and_never_used_again() {
+async fn the_connection_of_a_failed_call_is_closed_and_not_reused() {
     let (closed, seen_closed) = mpsc::channel();
     let server = Server::start(move |connection| {
         if connection.index() == 0 {
@@ -147,7 +147,7 @@ async fn a_connection_whose_call_failed_is_closed_and_never_used_again() {
     let (_, kind, _) = send_failing(&transport, post(server.url()).total(SHORT)).await;
     assert_eq!(kind, TransportErrorKind::Timeout);
     let seen_closed = tokio::task::spawn_blocking(move || seen_closed.recv_timeout(SOON)).await.unwrap();
-    assert_eq!(seen_closed, Ok(0), "the server sees the end, and nothing before it");
+    assert_eq!(seen_closed, Ok(0), "the server sees the close and no further bytes");
     send(&transport, post(server.url())).await.unwrap();
     assert_eq!(server.connections(), 2);
 }

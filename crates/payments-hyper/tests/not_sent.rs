@@ -1,4 +1,4 @@
-//! Does a request that never left always come back as "not processed"?
+//! Is a request that was never sent always reported as not processed?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -17,32 +17,32 @@ fn transport() -> HyperTransport {
 }
 
 #[tokio::test]
-async fn refused_is_not_processed_d02() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", nobody.local_addr().unwrap());
-    drop(nobody);
+async fn a_refused_connection_is_not_processed_d02() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", closed.local_addr().unwrap());
+    drop(closed);
     let (delivery, kind, _) = send_failing(&transport(), post(url)).await;
     assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Connect));
 }
 
 #[tokio::test]
-async fn a_name_that_does_not_resolve_is_not_processed_d02() {
+async fn an_unresolvable_name_is_not_processed_d02() {
     let (delivery, kind, _) = send_failing(&transport(), post("http://no-such-host.invalid/")).await;
     assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Resolve));
 }
 
 #[tokio::test]
-async fn a_uri_that_names_no_server_is_not_processed_d01() {
+async fn an_unusable_uri_is_not_processed_d01() {
     for url in ["/transaction", "ftp://127.0.0.1/", "http://user:word@127.0.0.1/"] {
         let (delivery, ..) = send_failing(&transport(), post(url)).await;
         assert_eq!(delivery, Delivery::NotProcessed, "{url}");
     }
 }
 
-/// A port that cannot be read must not become the scheme's own: somebody else may listen there.
+/// An unreadable port must not be replaced by the scheme's default: somebody else may listen there.
 #[tokio::test]
-async fn a_port_that_cannot_be_read_sends_nothing_anywhere_d01() {
-    // Where this port is not for tests to take, the kind of the error shows that nobody tried to connect.
+async fn an_unreadable_port_sends_nothing_d01() {
+    // If the test may not bind port 80, the error kind alone shows that no connection was tried.
     let fall_back = TcpListener::bind("127.0.0.1:80").ok();
     for port in ["", "0", "+80", "65616", "99999", "000080"] {
         let plan = post(format!("http://127.0.0.1:{port}/transaction")).total(Duration::from_secs(1));
@@ -51,13 +51,13 @@ async fn a_port_that_cannot_be_read_sends_nothing_anywhere_d01() {
     }
     if let Some(listener) = fall_back {
         listener.set_nonblocking(true).unwrap();
-        let nobody = listener.accept().unwrap_err();
-        assert_eq!(nobody.kind(), ErrorKind::WouldBlock);
+        let error = listener.accept().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
     }
 }
 
 #[tokio::test]
-async fn no_time_at_all_sends_nothing_even_on_an_open_connection_d23() {
+async fn a_zero_deadline_sends_nothing_even_on_an_open_connection_d23() {
     let server = Server::start(|connection| connection.serve("{}"));
     let transport = transport();
     support::send(&transport, post(server.url())).await.unwrap();
@@ -66,17 +66,17 @@ async fn no_time_at_all_sends_nothing_even_on_an_open_connection_d23() {
     assert_eq!(server.received().len(), 1);
 }
 
-/// What a server does before it can have read anything makes hyper hand the request back. From a new connection that
-/// ends the call: another connection might fare no better, and so on for ever.
+/// hyper returns the request if the server speaks or closes before it has read anything. On a new connection that ends the call:
+/// another connection might fail the same way, endlessly.
 #[tokio::test]
-async fn a_new_connection_that_hands_the_request_back_is_not_processed_and_the_last_d02() {
+async fn a_request_returned_from_a_new_connection_is_not_processed_d02() {
     let speak_first = |mut tcp: &TcpStream| tcp.write_all(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
     let close = |tcp: &TcpStream| tcp.shutdown(Shutdown::Both);
     for greet in [speak_first, close] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let plan = post(format!("http://{}/", listener.local_addr().unwrap()));
-        // The call is polled first and waits for its connection. Nobody polls it again, nor the network, before the
-        // server, which works on the same thread, has done its part.
+        // The call is polled first and waits for its connection. The server runs on the same thread, so neither the call nor
+        // the network is polled again before the server is done.
         let greeting = async {
             let tcp = listener.accept().unwrap().0;
             greet(&tcp).unwrap();
@@ -86,6 +86,10 @@ async fn a_new_connection_that_hands_the_request_back_is_not_processed_and_the_l
         let ((delivery, kind, _), _open) = tokio::join!(send_failing(&transport, plan), greeting);
         assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Closed));
         listener.set_nonblocking(true).unwrap();
-        assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock, "no other is tried");
+        assert_eq!(
+            listener.accept().unwrap_err().kind(),
+            ErrorKind::WouldBlock,
+            "no other connection is tried"
+        );
     }
 }

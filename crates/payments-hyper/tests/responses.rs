@@ -1,4 +1,4 @@
-//! Is every whole answer handed over as it came, and nothing else?
+//! Is every complete response returned unchanged, and nothing else?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -16,13 +16,13 @@ fn transport() -> HyperTransport {
     HyperTransport::builder().build().unwrap()
 }
 
-/// A server that answers everything with these bytes.
-fn answering(bytes: &'static [u8]) -> Server {
+/// A server that responds to every request with these bytes.
+fn responding(bytes: &'static [u8]) -> Server {
     Server::start(move |connection| while connection.read_request() && connection.write(bytes) {})
 }
 
 #[tokio::test]
-async fn redirect_not_followed_d20() {
+async fn redirects_are_not_followed_d20() {
     let elsewhere = Server::start(|connection| connection.serve("{}"));
     let target = elsewhere.url();
     let server = Server::start(move |connection| {
@@ -33,40 +33,40 @@ async fn redirect_not_followed_d20() {
     });
     let transport = transport();
     for _ in 0..5 {
-        let answer = send(&transport, post(server.url())).await.unwrap();
-        assert!(answer.status().is_redirection());
+        let response = send(&transport, post(server.url())).await.unwrap();
+        assert!(response.status().is_redirection());
     }
     assert_eq!(server.received().len(), 5);
     assert_eq!(elsewhere.connections(), 0);
 }
 
 #[tokio::test]
-async fn a_switch_of_protocols_nobody_asked_for_ends_the_connection() {
+async fn an_unrequested_protocol_switch_ends_the_connection() {
     let server =
-        answering(b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n");
+        responding(b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n");
     let transport = transport();
     for _ in 0..2 {
-        let answer = send(&transport, post(server.url())).await.unwrap();
-        assert_eq!(answer.status(), StatusCode::SWITCHING_PROTOCOLS);
+        let response = send(&transport, post(server.url())).await.unwrap();
+        assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
     }
     assert_eq!(server.connections(), 2);
 }
 
 #[tokio::test]
-async fn a_chunked_body_is_put_together() {
-    let server = answering(
+async fn a_chunked_body_is_joined() {
+    let server = responding(
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nX-Trailer: z\r\n\r\n",
     );
     let transport = transport();
     for _ in 0..2 {
-        let answer = send(&transport, post(server.url())).await.unwrap();
-        assert_eq!(answer.body(), "abcde");
+        let response = send(&transport, post(server.url())).await.unwrap();
+        assert_eq!(response.body(), "abcde");
     }
     assert_eq!(server.connections(), 1);
 }
 
 #[tokio::test]
-async fn an_answer_whose_length_is_ambiguous_is_refused_d03() {
+async fn a_response_of_ambiguous_length_is_unknown_d03() {
     for head in [
         "Content-Length: 2\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding: chunked\r\nContent-Length: 2",
@@ -88,7 +88,7 @@ async fn an_answer_whose_length_is_ambiguous_is_refused_d03() {
 }
 
 #[tokio::test]
-async fn an_answer_before_the_request_is_read_is_an_answer_and_ends_the_connection() {
+async fn an_early_response_is_returned_and_ends_the_connection() {
     let (closed, seen_closed) = mpsc::channel();
     let server = Server::start(move |connection| {
         connection.peer().read_some();
@@ -98,9 +98,9 @@ async fn an_answer_before_the_request_is_read_is_an_answer_and_ends_the_connecti
     });
     let plan = post(server.url()).body(vec![b'a'; 32 * 1024 * 1024]);
     let transport = transport();
-    let answer = send(&transport, plan).await.unwrap();
-    assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
-    // The rest of the request can never be sent, so the connection is of no use, and the transport knows.
+    let response = send(&transport, plan).await.unwrap();
+    assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    // The rest of the request can never be sent, so the connection cannot be reused and must be closed.
     let closed = tokio::task::spawn_blocking(move || seen_closed.recv_timeout(Duration::from_secs(5)));
-    closed.await.unwrap().expect("the connection is closed while the transport lives");
+    closed.await.unwrap().expect("the connection is closed while the transport exists");
 }
