@@ -56,7 +56,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 3,
-        evidence: "any byte may have been written; then a reset, a close, a deadline, a cancellation, a protocol error",
+        evidence: "any byte may have been written; then a reset, a close, a deadline, a cancellation or a protocol error",
         means: UNKNOWN,
         cases: &[Lost],
     },
@@ -89,7 +89,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 6,
-        evidence: "2xx whose `status` is `failed`, `failure`, `error`, `declined` or `rejected`, beside a `status_code` that is absent, 200, or 400 to 499 without 408, 409 and 425",
+        evidence: "2xx whose `status` is `failed`, `failure`, `error`, `declined` or `rejected`, with a `status_code` that is absent, 200, or 400 to 499 without 408, 409 and 425",
         means: REJECTED,
         cases: &[
             Answer(
@@ -104,7 +104,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 6,
-        evidence: "2xx with such a `status` beside any other `status_code`: it says two things",
+        evidence: "2xx with such a `status` and any other `status_code`: the two contradict each other",
         means: UNKNOWN,
         cases: &[
             Answer(202, r#"{"status":"ERROR","status_code":100,"data":{"TransactionId":"t"}}"#),
@@ -121,7 +121,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 6,
-        evidence: "2xx with any other `status`, `pending` for one",
+        evidence: "2xx with any other `status`, such as `pending`",
         means: UNKNOWN,
         cases: &[
             Answer(200, r#"{"status":"pending","status_code":100,"data":{"TransactionId":"t"}}"#),
@@ -172,7 +172,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 9,
-        evidence: "4xx, other than row 11's, with the service's error body (`status` and `status_code` as in row 6)",
+        evidence: "4xx, except those of row 11, with the service's error body (`status` and `status_code` as in row 6)",
         means: REJECTED,
         cases: &[
             Answer(
@@ -188,7 +188,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 9,
-        evidence: "4xx whose body claims success (`status` `success` or `status_code` 100), or whose `status` is any other text (`pending`), or whose `status_code` row 6 does not accept",
+        evidence: "4xx whose body claims success (`status` `success` or `status_code` 100), or whose `status` is any other text (such as `pending`), or whose `status_code` row 6 does not accept",
         means: UNKNOWN,
         cases: &[
             Answer(400, r#"{"status":"success","status_code":400}"#),
@@ -228,7 +228,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 10,
-        evidence: "the same, if a `TransactionId` can be read out of the body (for a void, another than it sent)",
+        evidence: "the same, if a `TransactionId` can be read from the body (for a void, an id other than the one it sent)",
         means: UNKNOWN,
         cases: &[
             Answer(400, r#"{"message":"m","data":{"TransactionId":"t"}}"#),
