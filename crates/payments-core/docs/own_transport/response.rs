@@ -26,7 +26,12 @@ pub(crate) fn read_head(reader: &mut impl BufRead) -> io::Result<(Response<Bytes
 }
 
 /// Reads a body to its end, or to the cap. After an error, `body` has the part that was read.
-pub(crate) fn read_body(reader: &mut impl BufRead, end: End, cap: usize, body: &mut Vec<u8>) -> io::Result<()> {
+pub(crate) fn read_body(
+    reader: &mut impl BufRead,
+    end: End,
+    cap: usize,
+    body: &mut Vec<u8>,
+) -> io::Result<()> {
     match end {
         End::Length(length) => read_part(reader, length, cap, body),
         End::LastChunk => {

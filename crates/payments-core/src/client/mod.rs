@@ -255,8 +255,9 @@ impl Client {
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
 
         let observer = observer.as_deref();
-        let reporter =
-            observer.map(|observer| AttemptReporter::start(observer, &**timer, endpoint, operation, call_id, attempt));
+        let reporter = observer.map(|observer| {
+            AttemptReporter::start(observer, &**timer, endpoint, operation, call_id, attempt)
+        });
         let sent =
             race(span.instrument(transport.send(request)), timer.sleep(deadlines.total() + BACKSTOP)).await;
         let result = match sent {
