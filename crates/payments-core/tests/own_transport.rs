@@ -1,6 +1,6 @@
 //! Tests that the transport of the chapter "Bring your own HTTP stack" keeps the contract of every transport.
 
-#![allow(clippy::unwrap_used, reason = "a test whose setup fails must fail")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 #![allow(
     clippy::exhaustive_structs,
     reason = "the transport has no settings, and a program that copies it may add some"

@@ -54,7 +54,7 @@
 //! - **Redirects.** reqwest follows 307 and 308 by posting the body again, including the card number, to wherever the response
 //!   says.
 //! - **Proxies from the environment.** Only your own builder can set a proxy.
-//! - **Decompression.** The body is returned as it was received.
+//! - **Decompression.** The body is returned unchanged.
 //! - **HTTP/2.** Connections use HTTP/1.1. Over HTTP/2, a response that is cut short can look whole.
 //! - **reqwest's timeouts.** The deadlines of the request replace them.
 //!

@@ -36,7 +36,7 @@ use crate::transport::ReqwestTransport;
 /// | proxies for plain http | not used | plain http is for servers on this machine; a proxy could read the card and the key |
 /// | `timeout`, `read_timeout` | replaced by the request's deadlines | reqwest's timeouts lose the part of a response that was read |
 /// | HTTP version | 1.1 | over HTTP/2 a response that is cut short can look whole |
-/// | `gzip`, `brotli`, `zstd`, `deflate` | off | the body is returned as it was received |
+/// | `gzip`, `brotli`, `zstd`, `deflate` | off | the body is returned unchanged |
 /// | lenient header parsing | off | a response could end in two places |
 /// | `tls_danger_accept_invalid_certs`, `…_hostnames` | off | any server could pose as the service |
 /// | `connection_verbose`, `tls_sslkeylogfile` | off | they write secrets to a log |

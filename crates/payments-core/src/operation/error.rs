@@ -7,7 +7,7 @@ use crate::error::{Cause, Failure, Found};
 use crate::response::{Meaning, Secrets, Summary, meaning_for_lookup, meaning_for_payment};
 use crate::{Delivery, Endpoint, Error, LookupError, Outcome};
 
-/// A response, whole or not, as far as it was read.
+/// A response, or the part of one that was read.
 pub(crate) struct Received<'a> {
     pub(crate) http_status: StatusCode,
     pub(crate) body: Body<'a>,
