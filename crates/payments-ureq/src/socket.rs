@@ -84,8 +84,8 @@ impl Write for Socket {
 
 /// Repeats `transfer` until it makes progress or the deadline has passed.
 ///
-/// A socket timeout ends late, on Linux by up to an eighth of its length. So each attempt sets it to seven eighths of the time left.
-/// After six attempts, a deadline of 60 seconds is accurate to milliseconds.
+/// A socket timeout ends late, on Linux by up to an eighth of its length. So each repetition sets it to seven eighths of the time
+/// left. After six of them, a deadline of 60 seconds is accurate to milliseconds.
 fn within_deadline<T>(
     set_timeout: impl Fn(Duration) -> io::Result<()>,
     mut transfer: impl FnMut() -> io::Result<T>,

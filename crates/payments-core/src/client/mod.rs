@@ -11,7 +11,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use payments_model::{
     AchTransaction, CardTransaction, CustomerId, CustomerRecord, TokenTransaction, TransactionId,
@@ -114,7 +114,7 @@ impl Client {
         let call_id = CallId(self.shared.observer.as_ref().map_or(0, |_| self.shared.jitter.next()));
         let started = self.shared.timer.now();
         let total = self.settings.total_timeout;
-        let left = || total.saturating_sub(self.elapsed(started));
+        let left = || total.saturating_sub(self.shared.timer.now().saturating_duration_since(started));
         let (mut attempt, mut time_left) = (1, total);
         loop {
             let span = AttemptSpan::new::<O>(call_span, &self.shared.endpoint, attempt);
@@ -276,10 +276,6 @@ impl Client {
             reporter.finish::<O>(&result);
         }
         result
-    }
-
-    fn elapsed(&self, since: Instant) -> Duration {
-        self.shared.timer.now().saturating_duration_since(since)
     }
 }
 
