@@ -61,7 +61,7 @@ fn to_send(name: &str, content: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
-fn a_good_file_is_counted_and_summed_exactly() {
+fn valid_file_is_counted_and_summed_exactly() {
     let rows = "a,tok_approved,gc_1,0.10,false,\"tea, 500 g\",\nb,tok_approved,,0.20,TRUE,,order 2\n\
                 ,tok_approved,,90071992547409.93,False,,c\n";
     let expected = r#"{"count":3,"sum":90071992547410.23}"#;
@@ -76,7 +76,7 @@ fn a_good_file_is_counted_and_summed_exactly() {
 }
 
 #[test]
-fn what_programs_leave_in_files_is_taken() {
+fn common_file_variations_are_accepted() {
     let expected = r#"{"count":2,"sum":2.00}"#;
     let header = "Key,TokenId,Amount,ConvenienceFeeActive";
     for (what, content) in [
@@ -106,7 +106,7 @@ fn what_programs_leave_in_files_is_taken() {
 }
 
 #[test]
-fn a_file_without_rows_is_an_export_that_went_wrong() {
+fn file_without_rows_is_refused() {
     let header = "Key,TokenId,Amount,ConvenienceFeeActive";
     for (name, content) in [
         ("rows.csv", header.to_owned()),
@@ -118,7 +118,7 @@ fn a_file_without_rows_is_an_export_that_went_wrong() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once_with_its_line() {
+fn every_problem_is_reported_with_its_line() {
     let rows = "\
 a,tok,gc_1,10.50,false,,
 b,,,0,yes,,
@@ -157,7 +157,7 @@ b,tok,,92233720368547758.07,true,,
 }
 
 #[test]
-fn a_card_number_is_no_token() {
+fn card_number_as_token_is_refused() {
     let rule = "must be a token of the service, and never a card number";
     let rows =
         "a,4111111111111111,,1,true,,\nb,4111 1111 1111 1111,,1,true,,\nc,tok_4111111111111112,,1,true,,\n";
@@ -172,7 +172,7 @@ fn a_card_number_is_no_token() {
 }
 
 #[test]
-fn json_lines_are_judged_by_the_same_rules() {
+fn json_lines_have_the_same_rules() {
     let rows = r#"{"Key":"a","TokenId":"t","Amount":1,"ConvenienceFeeActive":false}
 
 {"Key":"a","TokenId":"t","Amount":"1","ConvenienceFeeActive":"no"}
@@ -202,7 +202,7 @@ fn json_lines_are_judged_by_the_same_rules() {
 }
 
 #[test]
-fn a_header_is_judged_too() {
+fn header_is_checked() {
     let body = "\na,t,1,false\n";
     assert_eq!(
         problems("rows.csv", format!("Key,TokenId,Amount,amount,TokenId{body}")),
@@ -245,7 +245,7 @@ fn a_header_is_judged_too() {
 }
 
 #[test]
-fn what_is_no_text_is_told_and_never_shown() {
+fn invalid_text_is_reported_but_not_shown() {
     let content = [
         &b"Key,TokenId,Amount,ConvenienceFeeActive,Description\na,t,1,false,\xff\n"[..],
         b"b,t\0,1,false,\n\"c\n\",t,1,false,\n",
@@ -273,7 +273,7 @@ fn what_is_no_text_is_told_and_never_shown() {
 }
 
 #[test]
-fn a_row_that_is_too_large_is_skipped_and_the_next_one_read() {
+fn oversized_row_is_skipped() {
     let large = "x".repeat(10 << 20);
     let csv = format!("{HEADER}a,t,,1,false,\"{large}\n{large}\",\nb,t,,0,false,,\n");
     assert_eq!(
@@ -294,7 +294,7 @@ fn a_row_that_is_too_large_is_skipped_and_the_next_one_read() {
 }
 
 #[test]
-fn a_quotation_mark_that_nothing_closes_swallows_no_rows() {
+fn unclosed_quote_is_reported() {
     let content = "Key,TokenId,Amount,ConvenienceFeeActive,Description\na,t,1,false,\"tea\nb,t,1,false,\n";
     assert_eq!(
         problems("rows.csv", content),
@@ -307,7 +307,7 @@ fn a_quotation_mark_that_nothing_closes_swallows_no_rows() {
 }
 
 #[test]
-fn only_a_regular_file_that_holds_something_is_read() {
+fn only_a_nonempty_regular_file_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(path("empty.csv"), "").unwrap();
@@ -327,7 +327,7 @@ fn only_a_regular_file_that_holds_something_is_read() {
 }
 
 #[test]
-fn people_see_the_first_hundred_problems() {
+fn text_shows_the_first_hundred_problems() {
     let rows = "a,t,,0,false,,\n".repeat(150);
     let file = TemporaryFile::new(format!("{HEADER}{rows}"));
     let peer = Peer::new(Then::Close);
@@ -344,7 +344,7 @@ fn people_see_the_first_hundred_problems() {
 }
 
 #[test]
-fn a_dry_run_of_a_file_is_told_as_one() {
+fn batch_dry_run_has_its_own_help() {
     let help = payments_at("http://127.0.0.1:9", ["batch", "run", "--help"]).end();
     assert_eq!(help.code, Some(0), "{help:?}");
     assert!(help.stdout.contains("Check and count every row, and send nothing"), "{}", help.stdout);

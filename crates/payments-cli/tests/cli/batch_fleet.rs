@@ -35,7 +35,7 @@ fn sent(billing: &Billing) -> usize {
 }
 
 #[test]
-fn processes_share_the_rows_out_and_each_ends_with_the_outcome_of_the_whole_file() {
+fn processes_share_the_rows_and_report_the_whole_file() {
     let Some(server) = Server::start() else { return };
     let billing = Billing::open();
     billing.good(200);
@@ -53,7 +53,7 @@ fn processes_share_the_rows_out_and_each_ends_with_the_outcome_of_the_whole_file
 }
 
 #[test]
-fn what_a_killed_process_had_in_flight_is_unknown_to_the_others_and_never_sent_again() {
+fn rows_in_flight_in_a_killed_process_are_unknown_and_never_sent_again() {
     let Some(server) = Server::start() else { return };
     let billing = Billing::open();
     billing.good(60);

@@ -19,7 +19,7 @@ use crate::support::{TOKEN_PAYMENT, answer, answers, full_pipe, payments_at, rea
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
 #[test]
-fn a_stderr_that_nobody_reads_holds_up_neither_the_run_nor_a_signal() {
+fn unread_stderr_blocks_neither_the_run_nor_a_signal() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
@@ -41,7 +41,7 @@ fn a_stderr_that_nobody_reads_holds_up_neither_the_run_nor_a_signal() {
 }
 
 #[test]
-fn a_trace_that_nobody_reads_holds_up_no_charge_and_no_record() {
+fn unread_trace_blocks_neither_charges_nor_records() {
     // More than a pipe holds, of a parent that reads stdout to its end first.
     let billing = Billing::open();
     billing.good(700);
@@ -58,7 +58,7 @@ fn a_trace_that_nobody_reads_holds_up_no_charge_and_no_record() {
 }
 
 #[test]
-fn a_signal_is_heard_though_nobody_reads_the_trace() {
+fn signal_works_with_an_unread_trace() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
@@ -75,7 +75,7 @@ fn a_signal_is_heard_though_nobody_reads_the_trace() {
 }
 
 #[test]
-fn a_trace_of_a_single_charge_that_nobody_reads_holds_it_up_for_a_second_at_most() {
+fn unread_trace_delays_a_single_charge_by_a_second_at_most() {
     let billing = Billing::open();
     for key in ["invoice-17", "invoice-18"] {
         let (_reader, stderr) = full_pipe();
@@ -111,7 +111,7 @@ fn refusing_one() -> (String, Receiver<()>) {
 }
 
 #[test]
-fn one_signal_after_a_refused_key_ends_at_once_with_5() {
+fn first_signal_after_a_401_exits_at_once_with_5() {
     let billing = Billing::open();
     billing.good(20);
     let (base_url, told) = refusing_one();
@@ -130,7 +130,7 @@ fn one_signal_after_a_refused_key_ends_at_once_with_5() {
 }
 
 #[test]
-fn a_journal_that_another_process_has_keeps_the_end_of_a_run_waiting_for_no_second_signal() {
+fn locked_journal_does_not_delay_the_second_signal() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
@@ -148,7 +148,7 @@ fn a_journal_that_another_process_has_keeps_the_end_of_a_run_waiting_for_no_seco
 }
 
 #[test]
-fn a_journal_that_cannot_be_closed_keeps_no_run_from_its_end() {
+fn journal_that_cannot_be_closed_does_not_block_the_exit() {
     let billing = Billing::open();
     billing.good(3);
     let gate = billing.office.sandbox.gateway().gate(TOKENS);
@@ -169,7 +169,7 @@ fn a_journal_that_cannot_be_closed_keeps_no_run_from_its_end() {
 }
 
 #[test]
-fn a_charge_with_a_key_hears_the_second_signal_though_nobody_reads_stderr() {
+fn second_signal_ends_a_charge_with_unread_stderr() {
     let billing = Billing::open();
     let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
     let (_reader, stderr) = full_pipe();
@@ -188,7 +188,7 @@ fn a_charge_with_a_key_hears_the_second_signal_though_nobody_reads_stderr() {
 }
 
 #[test]
-fn a_stdout_that_nobody_reads_holds_the_end_up_until_a_signal() {
+fn unread_stdout_blocks_the_exit_until_a_signal() {
     let billing = Billing::open();
     billing.good(1);
     let results = billing.path("results.jsonl");
@@ -211,7 +211,7 @@ fn a_stdout_that_nobody_reads_holds_the_end_up_until_a_signal() {
 }
 
 #[test]
-fn a_journal_that_never_answers_keeps_no_signal_waiting() {
+fn unresponsive_journal_does_not_block_a_signal() {
     let billing = Billing::open();
     billing.good(1);
     // It takes connections and says nothing.
@@ -227,7 +227,7 @@ fn a_journal_that_never_answers_keeps_no_signal_waiting() {
 }
 
 #[test]
-fn rows_that_are_added_under_a_run_are_never_passed_over_with_0() {
+fn rows_added_during_a_run_never_exit_0() {
     // While rows are left to be read, and after the last one was.
     for rows in [60, 1] {
         let billing = Billing::open();
@@ -248,7 +248,7 @@ fn rows_that_are_added_under_a_run_are_never_passed_over_with_0() {
 }
 
 #[test]
-fn neither_file_of_a_run_may_be_the_journal_under_another_name() {
+fn journal_under_another_name_is_refused_as_input_or_results() {
     let billing = Billing::open();
     billing.good(1);
     let journal = billing.office.journal();
@@ -284,7 +284,7 @@ fn neither_file_of_a_run_may_be_the_journal_under_another_name() {
 }
 
 #[test]
-fn a_quotation_mark_that_a_killed_run_has_left_open_swallows_no_results() {
+fn unclosed_quote_of_a_killed_run_hides_no_results() {
     let billing = Billing::open();
     billing.good(1);
     let results = billing.path("results.csv");

@@ -26,7 +26,7 @@ fn runs(peer: &Peer) -> Vec<Run> {
 }
 
 #[test]
-fn a_terminal_without_no_color_has_colours_where_they_mean_something() {
+fn terminal_gets_colours() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     let coloured = |run: Run| run.env("TERM", "xterm").on_a_terminal().contains(ESCAPE);
     let colours: Vec<_> = runs(&peer).into_iter().map(coloured).collect();
@@ -38,7 +38,7 @@ fn a_terminal_without_no_color_has_colours_where_they_mean_something() {
 }
 
 #[test]
-fn no_color_and_dumb_terminals_are_obeyed_by_everything() {
+fn no_color_and_dumb_terminals_are_respected() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     for (name, value) in [("NO_COLOR", "1"), ("NO_COLOR", "0"), ("TERM", "dumb")] {
         for run in runs(&peer) {
@@ -50,7 +50,7 @@ fn no_color_and_dumb_terminals_are_obeyed_by_everything() {
 }
 
 #[test]
-fn what_is_no_terminal_has_no_colours() {
+fn pipes_get_no_colours() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     for run in runs(&peer) {
         let ended = run.env("TERM", "xterm").env("CLICOLOR_FORCE", "1").env("FORCE_COLOR", "1").end();

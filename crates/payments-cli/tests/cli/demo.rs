@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::payments;
 
 #[test]
-fn it_shows_every_call_and_that_both_sides_agree() {
+fn demo_shows_every_call_and_that_both_sides_agree() {
     let ended = payments(["demo"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{}", ended.stdout);
     let text = &ended.stdout;
@@ -45,7 +45,7 @@ fn it_shows_every_call_and_that_both_sides_agree() {
 }
 
 #[test]
-fn asked_for_json_it_is_one_document() {
+fn demo_in_json_is_one_document() {
     let ended = payments(["demo", "--output", "json"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     let document = ended.json();
@@ -54,7 +54,7 @@ fn asked_for_json_it_is_one_document() {
 }
 
 #[test]
-fn it_needs_no_setting_and_minds_none() {
+fn demo_ignores_settings() {
     let run = payments(["demo"])
         .env("PAYMENTS_BASE_URL", "https://pay.invalid")
         .env("PAYMENTS_API_KEY", "not a key");

@@ -14,7 +14,7 @@ const RECONCILING: &str = include_str!("../../../../docs/reconciling.md");
 
 #[test]
 #[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
-fn the_session_with_curl_prints_what_the_sandbox_guide_shows() {
+fn curl_session_matches_the_sandbox_guide() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let session = blocks(SANDBOX, "console").next().expect("a session is there");
     assert_session(session.lines(), "127.0.0.1:8437", folder.path());
@@ -22,7 +22,7 @@ fn the_session_with_curl_prints_what_the_sandbox_guide_shows() {
 
 #[test]
 #[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
-fn the_lost_response_is_answered_and_logged_as_the_sandbox_guide_shows() {
+fn lost_response_session_matches_the_sandbox_guide() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let session = blocks(SANDBOX, "console").nth(1).expect("a session is there");
     let log = assert_session(session.lines(), "127.0.0.1:8441", folder.path());
@@ -38,19 +38,19 @@ fn the_lost_response_is_answered_and_logged_as_the_sandbox_guide_shows() {
 
 #[test]
 #[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
-fn the_billing_run_prints_what_its_guide_shows() {
+fn billing_run_matches_its_guide() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let session = blocks(BILLING, "console").next().expect("a session is there");
     assert_session(session.lines(), "127.0.0.1:8439", folder.path());
 }
 
 #[test]
-fn the_session_of_reconciling_says_what_the_chapter_shows() {
+fn reconciling_session_matches_the_guide() {
     assert_reconciling("## The whole of it, to try", "127.0.0.1:8438", 40);
 }
 
 #[test]
-fn the_session_of_many_at_once_says_what_the_chapter_shows() {
+fn reconciling_many_session_matches_the_guide() {
     assert_reconciling("## Many at once", "127.0.0.1:8440", 25);
 }
 
@@ -67,7 +67,7 @@ fn assert_reconciling(heading: &str, shown_address: &str, lines: usize) {
 }
 
 #[test]
-fn every_word_in_brackets_is_explained() {
+fn every_failure_kind_is_explained() {
     use payments_core::TransportErrorKind as Kind;
     use payments_journal::Failure;
 

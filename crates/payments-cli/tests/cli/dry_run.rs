@@ -33,7 +33,7 @@ fn sent(arguments: &[&str], stdin: &str) -> String {
 }
 
 #[test]
-fn a_card_payment_is_shown_whole_but_for_its_secrets() {
+fn card_payment_is_shown_without_its_secrets() {
     let create = ["transaction", "create", "--file", "-"];
     let request = rehearsed(&create, CARD_PAYMENT);
     assert_eq!(request["method"], "POST");
@@ -77,7 +77,7 @@ fn every_header_that_would_be_sent_is_shown() {
 }
 
 #[test]
-fn look_ups_and_voids_and_the_check_are_rehearsed_too() {
+fn lookups_voids_and_check_have_a_dry_run() {
     let get = rehearsed(&["transaction", "get", "txn_1"], "");
     assert_eq!((&get["method"], &get["body"]), (&json!("GET"), &Value::Null));
     assert!(get["url"].as_str().unwrap().ends_with("/transaction/txn_1"));
@@ -91,7 +91,7 @@ fn look_ups_and_voids_and_the_check_are_rehearsed_too() {
 }
 
 #[test]
-fn an_account_is_not_shown_under_whatever_name_it_stands_d39() {
+fn account_number_is_redacted_in_any_field_d39() {
     let payment = ach_payment().replace(
         r#""AccountNumber":"000123456789","#,
         r#""Konto":"000123456789","Pin":"4711","21098765 a":"x","21098765 b":"y","Description":"000123456789","#,
@@ -106,7 +106,7 @@ fn an_account_is_not_shown_under_whatever_name_it_stands_d39() {
 }
 
 #[test]
-fn secrets_in_the_wrong_place_are_not_shown_either() {
+fn misplaced_secrets_are_not_shown() {
     let reason = format!("card {CARD_NUMBER} key {KEY}");
     let void = rehearsed(&["void", "txn_1", "--reason", &reason], "");
     assert_eq!(void["body"]["Reason"], "card ***********0005 key [redacted]");
@@ -125,7 +125,7 @@ fn secrets_in_the_wrong_place_are_not_shown_either() {
 }
 
 #[test]
-fn text_shows_the_same_in_lines() {
+fn text_shows_the_request_in_lines() {
     let run = payments_at("http://127.0.0.1:1/x", ["void", "txn_1", "--dry-run", "--output", "text"]);
     let ended = run.end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
@@ -148,7 +148,7 @@ fn text_shows_the_same_in_lines() {
 
 /// What a dry run takes, the run takes; so it refuses what the run would.
 #[test]
-fn what_the_run_would_refuse_the_dry_run_refuses() {
+fn dry_run_refuses_what_the_run_would_refuse() {
     let dry = |arguments: &[&str], stdin: &str| -> Ended {
         payments_at("http://127.0.0.1:1", arguments.iter().copied())
             .arguments(["--dry-run"])
@@ -165,7 +165,7 @@ fn what_the_run_would_refuse_the_dry_run_refuses() {
 }
 
 #[test]
-fn a_dry_run_that_nobody_can_read_says_that_nothing_was_sent() {
+fn dry_run_with_closed_stdout_says_nothing_was_sent() {
     let run = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--dry-run"]);
     let ended = run.stdout(broken_pipe()).end_unheard();
     assert_eq!(ended.code, Some(1));

@@ -15,32 +15,32 @@ use crate::cases::{Case, every_command};
 use crate::support::{Ended, KEY};
 
 #[test]
-fn every_fault_of_a_card_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11() {
+fn card_payment_faults_match_the_table_d02_d03_d08_d09_d10_d11() {
     every_fault(0);
 }
 
 #[test]
-fn every_fault_of_an_ach_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11_d39() {
+fn ach_payment_faults_match_the_table_d02_d03_d08_d09_d10_d11_d39() {
     every_fault(1);
 }
 
 #[test]
-fn every_fault_of_a_token_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11_d40() {
+fn token_payment_faults_match_the_table_d02_d03_d08_d09_d10_d11_d40() {
     every_fault(2);
 }
 
 #[test]
-fn every_fault_of_a_void_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11() {
+fn void_faults_match_the_table_d02_d03_d08_d09_d10_d11() {
     every_fault(3);
 }
 
 #[test]
-fn every_fault_of_a_look_up_of_a_transaction_is_told_as_the_table_says_d12() {
+fn transaction_lookup_faults_match_the_table_d12() {
     every_fault(4);
 }
 
 #[test]
-fn every_fault_of_a_look_up_of_a_customer_is_told_as_the_table_says_d12() {
+fn customer_lookup_faults_match_the_table_d12() {
     every_fault(5);
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{CARD_PAYMENT, Peer, TOKEN_PAYMENT, Then, payments_at};
 
 #[test]
-fn a_signal_during_a_charge_or_a_void_leaves_its_outcome_unknown_d22() {
+fn signal_during_a_charge_or_void_is_unknown_d22() {
     let create = ["transaction", "create", "--file", "-"];
     let create_by_token = ["token-transaction", "create", "--file", "-"];
     let cases = [
@@ -50,7 +50,7 @@ fn a_signal_during_a_charge_or_a_void_leaves_its_outcome_unknown_d22() {
 }
 
 #[test]
-fn a_signal_during_a_look_up_leaves_it_not_processed() {
+fn signal_during_a_lookup_is_not_processed() {
     for arguments in [["transaction", "get", "txn_1"], ["customer", "get", "cus_1"]] {
         let peer = Peer::new(Then::Wait);
         let running = payments_at(&peer.base_url, arguments).stdout(Stdio::piped()).spawn();
@@ -61,7 +61,7 @@ fn a_signal_during_a_look_up_leaves_it_not_processed() {
 }
 
 #[test]
-fn a_signal_while_the_request_is_still_being_read_leaves_it_not_processed() {
+fn signal_while_reading_the_request_is_not_processed() {
     let peer = Peer::new(Then::Close);
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("request");

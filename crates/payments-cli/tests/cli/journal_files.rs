@@ -71,7 +71,7 @@ fn wrong_rows(ended: &Ended) -> Vec<String> {
 const BILLING: &str = "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n";
 
 #[test]
-fn an_export_has_the_states_the_time_and_the_run_that_are_asked_for() {
+fn export_filters_by_state_time_and_run() {
     let office = Office::open();
     office.charge("by-hand").processed();
     let first = format!(
@@ -124,7 +124,7 @@ fn an_export_has_the_states_the_time_and_the_run_that_are_asked_for() {
 }
 
 #[test]
-fn an_exported_file_is_filled_in_and_given_back() {
+fn completed_export_resolves_its_rows() {
     let office = Office::open();
     let [one, two, _] = office.lost(["=1+1", "two", "not-there"]);
     office.charge("paid").processed();
@@ -177,7 +177,7 @@ fn an_exported_file_is_filled_in_and_given_back() {
 }
 
 #[test]
-fn only_an_export_loses_the_apostrophes_that_defuse_it() {
+fn apostrophes_are_stripped_from_exports_only() {
     let office = Office::open();
     office.lost(["=1", "'=1"]);
     assert_eq!(office.resolving("Key,TransactionId,Note\n'=1,,'- not there\n").end().code, Some(0));
@@ -188,7 +188,7 @@ fn only_an_export_loses_the_apostrophes_that_defuse_it() {
 
 /// The id that a void sent itself is no evidence.
 #[test]
-fn the_export_of_a_lost_void_given_back_as_it_is_resolves_nothing_d10() {
+fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     let office = Office::open();
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
     let create = ["transaction", "create", "--file", "-", "--key", "payment"];
@@ -211,7 +211,7 @@ fn the_export_of_a_lost_void_given_back_as_it_is_resolves_nothing_d10() {
 }
 
 #[test]
-fn an_exported_file_whose_rows_were_mixed_up_is_refused() {
+fn export_with_mixed_up_rows_is_refused() {
     let office = Office::open();
     office.lost(["one"]);
     let file = |amount: &str| format!("key,amount,transaction_id,note\none,{amount},,in no report\n");
@@ -223,7 +223,7 @@ fn an_exported_file_whose_rows_were_mixed_up_is_refused() {
 }
 
 #[test]
-fn people_see_each_record_beside_its_intent_and_what_it_comes_to() {
+fn text_shows_each_record_with_its_intent_and_the_sums() {
     let office = Office::open();
     let [one, two, _] = office.lost(["one", "two", "three"]);
     let file = format!("Key,TransactionId,Note\none,{one},\ntwo,{two},\nthree,,in no report\n");
@@ -243,7 +243,7 @@ fn people_see_each_record_beside_its_intent_and_what_it_comes_to() {
 }
 
 #[test]
-fn every_wrong_row_is_named_at_once_and_nothing_is_written() {
+fn every_wrong_row_is_named_and_nothing_is_written() {
     let office = Office::open();
     let paid = office.charge("paid").processed()["TransactionId"].as_str().unwrap().to_owned();
     let [one, two, three, _, _, _, _, before] =
@@ -289,7 +289,7 @@ fn every_wrong_row_is_named_at_once_and_nothing_is_written() {
 }
 
 #[test]
-fn a_file_without_its_columns_or_rows_is_refused() {
+fn file_without_columns_or_rows_is_refused() {
     let office = Office::open();
     let [one] = office.lost(["one"]);
     let before = office.everything();
@@ -338,7 +338,7 @@ fn a_file_without_its_columns_or_rows_is_refused() {
 }
 
 #[test]
-fn a_file_with_the_api_key_does_not_bring_it_into_the_journal_or_onto_the_screen() {
+fn api_key_in_a_file_is_neither_stored_nor_shown() {
     let office = Office::open();
     office.lost(["one"]);
     let refused =
@@ -351,7 +351,7 @@ fn a_file_with_the_api_key_does_not_bring_it_into_the_journal_or_onto_the_screen
 
 /// Also where the rows that were looked up before are good, and others are wrong.
 #[test]
-fn a_look_up_without_a_clear_end_stops_all_with_3() {
+fn failed_lookup_stops_the_resolution_with_3() {
     let office = Office::open();
     let [one, _] = office.lost(["one", "two"]);
     let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nnobody,,n\n");
@@ -396,7 +396,7 @@ fn changed_meanwhile(office: &Office, shape: &str, stdout: impl Into<Stdio>) -> 
 }
 
 #[test]
-fn a_key_that_changes_between_check_and_write_keeps_what_was_said_meanwhile() {
+fn key_resolved_by_someone_else_meanwhile_is_kept() {
     let office = Office::open();
     let (ended, [_, three]) = changed_meanwhile(&office, "json", Stdio::piped());
     let error = ended.failed(3, "not_processed");
@@ -416,7 +416,7 @@ fn a_key_that_changes_between_check_and_write_keeps_what_was_said_meanwhile() {
 }
 
 #[test]
-fn what_was_not_resolved_is_told_though_nobody_reads_stdout() {
+fn unresolved_rows_are_reported_when_stdout_is_closed() {
     for shape in ["text", "json"] {
         let (ended, _) = changed_meanwhile(&Office::open(), shape, broken_pipe());
         assert_eq!(ended.code, Some(3), "{ended:?}");
@@ -426,7 +426,7 @@ fn what_was_not_resolved_is_told_though_nobody_reads_stdout() {
 }
 
 #[test]
-fn a_void_may_have_the_transaction_of_its_payment_and_no_other_void() {
+fn void_shares_its_transaction_with_the_payment_only() {
     let office = Office::open();
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
     let authorise = |key: &str| {

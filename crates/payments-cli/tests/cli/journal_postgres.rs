@@ -16,7 +16,7 @@ fn run(office: &Office, server: &Server, arguments: &[&str]) -> Ended {
 }
 
 #[test]
-fn a_journal_in_postgresql_does_what_a_file_does() {
+fn postgresql_journal_behaves_like_a_file() {
     let Some(server) = Server::start() else { return };
     let office = Office::open();
     let payments = |arguments: &[&str]| run(&office, &server, arguments);

@@ -68,7 +68,7 @@ impl Office {
 }
 
 #[test]
-fn a_key_is_charged_once_however_often_it_is_given() {
+fn repeated_key_is_charged_once() {
     let office = Office::open();
     let first = office.charge("invoice-17");
     let id = first.processed()["TransactionId"].clone();
@@ -95,7 +95,7 @@ fn a_key_is_charged_once_however_often_it_is_given() {
 }
 
 #[test]
-fn every_operation_that_moves_money_can_have_a_key() {
+fn every_operation_that_moves_money_takes_a_key() {
     let office = Office::open();
     let ach = ach_payment();
     for (key, arguments, stdin) in [
@@ -133,7 +133,7 @@ fn every_operation_that_moves_money_can_have_a_key() {
 }
 
 #[test]
-fn a_paid_key_that_stands_for_another_request_is_unknown_and_names_what_paid_it_d43() {
+fn paid_key_with_another_request_is_unknown_and_names_the_transaction_d43() {
     let office = Office::open();
     let id = office.charge("invoice-17").processed()["TransactionId"].clone();
     for other in
@@ -161,7 +161,7 @@ fn a_paid_key_that_stands_for_another_request_is_unknown_and_names_what_paid_it_
 }
 
 #[test]
-fn a_second_card_after_a_decline_is_one_explicit_call_with_the_same_key_d44() {
+fn second_card_after_a_decline_needs_after_rejection_d44() {
     let office = Office::open();
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
     office.charging("order-4711", &declined).end().failed(4, "rejected");
@@ -189,7 +189,7 @@ fn a_second_card_after_a_decline_is_one_explicit_call_with_the_same_key_d44() {
 }
 
 #[test]
-fn a_new_attempt_needs_a_key_that_the_journal_knows_d44() {
+fn new_attempt_needs_a_known_key_d44() {
     let office = Office::open();
     let error = office.charging("order-1", TOKEN_PAYMENT).arguments(["--after-rejection"]).end();
     let error = error.failed(2, "invalid");
@@ -202,7 +202,7 @@ fn a_new_attempt_needs_a_key_that_the_journal_knows_d44() {
 }
 
 #[test]
-fn every_operation_can_have_a_new_attempt_after_a_rejection_d44() {
+fn every_operation_takes_a_new_attempt_after_a_rejection_d44() {
     let office = Office::open();
     let declined = CARD_PAYMENT.replace("378282246310005", "4000000000000002").replace("7391", "739");
     let create = ["transaction", "create", "--file", "-", "--key", "card"];
@@ -216,7 +216,7 @@ fn every_operation_can_have_a_new_attempt_after_a_rejection_d44() {
 }
 
 #[test]
-fn a_key_and_a_journal_belong_together() {
+fn key_and_journal_need_each_other() {
     let office = Office::open();
     let journal = office.journal();
     let journal = journal.to_str().unwrap();
@@ -248,7 +248,7 @@ fn a_key_and_a_journal_belong_together() {
 }
 
 #[test]
-fn a_key_that_is_a_secret_is_refused_and_not_repeated() {
+fn secret_key_is_refused_and_not_repeated() {
     let office = Office::open();
     for (secret, exit) in [(KEY, "secret_in_key"), ("4111111111111111", "usage")] {
         let ended = office.charge(&format!("invoice-{secret}"));
@@ -259,7 +259,7 @@ fn a_key_that_is_a_secret_is_refused_and_not_repeated() {
 }
 
 #[test]
-fn a_rehearsal_makes_no_journal() {
+fn dry_run_creates_no_journal() {
     let office = Office::open();
     let ended = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--dry-run"]).end();
     assert_eq!(ended.json()["outcome"], "dry_run");
@@ -270,7 +270,7 @@ fn a_rehearsal_makes_no_journal() {
 }
 
 #[test]
-fn an_unknown_outcome_stays_unknown_and_is_not_sent_again() {
+fn unknown_outcome_stays_unknown_and_is_not_sent_again() {
     let office = Office::open();
     office.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
     let request = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 17"}"#);
@@ -296,7 +296,7 @@ fn an_unknown_outcome_stays_unknown_and_is_not_sent_again() {
 }
 
 #[test]
-fn a_rejection_is_repeated_with_its_exit_code_and_reopened_only_by_a_person() {
+fn rejection_keeps_its_exit_code_until_a_person_reopens_it() {
     let office = Office::open();
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
     let codes = [0, 1].map(|_| office.charging("invoice-17", &declined).end());
@@ -325,7 +325,7 @@ fn a_rejection_is_repeated_with_its_exit_code_and_reopened_only_by_a_person() {
 }
 
 #[test]
-fn a_refusal_that_says_nothing_of_the_payment_never_asks_for_a_new_key() {
+fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
     let office = Office::open();
     let busy =
         Fault::on(OperationName::TokenTransaction).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
@@ -342,7 +342,7 @@ fn a_refusal_that_says_nothing_of_the_payment_never_asks_for_a_new_key() {
 }
 
 #[test]
-fn what_was_not_processed_is_sent_under_the_same_key() {
+fn not_processed_key_is_sent_again() {
     let office = Office::open();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nowhere = format!("http://{closed}/api/v1/public");
@@ -353,7 +353,7 @@ fn what_was_not_processed_is_sent_under_the_same_key() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_made_sends_nothing_d43() {
+fn journal_that_cannot_be_created_sends_nothing_d43() {
     let office = Office::open();
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "no folder").unwrap();
@@ -372,7 +372,7 @@ fn a_journal_that_cannot_be_made_sends_nothing_d43() {
 
 #[cfg(unix)]
 #[test]
-fn without_its_journal_a_call_is_unknown_because_an_earlier_one_may_have_paid_d43() {
+fn unavailable_journal_is_unknown_because_an_earlier_call_may_have_paid_d43() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let office = Office::open();
@@ -403,7 +403,7 @@ fn without_its_journal_a_call_is_unknown_because_an_earlier_one_may_have_paid_d4
 }
 
 #[test]
-fn a_password_in_the_address_of_a_journal_is_never_shown() {
+fn journal_password_is_never_shown() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let office = Office::open();
     for url in [
@@ -440,7 +440,7 @@ fn verbose_names_the_journal() {
 }
 
 #[test]
-fn one_key_in_two_processes_is_in_progress_for_the_second() {
+fn key_in_flight_is_in_progress_for_another_process() {
     let office = Office::open();
     let gate = office.held();
     let first = office.charging("invoice-17", TOKEN_PAYMENT).stdout(std::process::Stdio::piped()).spawn();
@@ -460,7 +460,7 @@ fn one_key_in_two_processes_is_in_progress_for_the_second() {
 
 #[cfg(unix)]
 #[test]
-fn an_end_that_cannot_be_written_down_is_shown_and_marked() {
+fn outcome_that_cannot_be_recorded_is_reported_with_a_warning() {
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
     for (request, code, outcome) in [(TOKEN_PAYMENT, 0, "processed"), (&*declined, 4, "rejected")] {
         for shape in ["json", "text"] {
@@ -494,7 +494,7 @@ mod interrupted {
     use super::*;
 
     #[test]
-    fn one_signal_waits_for_the_answer_and_records_it() {
+    fn first_signal_waits_for_the_response_and_records_it() {
         for signal in ["INT", "TERM"] {
             let office = Office::open();
             let gate = office.held();
@@ -513,7 +513,7 @@ mod interrupted {
 
     /// A database that takes connections and says nothing.
     #[test]
-    fn a_signal_while_the_journal_is_opened_leaves_it_open_what_an_earlier_call_paid_d43() {
+    fn signal_while_the_journal_opens_is_unknown_d43() {
         let office = Office::open();
         let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("postgres://ada@{}/books?sslmode=disable", deaf.local_addr().unwrap());
@@ -530,7 +530,7 @@ mod interrupted {
     }
 
     #[test]
-    fn two_signals_end_at_once_and_the_key_stays_listed() {
+    fn second_signal_exits_at_once_and_the_key_stays_unresolved() {
         let office = Office::open();
         let gate = office.held();
         let mut running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
@@ -550,7 +550,7 @@ mod interrupted {
     }
 
     #[test]
-    fn a_killed_call_leaves_an_unknown_key() {
+    fn killed_call_leaves_an_unknown_key() {
         let office = Office::open();
         let gate = office.held();
         let running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();

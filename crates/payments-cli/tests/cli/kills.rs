@@ -110,7 +110,7 @@ fn check(ready: &Value, answered: &[Answered], sent: &HashSet<String>) {
 }
 
 #[test]
-fn two_hundred_kills_lose_no_answered_payment_and_invent_none() {
+fn two_hundred_kills_lose_and_invent_no_payment() {
     const ROUNDS: usize = 200;
     const PAYERS: usize = 4;
     let folder = tempfile::tempdir().unwrap();

@@ -49,20 +49,20 @@ fn is_not_processed_in_text(case: &Case, base_url: &str, options: &[&str], hint:
 const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service there?";
 
 #[test]
-fn where_nobody_listens_nothing_is_processed_d02() {
+fn connection_refused_is_not_processed_d02() {
     let port = DeafPort::refusing();
     let nobody = port.address();
     every_command_is_not_processed(&format!("http://{nobody}/api"), &[], "connect", IS_IT_THERE);
 }
 
 #[test]
-fn where_no_name_resolves_nothing_is_processed_d02() {
+fn unresolvable_name_is_not_processed_d02() {
     every_command_is_not_processed("https://no-such-host.invalid/api", &[], "resolve", IS_IT_THERE);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn where_no_connection_comes_about_nothing_is_processed_d02_d23() {
+fn connect_timeout_is_not_processed_d02_d23() {
     let port = DeafPort::full();
     for scheme in ["http", "https"] {
         let base_url = format!("{scheme}://{}/api", port.address());
@@ -73,7 +73,7 @@ fn where_no_connection_comes_about_nothing_is_processed_d02_d23() {
 }
 
 #[test]
-fn where_no_tls_comes_about_nothing_is_processed_d02_d23() {
+fn tls_handshake_timeout_is_not_processed_d02_d23() {
     let port = DeafPort::silent();
     let hint =
         "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
@@ -85,7 +85,7 @@ fn where_no_tls_comes_about_nothing_is_processed_d02_d23() {
 /// The command's connect deadline is 10 seconds, which pass once for all of them.
 #[cfg(target_os = "linux")]
 #[test]
-fn where_the_connect_deadline_ends_first_nothing_is_processed_d02_d23() {
+fn connect_deadline_is_not_processed_d02_d23() {
     let ports = [("http", DeafPort::full()), ("https", DeafPort::silent())];
     thread::scope(|scope| {
         for (scheme, port) in &ports {
@@ -118,7 +118,7 @@ fn assert_nothing_came(sandbox: &BlockingSandbox) {
 }
 
 #[test]
-fn where_the_certificate_is_of_an_unknown_authority_nothing_is_processed_d02() {
+fn unknown_certificate_authority_is_not_processed_d02() {
     let (sandbox, _) = https_sandbox("127.0.0.1");
     let hint = "the certificate is signed by no authority that is trusted here";
     every_command_is_not_processed(sandbox.base_url(), &[], "tls", hint);
@@ -126,7 +126,7 @@ fn where_the_certificate_is_of_an_unknown_authority_nothing_is_processed_d02() {
 }
 
 #[test]
-fn where_the_certificate_is_for_another_host_nothing_is_processed_d02() {
+fn certificate_for_another_host_is_not_processed_d02() {
     let (sandbox, certificate) = https_sandbox("pay.example");
     let hint = "check the host name in --base-url or PAYMENTS_BASE_URL";
     every_command_is_not_processed(sandbox.base_url(), &["--ca-cert", certificate.path()], "tls", hint);
@@ -134,7 +134,7 @@ fn where_the_certificate_is_for_another_host_nothing_is_processed_d02() {
 }
 
 #[test]
-fn where_the_server_speaks_no_tls_nothing_is_processed_d02() {
+fn server_without_tls_is_not_processed_d02() {
     let sandbox = Sandbox::builder().api_key(KEY).start_blocking().unwrap();
     let https = sandbox.base_url().replace("http://", "https://");
     every_command_is_not_processed(&https, &[], "tls", "does the server speak TLS there?");
@@ -142,7 +142,7 @@ fn where_the_server_speaks_no_tls_nothing_is_processed_d02() {
 }
 
 #[test]
-fn what_is_invalid_is_refused_before_anything_is_sent_d01() {
+fn invalid_request_is_not_sent_d01() {
     let sandbox = Sandbox::builder().api_key(KEY).start_blocking().unwrap();
     let create = ["transaction", "create", "--file", "-"];
     let without_amount = |payment: &str| payment.replace("\"Amount\":", "\"Amuont\":");

@@ -65,7 +65,7 @@ fn arrived_with(peer: &Peer, ended: &Ended, key: &str) {
 }
 
 #[test]
-fn a_profile_sets_address_and_key_and_is_chosen_by_option_or_variable() {
+fn profile_is_chosen_by_option_or_variable() {
     let (one, two) = (found(), found());
     let configuration = Configuration::new(format!(
         "[profiles.one]\nbase_url = '{}'\napi_key = 'key_one'\n\n\
@@ -84,7 +84,7 @@ fn a_profile_sets_address_and_key_and_is_chosen_by_option_or_variable() {
 }
 
 #[test]
-fn no_profile_is_chosen_by_itself_so_that_no_charge_goes_where_nobody_asked() {
+fn no_profile_is_chosen_by_default() {
     let peer = Peer::new(Then::Close);
     let configuration = Configuration::new(format!(
         "[profiles.default]\nbase_url = '{}'\napi_key = '{KEY}'\n",
@@ -102,7 +102,7 @@ fn no_profile_is_chosen_by_itself_so_that_no_charge_goes_where_nobody_asked() {
 }
 
 #[test]
-fn each_setting_comes_from_its_option_else_the_environment_else_the_profile() {
+fn option_overrides_environment_overrides_profile() {
     let (right, wrong) = (found(), Peer::new(Then::Close));
     let key = TemporaryFile::new("key_of_flag");
     let configuration = Configuration::new(format!(
@@ -122,7 +122,7 @@ fn each_setting_comes_from_its_option_else_the_environment_else_the_profile() {
 }
 
 #[test]
-fn paths_of_a_profile_begin_at_its_file() {
+fn profile_paths_are_relative_to_its_file() {
     let peer = found();
     let configuration = Configuration::new(format!(
         "[profiles.relative]\nbase_url = '{0}'\napi_key_file = 'keys/one'\n\n\
@@ -143,7 +143,7 @@ fn paths_of_a_profile_begin_at_its_file() {
 }
 
 #[test]
-fn the_file_stands_in_home_where_no_other_folder_is_set() {
+fn config_file_falls_back_to_home() {
     let peer = found();
     let configuration = Configuration::new("");
     let content = format!("[profiles.p]\nbase_url = '{}'\napi_key = 'key_at_home'\n", peer.base_url);
@@ -172,7 +172,7 @@ fn the_file_stands_in_home_where_no_other_folder_is_set() {
 }
 
 #[test]
-fn a_profiles_deadline_is_kept() {
+fn profile_deadline_is_kept() {
     let peer = Peer::new(Then::Wait);
     let configuration = Configuration::new(format!(
         "[profiles.p]\nbase_url = '{}'\napi_key = 'k'\ntimeout = 1.5\n",
@@ -184,7 +184,7 @@ fn a_profiles_deadline_is_kept() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_with_a_key_that_others_can_open_is_refused() {
+fn config_with_a_key_that_others_can_read_is_refused() {
     let with_key =
         Configuration::new(format!("[profiles.p]\nbase_url = 'http://127.0.0.1:1'\napi_key = '{KEY}'\n"));
     // The key of any profile is as much at risk as the chosen one's.
@@ -204,7 +204,7 @@ fn a_file_with_a_key_that_others_can_open_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_without_a_key_may_be_read_but_not_written_by_others() {
+fn config_without_a_key_may_be_readable_but_not_writable_by_others() {
     let configuration = Configuration::new("[profiles.p]\nbase_url = 'http://127.0.0.1:1'\n");
     configuration.permit(0o644);
     let run = || configuration.look_up(["--profile", "p"]).env("PAYMENTS_API_KEY", KEY);
@@ -218,7 +218,7 @@ fn a_file_without_a_key_may_be_read_but_not_written_by_others() {
 }
 
 #[test]
-fn what_is_wrong_in_the_file_is_told_by_line_and_name_and_no_value_shown() {
+fn config_errors_name_line_and_setting_but_no_value() {
     for (content, parts) in [
         ("[profiles.p]\napi_key = \"canary\nbase_url = 'x'", &["is no TOML at line 2"][..]),
         (
@@ -263,7 +263,7 @@ fn what_is_wrong_in_the_file_is_told_by_line_and_name_and_no_value_shown() {
 }
 
 #[test]
-fn a_name_that_no_profile_has_is_not_repeated() {
+fn unknown_profile_name_is_not_repeated() {
     let configuration = Configuration::new("[profiles.sandbox]\n");
     for name in [KEY, ""] {
         let message = configuration.refused(&["--profile", name]);
@@ -272,7 +272,7 @@ fn a_name_that_no_profile_has_is_not_repeated() {
 }
 
 #[test]
-fn a_chosen_profile_without_a_file_is_refused() {
+fn profile_without_a_config_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = payments(["transaction", "get", "txn_1", "--profile", "p"])
         .env("XDG_CONFIG_HOME", folder.path().to_str().unwrap());
@@ -282,7 +282,7 @@ fn a_chosen_profile_without_a_file_is_refused() {
 }
 
 #[test]
-fn a_variable_that_goes_before_the_profile_is_warned_of_in_text_alone() {
+fn variable_that_overrides_the_profile_gets_a_warning_in_text_only() {
     let peer = found();
     let configuration =
         Configuration::new("[profiles.p]\nbase_url = 'http://127.0.0.1:1'\napi_key = 'key_of_profile'\n");
@@ -305,7 +305,7 @@ fn a_variable_that_goes_before_the_profile_is_warned_of_in_text_alone() {
 }
 
 #[test]
-fn a_failure_names_the_profile_in_text() {
+fn text_failure_names_the_profile() {
     let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
     let configuration = Configuration::new(format!(
         "[profiles.refused]\nbase_url = '{}'\napi_key = '{KEY}'\n[profiles.nobody]\nbase_url = 'http://127.0.0.1:1'\napi_key = '{KEY}'\n",
@@ -323,7 +323,7 @@ fn a_failure_names_the_profile_in_text() {
 
 #[cfg(unix)]
 #[test]
-fn the_example_of_the_help_is_a_file_of_profiles() {
+fn config_example_in_the_help_is_valid() {
     let help = payments(["help", "settings"]).end().stdout;
     let example = help.split_once("chooses one:\n").and_then(|(_, rest)| rest.split_once("  All six"));
     let (example, _) = example.unwrap_or_else(|| panic!("an example in {help}"));

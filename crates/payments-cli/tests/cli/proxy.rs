@@ -36,7 +36,7 @@ fn look_up() -> [&'static str; 3] {
 }
 
 #[test]
-fn a_charge_through_the_proxy_is_end_to_end_and_shows_no_credentials() {
+fn charge_through_the_proxy_is_encrypted_end_to_end() {
     let (sandbox, authority) = https_sandbox();
     let proxy = ConnectProxy::tunnelling();
     let charge = ["transaction", "create", "--file", "-", "--verbose", "--ca-cert", authority.path()];
@@ -67,7 +67,7 @@ fn a_charge_through_the_proxy_is_end_to_end_and_shows_no_credentials() {
 }
 
 #[test]
-fn every_command_that_calls_the_service_takes_the_proxy() {
+fn every_command_uses_the_proxy() {
     let (sandbox, authority) = https_sandbox();
     let proxy = ConnectProxy::tunnelling();
     let address = with_credentials(proxy.address());
@@ -91,7 +91,7 @@ fn every_command_that_calls_the_service_takes_the_proxy() {
 /// In clear, which is taken for a service and a proxy on this machine.
 #[cfg(unix)]
 #[test]
-fn a_billing_run_and_a_resolution_take_the_proxy() {
+fn billing_run_and_resolution_use_the_proxy() {
     let billing = Billing::open();
     let proxy = ConnectProxy::tunnelling();
     let address = with_credentials(proxy.address());
@@ -112,7 +112,7 @@ fn a_billing_run_and_a_resolution_take_the_proxy() {
 }
 
 #[test]
-fn a_proxy_that_lets_nothing_through_is_not_processed_d02() {
+fn refusing_proxy_is_not_processed_d02() {
     const PAGE: &str = "<html>your account txn_proxy was blocked";
     let (sandbox, authority) = https_sandbox();
     let page = |status: &str| {
@@ -150,7 +150,7 @@ fn a_proxy_that_lets_nothing_through_is_not_processed_d02() {
 }
 
 #[test]
-fn an_address_that_is_no_proxys_is_refused_and_not_shown_d25() {
+fn invalid_proxy_address_is_refused_and_not_shown_d25() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::create_dir(folder.path().join("payments")).expect("it is writable");
     let file = folder.path().join("payments/config.toml");
@@ -189,7 +189,7 @@ fn an_address_that_is_no_proxys_is_refused_and_not_shown_d25() {
 }
 
 #[test]
-fn a_plain_address_with_a_proxy_on_another_machine_is_refused_d24() {
+fn plain_http_through_a_remote_proxy_is_refused_d24() {
     let peer = Peer::new(Then::Close);
     for command in [&look_up()[..], &["transaction", "get", "txn_1", "--dry-run"], &["check"]] {
         let run = payments_at(&peer.base_url, command.iter().copied());
@@ -205,7 +205,7 @@ fn a_plain_address_with_a_proxy_on_another_machine_is_refused_d24() {
 
 #[cfg(unix)]
 #[test]
-fn the_flag_goes_before_the_variable_and_that_before_the_profile_and_no_other_is_read() {
+fn proxy_option_overrides_variable_overrides_profile() {
     let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
     let [flag, variable, profile, other] = [(); 4].map(|()| ConnectProxy::tunnelling());
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -243,7 +243,7 @@ fn the_flag_goes_before_the_variable_and_that_before_the_profile_and_no_other_is
 }
 
 #[test]
-fn the_help_says_where_a_password_belongs() {
+fn help_recommends_the_variable_for_a_proxy_password() {
     let help = payments(["help", "settings"]).end().stdout;
     assert!(help.contains("for a password, prefer PAYMENTS_PROXY"), "{help}");
 }

@@ -54,20 +54,20 @@ fn with_placeholder(text: &str, prefix: &str, placeholder: &str, is_part: fn(cha
 }
 
 #[test]
-fn the_help_fits_a_screen() {
+fn help_fits_a_screen() {
     let help = payments(["--help"]).env("TERM", "xterm").on_a_terminal_of(80);
     assert!(help.lines().count() <= 40, "{help}");
     compare("help", || payments(["--help"]));
 }
 
 #[test]
-fn a_processed_charge() {
+fn processed_charge() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     compare("processed", || charge(&peer));
 }
 
 #[test]
-fn a_declined_charge() {
+fn declined_charge() {
     let declined =
         r#"{"status":"failed","status_code":402,"msg":"card declined","data":{"TransactionId":"txn_7"}}"#;
     let peer = Peer::new(Then::Answer(answer("402 Payment Required", declined)));
@@ -75,21 +75,21 @@ fn a_declined_charge() {
 }
 
 #[test]
-fn a_charge_of_unknown_outcome() {
+fn charge_with_unknown_outcome() {
     let pending = r#"{"status":"pending","status_code":101,"data":{"TransactionId":"txn_7"}}"#;
     let peer = Peer::answering("200 OK", pending);
     compare("unknown", || charge(&peer));
 }
 
 #[test]
-fn a_check() {
+fn check() {
     let unknown = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
     let peer = Peer::new(Then::Answer(answer("404 Not Found", unknown)));
     compare("check", || payments_at(&peer.base_url, ["check"]));
 }
 
 #[test]
-fn the_demonstration() {
+fn demo() {
     compare("demo", || payments(["demo"]));
 }
 

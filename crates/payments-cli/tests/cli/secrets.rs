@@ -68,7 +68,7 @@ fn shows_nothing(ended: &Ended, canaries: &[&str]) {
 }
 
 #[test]
-fn a_service_that_repeats_the_request_gives_nothing_away_d62() {
+fn service_that_repeats_the_request_reveals_no_secret_d62() {
     for (request, canaries) in [
         (CARD_PAYMENT.to_owned(), ["378282246310005", "7391", KEY]),
         (ach_payment(), ["000123456789", "378282246310005", KEY]),
@@ -92,7 +92,7 @@ fn a_service_that_repeats_the_request_gives_nothing_away_d62() {
 }
 
 #[test]
-fn no_ordinary_run_gives_anything_away() {
+fn ordinary_runs_reveal_no_secret() {
     for (status, body) in [
         ("200 OK", answers::RECORD),
         ("401 Unauthorized", answers::UNAUTHORIZED),
@@ -111,7 +111,7 @@ fn no_ordinary_run_gives_anything_away() {
 /// Every command with every way of showing something, against a service that repeats what it must not.
 #[cfg(unix)]
 #[test]
-fn no_command_with_no_flags_and_no_source_of_its_key_gives_anything_away_d62() {
+fn no_command_option_or_key_source_reveals_a_secret_d62() {
     use std::os::unix::fs::PermissionsExt as _;
     use std::{fs, iter};
 

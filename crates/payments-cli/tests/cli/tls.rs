@@ -52,7 +52,7 @@ pub(crate) fn authority() -> String {
 }
 
 #[test]
-fn a_given_authority_is_trusted_as_well() {
+fn ca_cert_is_trusted() {
     let (base_url, pem) = https(answer("200 OK", answers::TRANSACTION_FOUND));
     let file = TemporaryFile::new(pem);
     let run = payments_at(&base_url, ["transaction", "get", "txn_1", "--ca-cert", file.path()]);
@@ -60,7 +60,7 @@ fn a_given_authority_is_trusted_as_well() {
 }
 
 #[test]
-fn an_unknown_authority_is_not_processed_and_the_reason_given() {
+fn unknown_authority_is_not_processed_with_a_reason() {
     let (base_url, _) = https(answer("200 OK", answers::TRANSACTION_FOUND));
     let error = payments_at(&base_url, ["transaction", "get", "txn_1"]).end().failed(3, "not_processed");
     assert_eq!(error["kind"], "tls");

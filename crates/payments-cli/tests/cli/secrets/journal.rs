@@ -17,7 +17,7 @@ use crate::http::Http;
 use crate::support::{Ended, Peer, payments};
 
 #[test]
-fn s5_a_journal_and_a_billing_run_neither_keep_nor_tell_a_secret() {
+fn s5_journal_and_billing_run_leak_no_secret() {
     assert_clean_places(left);
 }
 

@@ -73,7 +73,7 @@ const COMMAND_LINES: [&[&str]; 40] = [
 ];
 
 #[test]
-fn s5_no_command_line_is_repeated() {
+fn s5_secrets_on_the_command_line_are_not_repeated() {
     let canaries = Canaries::set(0);
     for secret in [canaries.card(), canaries.key()] {
         for line in COMMAND_LINES {
@@ -93,7 +93,7 @@ fn s5_no_command_line_is_repeated() {
 }
 
 #[test]
-fn s5_no_setting_is_repeated() {
+fn s5_secrets_in_settings_are_not_repeated() {
     let canaries = Canaries::set(0);
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().to_str().unwrap();
@@ -139,7 +139,7 @@ fn s5_no_setting_is_repeated() {
 
 /// A request that is cut off, or has a value where another belongs, at any place.
 #[test]
-fn s5_no_request_is_repeated() {
+fn s5_secrets_in_invalid_requests_are_not_repeated() {
     let canaries = Canaries::set(0);
     let payment = card_payment(&canaries);
     let secrets = [canaries.card(), canaries.expiry(), canaries.account()];

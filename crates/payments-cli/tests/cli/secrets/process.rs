@@ -12,7 +12,7 @@ use super::{Place, account_payment, assert_clean_places, card_payment};
 use crate::support::{Peer, Then, payments};
 
 #[test]
-fn s5_nobody_sees_a_secret_of_a_command_under_way() {
+fn s5_running_command_exposes_no_secret() {
     for (shape, payment) in [("json", card_payment as fn(&Canaries) -> String), ("text", account_payment)] {
         assert_clean_places(|canaries| seen(canaries, shape, payment));
     }

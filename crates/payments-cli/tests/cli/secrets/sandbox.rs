@@ -16,7 +16,7 @@ use super::{Place, account_payment, assert_clean_places, card_payment};
 use crate::support::{Running, payments};
 
 #[test]
-fn s5_a_sandbox_neither_keeps_nor_tells_nor_logs_a_secret() {
+fn s5_sandbox_leaks_no_secret() {
     for log in ["text", "json"] {
         assert_clean_places(|canaries| left(canaries, log));
     }
@@ -198,7 +198,7 @@ fn told(place: &Service) -> Vec<u8> {
 }
 
 #[test]
-fn s5_a_fault_header_of_these_tests_is_understood() {
+fn s5_fault_header_of_these_tests_works() {
     // Or the faults above would prove nothing.
     let mut running = payments(["sandbox", "--log", "off"]).stdout(Stdio::piped()).spawn();
     let place = Service::of(&serde_json::from_str(&running.first_line()).unwrap());
