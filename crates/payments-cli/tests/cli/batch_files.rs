@@ -1,4 +1,4 @@
-//! The first reading of a billing run's file: every row is judged, and nothing is sent.
+//! The checks of a billing file before anything is sent.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -10,7 +10,7 @@ use crate::support::{Ended, Peer, TemporaryFile, Then, payments_at};
 
 const HEADER: &str = "Key,TokenId,GatewayCustomerId,Amount,ConvenienceFeeActive,Description,ReferenceNo\n";
 
-/// A dry run of a file with this name and content, at a service that must hear nothing of it.
+/// A dry run of a file with this name and content. Checks that it contacts nobody and creates no journal.
 fn dry_run(name: &str, content: impl AsRef<[u8]>) -> Ended {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -26,11 +26,11 @@ fn dry_run_of(path: &str) -> Ended {
         ["batch", "run", path, "--journal", journal.to_str().unwrap(), "--dry-run", "--output", "json"];
     let ended = payments_at(&peer.base_url, arguments).end();
     assert_eq!(peer.connections(), 0);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no journal is made");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "a journal was created");
     ended
 }
 
-/// What is wrong with such a file, as `line field rule`.
+/// The problems of such a file, as `line field rule`.
 #[track_caller]
 fn problems(name: &str, content: impl AsRef<[u8]>) -> Vec<String> {
     listed(&dry_run(name, content))
@@ -49,7 +49,7 @@ fn listed(ended: &Ended) -> Vec<String> {
         .collect()
 }
 
-/// How many rows would be sent, and their sum.
+/// The number and sum of the rows to send, as JSON.
 #[track_caller]
 fn to_send(name: &str, content: impl AsRef<[u8]>) -> String {
     let ended = dry_run(name, content);
@@ -66,7 +66,7 @@ fn valid_file_is_counted_and_summed_exactly() {
                 ,tok_approved,,90071992547409.93,False,,c\n";
     let expected = r#"{"count":3,"sum":90071992547410.23}"#;
     assert_eq!(to_send("rows.csv", format!("{HEADER}{rows}")), expected);
-    // Told by the first byte.
+    // Without an extension, the first byte decides the format.
     assert_eq!(to_send("rows", format!("{HEADER}{rows}")), expected);
     let json = r#"{"Key":"a","TokenId":"tok_approved","Amount":0.10,"ConvenienceFeeActive":false}
 {"TokenId":"tok_approved","Amount":0.2,"ConvenienceFeeActive":true,"ReferenceNo":"b"}"#;
@@ -85,7 +85,7 @@ fn common_file_variations_are_accepted() {
         ("empty lines", format!("\n\n{header}\n\na,t,1,false\n\r\n\nb,t,1,false\n\n\n")),
         ("trailing commas", format!("{header},,\na,t,1,false,,\nb,t,1,false,,\n")),
         ("commas beyond the header", format!("{header}\na,t,1,false,,\nb,t,1,false\n")),
-        ("rows in which nothing stands", format!("{header}\na,t,1,false\n,,,\nb,t,1,false\n,,,\n")),
+        ("rows with empty cells", format!("{header}\na,t,1,false\n,,,\nb,t,1,false\n,,,\n")),
         ("another order", "ConvenienceFeeActive,Amount,Key,TokenId\nfalse,1,a,t\nfalse,1,b,t\n".to_owned()),
         (
             "quotation marks",
@@ -219,7 +219,7 @@ fn header_is_checked() {
             "1 Key or ReferenceNo is missing in the header",
         ]
     );
-    // A column that is unknown hides nothing of the rows.
+    // The rows are checked even if a column is unknown.
     assert_eq!(
         problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive,Note\na,t,0,false,x\n"),
         ["1 Note is no column of a token transaction", "2 Amount must be above zero"]
@@ -233,7 +233,7 @@ fn header_is_checked() {
         let rule = format!("1 header has its columns separated by {name}; they must be by commas");
         assert_eq!(problems("rows.csv", content), [rule]);
     }
-    // The cells of such a row are not judged, because nobody knows which is which.
+    // The cells of such a row are not checked, because their columns are unclear.
     assert_eq!(
         problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive\na,t,12,50,false\n"),
         [
@@ -263,7 +263,7 @@ fn invalid_text_is_reported_but_not_shown() {
     assert_eq!(problems("rows.jsonl", b"{\"Key\":\"\xff\"}"), ["1 row must be UTF-8"]);
     assert_eq!(
         problems("rows.jsonl", b"{\"Key\":\"\0\"}"),
-        // serde_json counts a control character within a text as the character before it.
+        // serde_json reports the column before a control character in a string.
         ["1 row must be JSON; it stops being so at column 8"]
     );
     for beginning in [&b"\xff\xfeK\0"[..], b"\xfe\xff\0K"] {
@@ -287,7 +287,7 @@ fn oversized_row_is_skipped() {
     );
     let json = format!("{{\"Key\":\"{large}\"}}\n{{}}\n");
     assert_eq!(problems("rows.jsonl", json)[0], "1 row must be at most 128 KiB");
-    // What JSON may be written as longer than it is sent, and what is too long to be sent.
+    // A row within the limit of a row, but longer than the limit of a request.
     let description = "x".repeat(70_000);
     let content = format!("{HEADER}a,t,,1,false,{description},\n");
     assert_eq!(problems("rows.csv", content), ["2 body must be at most 65536 bytes of JSON"]);
@@ -352,7 +352,7 @@ fn batch_dry_run_has_its_own_help() {
     assert!(help.stdout.contains("The journal is the account"), "{}", help.stdout);
     assert!(help.stdout.lines().all(|line| line.chars().count() <= 100), "{}", help.stdout);
 
-    // It may stand before the command too, as every option of the whole.
+    // The option may also come before the command.
     let file = TemporaryFile::new(format!("{HEADER}a,t,,1,false,,\n"));
     let peer = Peer::new(Then::Close);
     let arguments = ["--dry-run", "batch", "run", file.path(), "--journal", "none.db"];

@@ -1,4 +1,4 @@
-//! `payments batch run` against a sandbox: every way in which a run can end, and what the same command does after it.
+//! `payments batch run` against a sandbox: every way a run can end, and what the same command does afterwards.
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::collections::BTreeSet;
@@ -19,13 +19,13 @@ use crate::support::{Ended, KEY, Peer, Run, answers, payments_at};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
-/// An office with files for its billing runs.
+/// A sandbox with a journal, and a folder for the files of billing runs.
 pub(crate) struct Billing {
     pub(crate) office: Office,
     folder: tempfile::TempDir,
 }
 
-/// How many rows stand where, without those places where none does.
+/// The count of rows for each outcome that has any. Checks that every row is counted once.
 #[track_caller]
 pub(crate) fn counts(ended: &Ended) -> Value {
     let document = ended.json();
@@ -84,7 +84,7 @@ impl Billing {
         self.command(options).end()
     }
 
-    /// References and amounts of everything that was charged; none of them twice.
+    /// The references and amounts of all charges. Checks that none is there twice.
     #[track_caller]
     pub(crate) fn charged(&self) -> BTreeSet<(String, String)> {
         let ledger = self.office.sandbox.gateway().ledger();
@@ -93,7 +93,7 @@ impl Billing {
             .map(|entry| (entry.reference_no.clone().unwrap_or_default(), entry.amount.to_string()))
             .collect();
         let distinct: BTreeSet<_> = charged.iter().cloned().collect();
-        assert_eq!(distinct.len(), charged.len(), "nobody is charged twice: {charged:?}");
+        assert_eq!(distinct.len(), charged.len(), "charged twice: {charged:?}");
         distinct
     }
 
@@ -158,8 +158,8 @@ fn unknown_row_exits_5_and_is_never_sent_again_d03() {
     let ended = billing.run(&["--concurrency", "1", "--results", &billing.path("results.jsonl")]);
     ends(&ended, 5, "unknown", None);
     assert_eq!(counts(&ended), json!({"processed": 4, "unknown": 1, "total": 5}));
-    let doubt = json!({"line": 4, "key": "k3", "amount": 3.01, "transaction_id": null, "outcome": "unknown", "kind": "closed"});
-    assert_eq!(ended.json()["unresolved"], json!([doubt]));
+    let unresolved = json!({"line": 4, "key": "k3", "amount": 3.01, "transaction_id": null, "outcome": "unknown", "kind": "closed"});
+    assert_eq!(ended.json()["unresolved"], json!([unresolved]));
     let results = billing.results("results.jsonl");
     for (number, result) in (1..).zip(&results) {
         let (amount, reference) = (&result["amount"], &result["reference"]);
@@ -180,11 +180,11 @@ fn unknown_row_exits_5_and_is_never_sent_again_d03() {
     }
     assert_eq!(billing.charged().len(), 5, "it was charged, which the client could not know");
 
-    // A person finds out.
+    // A person resolves it.
     let note = ["journal", "resolve", "k3", "--not-processed", "--note", "not in the books"];
     assert_eq!(billing.office.run(note).end().code, Some(0));
     assert_eq!(billing.run(&[]).code, Some(0));
-    assert_eq!(billing.office.requests(), before + 1, "what a person has reopened is sent");
+    assert_eq!(billing.office.requests(), before + 1, "the resolved row is sent");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn http_403_stops_the_run() {
 fn ambiguous_403_stops_the_run_with_advice_d10() {
     let billing = Billing::open();
     billing.good(20);
-    // It says two things, as what stands between may after the service has acted.
+    // The status and the body contradict each other, as a proxy's response after the service acted may.
     let peer = Peer::answering("403 Forbidden", answers::RECEIPT);
     let ended = billing.command_at(&peer.base_url, &["--concurrency", "1"]).end();
     ends(&ended, 5, "unknown", Some("forbidden"));
@@ -228,7 +228,7 @@ fn ambiguous_403_stops_the_run_with_advice_d10() {
     }
     assert!(!message.contains("journal retry"), "{message}");
 
-    // In the service's own words it is a no, which a person may have sent again.
+    // In the service's own format it is a rejection, which a person may reopen.
     billing.good(21);
     let refusal = r#"{"status":"failed","status_code":403,"msg":"not from here"}"#;
     let peer = Peer::answering("403 Forbidden", refusal);
@@ -251,7 +251,7 @@ fn http_429_pauses_the_run_as_requested() {
     assert_eq!(counts(&ended), json!({"processed": 5, "rejected": 1, "total": 6}));
     assert!(begun.elapsed() >= Duration::from_secs(1), "the pause was kept");
 
-    // Longer than there is patience for: it ends at once and says so.
+    // A pause longer than the patience stops the run at once.
     billing.good(9);
     billing.arm(busy.retry_after("3600"));
     let ended = billing.run(&["--concurrency", "1"]);
@@ -279,7 +279,7 @@ fn refusals_unrelated_to_the_payment_are_listed_by_status() {
     ] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }
-    // Another row, which meets a refused key: both statuses are named from now on.
+    // One more row, which gets a 401: from now on both statuses are listed.
     billing.write(&[
         "tok_approved",
         "tok_approved",
@@ -347,7 +347,7 @@ fn max_rejected_stops_the_run() {
         let ended = billing.run(&["--concurrency", "1", "--max-rejected", limit]);
         ends(&ended, 3, "unfinished", Some("max_rejected"));
         assert_eq!(counts(&ended), json!({"rejected": rejected, "not_started": 20 - rejected, "total": 20}));
-        // The limit is each run's own, as a person who starts it again wants to go on.
+        // The limit applies to each run alone, because a person who starts it again wants to continue.
         let ended = billing.run(&["--concurrency", "1", "--max-rejected", "20"]);
         ends(&ended, 4, "rejected", None);
     }
@@ -508,7 +508,7 @@ fn results_are_appended_on_a_new_line_and_private() {
     let results = billing.path("results.jsonl");
     ends(&billing.run(&["--results", &results]), 0, "processed", None);
     assert_eq!(fs::metadata(&results).unwrap().permissions().mode() & 0o777, 0o600);
-    // A killed run has left half a line.
+    // As a killed run leaves it: with half a line.
     let whole = fs::read_to_string(&results).unwrap();
     fs::write(&results, format!("{whole}{{\"line\":3,\"outco")).unwrap();
     billing.good(2);
@@ -565,7 +565,7 @@ fn file_change_stops_the_run() {
     let gate = billing.office.sandbox.gateway().gate(TOKENS);
     let running = billing.command(&["--concurrency", "1"]).stdout(Stdio::piped()).spawn();
     block_on(gate.arrived());
-    // Somebody saves the file again with other amounts, in place.
+    // The file is overwritten in place with other amounts.
     let text = fs::read_to_string(billing.path("rows.csv")).unwrap();
     fs::write(billing.path("rows.csv"), text.replace(".01,", ".99,")).unwrap();
     gate.release();
@@ -584,7 +584,7 @@ fn concurrent_runs_charge_nobody_twice() {
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
     for ended in &ended {
-        // What another run is sending is not known to have ended.
+        // A run that ends while another one is still sending is unfinished.
         assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
         counts(ended);
     }

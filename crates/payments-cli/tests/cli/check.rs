@@ -1,4 +1,4 @@
-//! `payments check`: each step's verdict, and a sentence of its own for whatever answers.
+//! `payments check`: the state of each step, and a specific message for each kind of response.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answer, answers, payments, payments_at};
 use crate::tls::https;
 
-/// The states of connection, TLS and key after good settings, and the failed step's sentence.
+/// The states of the steps connection, TLS and key, and the message of the failed step.
 fn verdicts(ended: &Ended) -> ([String; 3], String) {
     let document = ended.json();
     let steps = document["data"]["steps"].as_array().expect("a list").clone();
@@ -22,19 +22,19 @@ fn verdicts(ended: &Ended) -> ([String; 3], String) {
     let sentence = match &*failed {
         [] => String::new(),
         [step] => step["message"].as_str().expect("a text").to_owned(),
-        _ => panic!("one step fails at most: {document}"),
+        _ => panic!("several steps failed: {document}"),
     };
     ([state(1), state(2), state(3)], sentence)
 }
 
-/// Checks a failure's exit code, outcome and states, and gives its sentence.
+/// Checks a failure's exit code, outcome and states, and returns its message.
 #[track_caller]
 fn failed(run: Run, code: i32, outcome: &str, states: [&str; 3]) -> String {
     let ended = run.end();
     let error = ended.failed(code, outcome);
     let (actual, sentence) = verdicts(&ended);
     assert_eq!(actual, states, "{ended:?}");
-    assert_eq!(error["message"], sentence, "the document's message is the failed step's");
+    assert_eq!(error["message"], sentence, "not the message of the failed step");
     assert_eq!(ended.stderr, "");
     sentence
 }
@@ -145,20 +145,20 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
         let peer = Peer::new(Then::AnswerAndClose(bytes));
         let sentence = failed(payments_at(&peer.base_url, ["check"]), code, outcome, NO_KEY);
         assert!(sentence.starts_with(start), "{start}: {sentence}");
-        let says_what_to_do = ["check ", "give ", "ask ", "try again", "set "];
-        assert!(says_what_to_do.iter().any(|advice| sentence.contains(advice)), "{sentence}");
+        let advice = ["check ", "give ", "ask ", "try again", "set "];
+        assert!(advice.iter().any(|words| sentence.contains(words)), "{sentence}");
         sentences.push(sentence);
         peer.request();
-        assert_eq!(peer.requests_left(), 0, "it is sent once");
+        assert_eq!(peer.requests_left(), 0, "sent again");
     }
-    // The right words in another's mouth prove nothing.
+    // The right message in another format proves nothing.
     let peer = Peer::answering("404 Not Found", r#"{"message":"Transaction not found"}"#);
     let sentence = failed(payments_at(&peer.base_url, ["check"]), 7, "rejected", NO_KEY);
     assert!(sentence.starts_with("HTTP 404, but not in the service's words"), "{sentence}");
 
     sentences.sort();
     sentences.dedup();
-    assert_eq!(sentences.len(), 14, "no two alike");
+    assert_eq!(sentences.len(), 14, "some messages are the same");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn connection_failure_skips_the_later_steps() {
     assert!(sentence.starts_with(&format!("{nobody} takes no connection")), "{sentence}");
     assert!(sentence.contains("check the base address (PAYMENTS_BASE_URL)"), "{sentence}");
 
-    // Reserved, so that it never resolves, at once or in time.
+    // A reserved name, which never resolves.
     let run = payments_at("https://pay.invalid", ["check", "--timeout", "4"]);
     let sentence = failed(run, 3, "not_processed", states);
     assert!(sentence.starts_with("the name pay.invalid does not resolve"), "{sentence}");
@@ -210,7 +210,7 @@ fn valid_certificate_passes_the_tls_step() {
     let authority = json!({"value": file.path(), "from": "--ca-cert"});
     assert_eq!(document["data"]["settings"]["ca_cert"], authority);
 
-    // A refused key says nothing against the certificate.
+    // A refused key does not affect the TLS step.
     let (base_url, pem) = https(answer("401 Unauthorized", answers::UNAUTHORIZED));
     let file = TemporaryFile::new(&pem);
     let run = payments_at(&base_url, ["check", "--ca-cert", file.path()]);
@@ -235,7 +235,7 @@ fn invalid_certificate_fails_the_tls_step() {
     let base_url = format!("https://{}/x", plain.local_addr().unwrap());
     thread::spawn(move || {
         for stream in plain.incoming() {
-            // As servers answer what is no HTTP.
+            // As servers respond to what is not HTTP.
             let _ = stream.and_then(|mut stream| stream.write_all(&answer("400 Bad Request", "")));
         }
     });
@@ -245,7 +245,7 @@ fn invalid_certificate_fails_the_tls_step() {
 
 #[test]
 fn silent_server_fails_the_tls_step() {
-    // The operating system takes connections for a listener that nobody serves.
+    // The operating system accepts connections for a listener without a server.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("https://{}/x", listener.local_addr().unwrap());
     let run = payments_at(&base_url, ["check", "--timeout", "6"]);

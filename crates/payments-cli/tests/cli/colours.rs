@@ -1,11 +1,11 @@
-//! Colours are for terminals, and for nobody who objects.
+//! Terminals get colours, unless `NO_COLOR` or `TERM=dumb` is set.
 #![cfg(unix)]
 
 use crate::support::{CARD_PAYMENT, KEY, Peer, Run, answers, payments, payments_at};
 
 const ESCAPE: char = '\u{1b}';
 
-/// One run of each kind of output: help, wrong use, a result, a failure, steps, a request, a trace, a page.
+/// One run of each kind of output.
 fn runs(peer: &Peer) -> Vec<Run> {
     let at = |arguments: &[&str]| payments_at(&peer.base_url, arguments.iter().copied());
     let create = ["transaction", "create", "--file", "-"];
@@ -32,7 +32,7 @@ fn terminal_gets_colours() {
     let colours: Vec<_> = runs(&peer).into_iter().map(coloured).collect();
     let expected = [false, false, false, true, true, true, true, true, true, true, false, true];
     assert_eq!(colours, expected);
-    // An empty variable is no objection, as its standard has it.
+    // The standard for `NO_COLOR` ignores an empty value.
     let run = payments_at(&peer.base_url, ["check"]).env("TERM", "xterm").env("NO_COLOR", "");
     assert!(run.on_a_terminal().contains(ESCAPE));
 }

@@ -1,4 +1,4 @@
-//! The demonstration: a newcomer's first minute.
+//! `payments demo`.
 
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ fn demo_shows_every_call_and_that_both_sides_agree() {
         "card sale, answer lost 77.00 UNKNOWN the connection was closed",
         "it may have been charged: do not send it again",
         "reconcile by amount, last four digits, payer's name and time",
-        // The ledger beside it.
+        // The comparison with the ledger.
         "card sale 10.50 processed sale approved yes",
         "card authorisation 25.00 processed authorisation, voided later yes",
         "card sale, wrong API key 10.50 rejected nothing charged yes",
@@ -41,7 +41,7 @@ fn demo_shows_every_call_and_that_both_sides_agree() {
         assert!(lines.iter().any(|line| line.starts_with(expected)), "{expected}\n{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert!(text.is_ascii() && !text.contains('\u{1b}'), "plain text in a pipe");
+    assert!(text.is_ascii() && !text.contains('\u{1b}'), "not plain text in a pipe");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `--dry-run`: the whole way up to the sending, and nobody is contacted.
+//! `--dry-run`: everything but the sending.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::support::{
 
 const CARD_NUMBER: &str = "378282246310005";
 
-/// A dry run against a peer that must hear nothing; gives the request it shows.
+/// Returns the request that a dry run shows, and checks that it contacts nobody.
 #[track_caller]
 fn rehearsed(arguments: &[&str], stdin: &str) -> Value {
     let peer = Peer::new(Then::Close);
@@ -25,7 +25,7 @@ fn rehearsed(arguments: &[&str], stdin: &str) -> Value {
     request
 }
 
-/// What really arrives, to compare with.
+/// The request that arrives without `--dry-run`.
 fn sent(arguments: &[&str], stdin: &str) -> String {
     let peer = Peer::answering("200 OK", answers::RECORD);
     payments_at(&peer.base_url, arguments.iter().copied()).stdin(stdin).end();
@@ -69,7 +69,7 @@ fn every_header_that_would_be_sent_is_shown() {
     let sent = sent(&create, TOKEN_PAYMENT);
     let head = sent.split_once("\r\n\r\n").expect("a head").0;
     let names = head.lines().skip(1).map(|line| line.split(':').next().unwrap_or_default().to_owned());
-    // These two belong to the connection.
+    // The transport adds these two.
     let mut sent: Vec<_> = names.filter(|name| name != "host" && name != "content-length").collect();
     shown.sort();
     sent.sort();
@@ -110,7 +110,7 @@ fn misplaced_secrets_are_not_shown() {
     let reason = format!("card {CARD_NUMBER} key {KEY}");
     let void = rehearsed(&["void", "txn_1", "--reason", &reason], "");
     assert_eq!(void["body"]["Reason"], "card ***********0005 key [redacted]");
-    // However short the key is, and wherever somebody put it.
+    // The key in a URL. A key of one letter is only hidden in its header.
     let url = format!("http://127.0.0.1:1/{KEY}/x");
     for key in ["k", KEY] {
         let run = payments_at(&url, ["void", "txn_1", "--dry-run", "--verbose"]).env("PAYMENTS_API_KEY", key);
@@ -146,7 +146,6 @@ fn text_shows_the_request_in_lines() {
     );
 }
 
-/// What a dry run takes, the run takes; so it refuses what the run would.
 #[test]
 fn dry_run_refuses_what_the_run_would_refuse() {
     let dry = |arguments: &[&str], stdin: &str| -> Ended {

@@ -1,4 +1,4 @@
-//! The long help: what a newcomer reads before the README.
+//! The long help.
 
 use payments_fake::test_values;
 
@@ -31,7 +31,7 @@ fn help_explains_the_exit_codes() {
         let text = help(&command);
         has_exit_codes(&text, &all[..5]);
         assert!(text.contains("rejected; 6 with HTTP 401, 7 with HTTP 404"), "{text}");
-        assert!(!text.contains("OUTCOME UNKNOWN"), "a look-up has no such end: {text}");
+        assert!(!text.contains("OUTCOME UNKNOWN"), "a lookup moves no money: {text}");
     }
     for command in ["demo", "sandbox", "completions"] {
         has_exit_codes(&help(&[command]), &["0  ", "1  ", "2  "]);
@@ -42,7 +42,7 @@ fn help_explains_the_exit_codes() {
     has_exit_codes(&help(&["journal", "resolve"]), &["0  ", "1  ", "2  ", "3  ", "4  "]);
 }
 
-/// Those that talk to no service.
+/// The journal's subcommands that never call the service.
 const JOURNAL_COMMANDS: [&str; 5] = ["list", "show", "export", "retry", "purge"];
 
 #[test]
@@ -67,7 +67,7 @@ fn help_omits_refused_options() {
         {
             assert!(!text.contains(option), "{command:?} {option}: {text}");
         }
-        // A command of the journal says with it which journal that is.
+        // With `--verbose` a journal command names its journal.
         assert_eq!(text.contains("--verbose"), command[0] == "journal", "{command:?}: {text}");
         assert!(text.contains("--output"), "{command:?}: {text}");
     }

@@ -81,7 +81,7 @@ fn repeated_member_is_a_violation_d30() {
 fn unreadable_file_is_named_unless_it_may_be_card_data() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().to_str().unwrap();
-    // Whoever forgets what --file takes may put the request itself there.
+    // Someone may pass the request itself to --file.
     let request = r#"{"Cvv":"123"}"#;
     for (path, is_named) in
         [("/nonexistent/sale.json", true), (folder, true), (request, false), (CARD, false)]

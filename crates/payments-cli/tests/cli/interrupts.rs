@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM at every stage of a call.
+//! SIGINT and SIGTERM during a call.
 #![cfg(unix)]
 
 use std::fs::OpenOptions;
@@ -43,7 +43,7 @@ fn signal_during_a_charge_or_void_is_unknown_d22() {
         for part in [&*format!("SIG{signal}"), "the outcome is unknown", &*advice] {
             assert!(message.contains(part), "{part}: {message}");
         }
-        // The person at the keyboard sees it too, wherever stdout goes.
+        // A person sees it on stderr even if stdout is redirected.
         assert!(ended.stderr.starts_with("OUTCOME UNKNOWN"), "{}", ended.stderr);
         assert_eq!(peer.requests_left(), 0);
     }
@@ -68,7 +68,7 @@ fn signal_while_reading_the_request_is_not_processed() {
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let arguments = ["transaction", "create", "--file", fifo.to_str().unwrap()];
     let running = payments_at(&peer.base_url, arguments).stdout(Stdio::piped()).spawn();
-    // Opens once the command has opened the other end, so the command is reading now.
+    // Opening succeeds once the command has opened the other end, so the command is reading now.
     let _writer = OpenOptions::new().write(true).open(&fifo).unwrap();
     running.signal("INT");
     let error = running.end().failed(3, "not_processed");

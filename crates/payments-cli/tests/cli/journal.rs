@@ -1,4 +1,4 @@
-//! `payments journal`: what a person sees of it, and how they resolve what nobody knows.
+//! `payments journal`: listing, exporting, resolving, reopening and purging intents.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -24,7 +24,7 @@ impl Office {
         serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
     }
 
-    /// One of each state but sending.
+    /// With one intent in each state except sending.
     fn of_every_state() -> Self {
         let office = Self::open();
         office.charge("paid").processed();
@@ -131,7 +131,7 @@ fn list_of_several_pages_is_one_array() {
     let store = SqliteStore::open(office.journal()).unwrap();
     let count = 1100;
     let numbers: Vec<_> = (0..count).collect();
-    // Many at a time, because a store commits together what waits together.
+    // Many threads, because a store commits changes together that wait together.
     thread::scope(|scope| {
         for numbers in numbers.chunks(count / 50) {
             let (store, payment) = (&store, &payment);
@@ -179,7 +179,7 @@ fn export_has_everything_in_both_formats() {
             let shown = match value {
                 Value::Null => String::new(),
                 Value::String(text) => text.clone(),
-                // Exact in CSV, and here read into a binary number.
+                // CSV has it exactly; here it was parsed as a float.
                 Value::Number(_) if name == "amount" => continue,
                 other => other.to_string(),
             };
@@ -306,7 +306,7 @@ fn resolving_as_processed_needs_a_matching_lookup() {
     assert_eq!((&again["outcome"], &again["recorded"]), (&"processed".into(), &true.into()));
     assert_eq!(again["data"]["TransactionId"], id);
 
-    // A transaction belongs to one intent.
+    // A transaction belongs to one intent only.
     office.lose_the_answer("lost-too");
     let error = office.journal_command(&["resolve", "lost-too", "--processed", &id]).failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("already belongs to lost"), "{error}");
@@ -315,7 +315,7 @@ fn resolving_as_processed_needs_a_matching_lookup() {
 #[test]
 fn resolving_as_processed_shows_the_record() {
     let office = Office::open();
-    // Another invoice's payment of the same amount, which this journal does not know: nothing in it contradicts.
+    // Another invoice's payment of the same amount, unknown to this journal, so nothing contradicts it.
     let other = office.charge("other").processed()["TransactionId"].as_str().unwrap().to_owned();
     let looked_up = office.run(["transaction", "get", &other]).end().json()["data"].clone();
     std::fs::remove_file(office.journal()).unwrap();
@@ -462,7 +462,7 @@ fn purge_keeps_recent_intents_and_warns() {
     let purged = office.journal_command(&["purge", "--older-than", "30d"]).json();
     assert_eq!(purged["purged"], 0);
     assert!(purged["warning"].as_str().unwrap().contains("new again"), "{purged}");
-    // What was given is what is said: nobody has to reckon in months.
+    // The output repeats the age as the user wrote it.
     for age in ["24h", "400d", "1year 5days"] {
         let text = office.journal_command(&["purge", "--older-than", age, "--output", "text"]);
         assert_eq!(text.stdout, format!("purged 0 intents that ended more than {age} ago\n"));
@@ -524,7 +524,7 @@ fn control_characters_of_a_reference_are_escaped() {
     }
 }
 
-/// Two sandboxes that count alike stand for a service that gives an id twice.
+/// Two sandboxes with the same seed simulate a service that returns an id twice.
 #[test]
 fn duplicate_transaction_id_is_reported_with_both_keys() {
     let folder = tempfile::tempdir().unwrap();
@@ -548,7 +548,7 @@ fn duplicate_transaction_id_is_reported_with_both_keys() {
     );
 }
 
-/// A backup that copies the file after a command has the whole journal.
+/// So a backup of that file after a command has the whole journal.
 #[test]
 fn journal_is_one_file_after_each_command() {
     let office = Office::of_every_state();

@@ -1,4 +1,4 @@
-//! `--journal PLACE --key KEY` on what moves money: each key is sent at most once, whatever happens.
+//! `--journal PLACE --key KEY` on the commands that move money: each key is sent at most once.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{CARD_PAYMENT, Ended, KEY, Run, TOKEN_PAYMENT, ach_payment, payments, payments_at};
 
-/// A sandbox, and a folder in which a journal can be made.
+/// A sandbox, and a folder for a journal.
 pub(crate) struct Office {
     pub(crate) sandbox: BlockingSandbox,
     folder: tempfile::TempDir,
@@ -28,7 +28,7 @@ impl Office {
         self.folder.path().join("billing.db")
     }
 
-    /// The command at the sandbox, with this journal in its environment.
+    /// The command with the sandbox and this journal in its environment.
     pub(crate) fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Run {
         let journal = self.journal();
         payments_at(self.sandbox.base_url(), arguments)
@@ -44,14 +44,14 @@ impl Office {
         self.run(["token-transaction", "create", "--file", "-", "--key", key]).stdin(request)
     }
 
-    /// What the journal says of this key.
+    /// The output of `journal show` for this key.
     pub(crate) fn show(&self, key: &str) -> Value {
         let ended = self.run(["journal", "show", key]).end();
         assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
         ended.json()
     }
 
-    /// A charge whose answer is lost after the commit.
+    /// A charge whose response is lost after the commit.
     pub(crate) fn lose_the_answer(&self, key: &str) {
         self.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
         let ended = self.charge(key);
@@ -124,7 +124,7 @@ fn every_operation_that_moves_money_takes_a_key() {
     let folder = fs::read_dir(office.journal().parent().unwrap()).unwrap();
     for entry in folder.map(|entry| entry.unwrap()).filter(|entry| entry.file_type().unwrap().is_file()) {
         let bytes = fs::read(entry.path()).unwrap();
-        // `secrets::journal` looks for codes and expiries, which it tells from the digits of times and identifiers.
+        // `secrets::journal` searches for codes and expiry dates, which other digits can match by chance.
         for secret in ["378282246310005", "000123456789", KEY] {
             let has_it = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
             assert!(!has_it, "{secret} in {}", entry.path().display());
@@ -152,7 +152,7 @@ fn paid_key_with_another_request_is_unknown_and_names_the_transaction_d43() {
         let heading =
             "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way (exit code 5)\n";
         assert!(text.starts_with(heading), "{text}");
-        // Nor by the explicit call.
+        // The explicit call for a new attempt does not help either.
         let again = office.charging("invoice-17", &other).arguments(["--after-rejection"]).end();
         assert_eq!(again.failed(5, "unknown")["kind"], "key_reused");
     }
@@ -240,7 +240,7 @@ fn key_and_journal_need_each_other() {
     assert_eq!(office.requests(), 0);
     assert!(!office.journal().exists(), "what is refused makes no journal");
 
-    // The option goes before the variable, and an empty variable is none.
+    // The option overrides the variable, and an empty variable counts as unset.
     at_the_sandbox().env("PAYMENTS_JOURNAL", "").end().processed();
     let ended = office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", "/nowhere/at/all");
     ended.arguments(["--journal", journal]).end().processed();
@@ -264,7 +264,7 @@ fn dry_run_creates_no_journal() {
     let ended = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--dry-run"]).end();
     assert_eq!(ended.json()["outcome"], "dry_run");
     assert!(!office.journal().exists());
-    // Nor does a request that is refused.
+    // A refused request does not create one either.
     office.charging("invoice-17", "{}").end().failed(2, "invalid");
     assert!(!office.journal().exists());
 }
@@ -311,7 +311,7 @@ fn rejection_keeps_its_exit_code_until_a_person_reopens_it() {
         let error = wrong_key().failed(6, "rejected");
         assert_eq!(error["http_status"], 401, "{error}");
     }
-    // The right key does not help: the answer was no.
+    // With the right API key it stays rejected.
     office.charge("invoice-18").failed(6, "rejected");
     let text = office.charging("invoice-18", TOKEN_PAYMENT).arguments(["--output", "text"]).end();
     assert!(text.stderr.contains("payments journal retry --status 401"), "{}", text.stderr);
@@ -391,7 +391,7 @@ fn unavailable_journal_is_unknown_because_an_earlier_call_may_have_paid_d43() {
     mode(0o600);
     office.charge("invoice-17").failed(5, "unknown");
 
-    // A database that does not answer is no other matter.
+    // The same with an unreachable database.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("postgres://ada@{closed}/books");
     let run = || office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &url);
@@ -501,9 +501,9 @@ mod interrupted {
             let running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
             block_on(gate.arrived());
             running.signal(signal);
-            // What is heard before the answer: the line on stderr, which this waits for.
+            // The line on stderr comes before the response.
             let mut running = running;
-            assert!(running.first_error_line().starts_with(&format!("SIG{signal}: waiting for the answer")));
+            assert!(running.error_line().starts_with(&format!("SIG{signal}: waiting for the answer")));
             gate.release();
             let ended = running.end();
             assert_eq!((ended.code, &ended.json()["outcome"]), (Some(0), &"processed".into()), "{ended:?}");
@@ -511,7 +511,7 @@ mod interrupted {
         }
     }
 
-    /// A database that takes connections and says nothing.
+    /// The database accepts connections and never responds.
     #[test]
     fn signal_while_the_journal_opens_is_unknown_d43() {
         let office = Office::open();
@@ -536,7 +536,7 @@ mod interrupted {
         let mut running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
         block_on(gate.arrived());
         running.signal("INT");
-        running.first_error_line();
+        running.error_line();
         running.signal("INT");
         let ended = running.end();
         let error = ended.failed(5, "unknown");

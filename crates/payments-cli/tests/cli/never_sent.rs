@@ -1,6 +1,6 @@
-//! Does the command call what goes wrong before the first byte "not processed", each time and on every command?
+//! Every command reports a failure before the first byte as not processed.
 //!
-//! A command makes one call, so no payment ever meets a pooled connection here; the SDK's own tests ask about those.
+//! A command makes one call, so pooled connections do not occur here. The SDK's own tests cover them.
 
 use std::thread;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::cases::{Case, every_command};
 use crate::support::{CARD_PAYMENT, KEY, TOKEN_PAYMENT, TemporaryFile, ach_payment, payments_at};
 
-/// Both shapes of every command, side by side because most of the time a deadline or a pause is waited for.
+/// Every command in JSON and text, in parallel because they mostly wait for a deadline or a pause.
 fn every_command_is_not_processed(base_url: &str, options: &[&str], kind: &str, hint: &str) {
     thread::scope(|scope| {
         for case in every_command() {
@@ -28,7 +28,7 @@ fn is_not_processed(case: &Case, base_url: &str, options: &[&str], kind: &str) {
     let ended = case.run(base_url, options);
     let error = ended.failed(3, "not_processed");
     assert_eq!((&error["kind"], &error["http_status"]), (&json!(kind), &Value::Null), "{error}");
-    assert_eq!((error.get("sent_at"), error.get("amount")), (None, None), "there is nothing to reconcile");
+    assert_eq!((error.get("sent_at"), error.get("amount")), (None, None), "nothing to reconcile");
     let advice = if case.moves_money() {
         " before the request was sent; nothing was processed: it is safe to send it again"
     } else {
@@ -82,7 +82,7 @@ fn tls_handshake_timeout_is_not_processed_d02_d23() {
     port.assert_no_request_came();
 }
 
-/// The command's connect deadline is 10 seconds, which pass once for all of them.
+/// The commands run in parallel, because the connect deadline is 10 seconds.
 #[cfg(target_os = "linux")]
 #[test]
 fn connect_deadline_is_not_processed_d02_d23() {
@@ -90,7 +90,7 @@ fn connect_deadline_is_not_processed_d02_d23() {
     thread::scope(|scope| {
         for (scheme, port) in &ports {
             for case in every_command() {
-                // Too little is left of it to repeat a look-up.
+                // Leaves too little time to repeat a lookup.
                 scope.spawn(move || {
                     let base_url = format!("{scheme}://{}/api", port.address());
                     is_not_processed(&case, &base_url, &["--timeout", "10.1"], "timeout");
@@ -103,7 +103,7 @@ fn connect_deadline_is_not_processed_d02_d23() {
     }
 }
 
-/// A sandbox with a certificate for this name, and the certificate.
+/// A sandbox with a certificate for this name, and that certificate.
 fn https_sandbox(name: &str) -> (BlockingSandbox, TemporaryFile) {
     let CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");

@@ -1,4 +1,4 @@
-//! Every outcome of every command: the exit code and both shapes.
+//! Every outcome of every command: the exit code, JSON and text.
 
 use std::thread;
 
@@ -24,7 +24,7 @@ fn card_payment_is_processed_without_losing_fields_d05_d60() {
         "{\"outcome\":\"processed\",\"http_status\":200,\"data\":{\"TransactionId\":\"txn_1\",\"BaseAmount\":10.50,\
          \"Amount\":10.50,\"CardNumber\":\"***********0005\",\"BillingCity\":\"\",\"BillingState\":null,\
          \"TransactionType\":1,\"Status\":\"1\",\"NewField\":[1.0]}}\n",
-        "exact amounts, the interface's names, and no field lost"
+        "not the exact amounts, names and fields of the response"
     );
     let request = peer.request();
     assert!(request.starts_with("POST /api/v1/public/transaction HTTP/1.1\r\n"), "{request}");
@@ -95,7 +95,7 @@ fn lost_response_leaves_charge_unknown_and_lookup_not_processed_d03_d12_d20() {
 
 #[test]
 fn deadline_leaves_charge_unknown_and_lookup_not_processed_d03_d12_d23() {
-    // Side by side, because each must be given time enough to send on a busy machine.
+    // In parallel, because each needs a timeout that is long enough to send on a busy machine.
     let cases = every_command().into_iter().map(|case| {
         thread::spawn(move || {
             let peer = Peer::new(Then::Wait);
@@ -210,7 +210,7 @@ fn redirect_is_not_followed_d20() {
     assert_eq!(elsewhere.requests_left(), 0);
 }
 
-/// In UTC, as RFC 3339 has it.
+/// An RFC 3339 time in UTC.
 fn is_a_time(text: &Value) -> bool {
     text.as_str().is_some_and(|text| humantime::parse_rfc3339(text).is_ok() && text.ends_with('Z'))
 }
@@ -257,5 +257,5 @@ fn unknown_void_reports_the_transaction_to_look_up() {
     }
     let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
     let error = payments_at(&peer.base_url, ["void", "txn_1"]).end().failed(4, "rejected");
-    assert_eq!(error["transaction_id"], Value::Null, "an answer that says no holds no transaction");
+    assert_eq!(error["transaction_id"], Value::Null, "a rejection has no transaction");
 }

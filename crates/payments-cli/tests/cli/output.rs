@@ -1,4 +1,4 @@
-//! What stdout gets, and what happens when it takes nothing.
+//! What goes to stdout, and what happens when stdout is closed.
 
 use crate::support::{CARD_PAYMENT, Peer, answers, broken_pipe, payments, payments_at};
 

@@ -1,11 +1,11 @@
-//! Profiles: which is chosen, what it sets, and which file is not trusted.
+//! Profiles: which one applies, what it sets, and which files are refused.
 
 use std::fs;
 use std::path::PathBuf;
 
 use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answers, payments};
 
-/// A folder of settings with one file of profiles.
+/// A configuration folder with a file of profiles.
 struct Configuration {
     folder: tempfile::TempDir,
 }
@@ -36,12 +36,12 @@ impl Configuration {
         fs::set_permissions(self.file(), fs::Permissions::from_mode(mode)).expect("it is the test's own");
     }
 
-    /// A look-up with this folder as the user's.
+    /// A lookup with this configuration folder.
     fn look_up<'a>(&'a self, more: impl IntoIterator<Item = &'a str>) -> Run {
         payments(["transaction", "get", "txn_1"]).env("XDG_CONFIG_HOME", self.home()).arguments(more)
     }
 
-    /// The message of a look-up that the file makes invalid; whatever it says, no value of the file is in it.
+    /// The message of a lookup that is refused because of the file. Checks that no value of the file is shown.
     #[track_caller]
     fn refused(&self, more: &[&str]) -> String {
         let ended = self.look_up(more.iter().copied()).end();
@@ -74,7 +74,7 @@ fn profile_is_chosen_by_option_or_variable() {
     ));
     arrived_with(&one, &configuration.look_up(["--profile", "one"]).end(), "key_one");
     arrived_with(&two, &configuration.look_up([]).env("PAYMENTS_PROFILE", "two").end(), "key_two");
-    // The option goes before the variable, and stands before or after the command.
+    // The option overrides the variable, before or after the command.
     let ended = configuration.look_up(["--profile", "one"]).env("PAYMENTS_PROFILE", "two").end();
     arrived_with(&one, &ended, "key_one");
     let ended = payments(["--profile", "one", "transaction", "get", "txn_1"])
@@ -95,7 +95,7 @@ fn no_profile_is_chosen_by_default() {
         assert!(error["message"].as_str().unwrap().contains("choose a --profile"), "{error}");
     }
     assert_eq!(peer.requests_left(), 0);
-    // Nor is a file looked at that nobody asked for.
+    // Without a chosen profile the file is not even read.
     let broken = Configuration::new("[[[");
     let run = broken.look_up([]).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").env("PAYMENTS_API_KEY", KEY);
     run.end().failed(3, "not_processed");
@@ -134,7 +134,7 @@ fn profile_paths_are_relative_to_its_file() {
     fs::create_dir(&keys).unwrap();
     fs::write(keys.join("one"), "key_in_file\n").unwrap();
     arrived_with(&peer, &configuration.look_up(["--profile", "relative"]).end(), "key_in_file");
-    // A key in the place of its file is not repeated.
+    // A key where its file belongs is not repeated.
     let message = configuration.refused(&["--profile", "missing"]);
     assert!(message.starts_with("the file of api_key_file in profile missing of /"), "{message}");
     let message = configuration.refused(&["--profile", "authority"]);
@@ -157,7 +157,7 @@ fn config_file_falls_back_to_home() {
         let mode = fs::Permissions::from_mode(0o600);
         fs::set_permissions(folder.join("config.toml"), mode).unwrap();
     }
-    // An empty folder, or one that depends on where a shell happens to be, counts as none.
+    // An empty or relative folder counts as unset.
     for other in ["", "relative/folder"] {
         let run = payments(["transaction", "get", "txn_1", "--profile", "p"])
             .env("XDG_CONFIG_HOME", other)
@@ -187,12 +187,12 @@ fn profile_deadline_is_kept() {
 fn config_with_a_key_that_others_can_read_is_refused() {
     let with_key =
         Configuration::new(format!("[profiles.p]\nbase_url = 'http://127.0.0.1:1'\napi_key = '{KEY}'\n"));
-    // The key of any profile is as much at risk as the chosen one's.
-    let beside = Configuration::new(format!(
+    // The key of another profile is at risk too.
+    let other_profile = Configuration::new(format!(
         "[profiles.other]\napi_key = '{KEY}'\n[profiles.p]\nbase_url = 'http://127.0.0.1:1'\n"
     ));
     for mode in [0o640, 0o604, 0o660, 0o606, 0o644, 0o610] {
-        for configuration in [&with_key, &beside] {
+        for configuration in [&with_key, &other_profile] {
             configuration.permit(mode);
             let message = configuration.refused(&["--profile", "p"]);
             assert!(message.contains("chmod 600"), "{mode:o}: {message}");
@@ -209,7 +209,7 @@ fn config_without_a_key_may_be_readable_but_not_writable_by_others() {
     configuration.permit(0o644);
     let run = || configuration.look_up(["--profile", "p"]).env("PAYMENTS_API_KEY", KEY);
     run().end().failed(3, "not_processed");
-    // Whoever writes the address gets the key.
+    // Someone who can write the address can get the key.
     for mode in [0o664, 0o646] {
         configuration.permit(mode);
         let error = run().end().failed(2, "invalid");
@@ -301,7 +301,7 @@ fn variable_that_overrides_the_profile_gets_a_warning_in_text_only() {
     run().end().processed();
     let chosen_by_hand = run().env("PAYMENTS_BASE_URL", "").env("PAYMENTS_API_KEY", "");
     let ended = chosen_by_hand.arguments(["--output", "text", "--base-url", &peer.base_url]).end();
-    assert_eq!(ended.stderr, "", "whoever types an option means it");
+    assert_eq!(ended.stderr, "", "an option needs no warning");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `payments sandbox`, called by the same command's other half.
+//! `payments sandbox`, called with the other commands.
 #![cfg(unix)]
 
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{CARD_PAYMENT, Run, Running, TOKEN_PAYMENT, broken_pipe, payments};
 
-/// A sandbox under way, and its ready line.
+/// Starts a sandbox and returns its ready line.
 fn started(run: Run) -> (Running, Value) {
     let mut running = run.stdout(Stdio::piped()).spawn();
     let line = running.first_line();
@@ -47,7 +47,7 @@ fn sandbox_serves_every_command() {
 
     running.signal("TERM");
     let ended = running.end();
-    assert_eq!((ended.code, &*ended.stdout), (Some(0), ""), "the rest goes to stderr: {ended:?}");
+    assert_eq!((ended.code, &*ended.stdout), (Some(0), ""), "more than the ready line on stdout: {ended:?}");
 }
 
 #[test]
@@ -65,10 +65,7 @@ fn sandbox_exits_0_on_either_signal() {
 #[test]
 fn sandbox_warns_when_not_on_loopback() {
     let (running, ready) = started(payments(["sandbox", "--listen", "0.0.0.0:0"]));
-    assert!(
-        text(&ready, "base_url").starts_with("http://127.0.0.1:"),
-        "an address that a client takes: {ready}"
-    );
+    assert!(text(&ready, "base_url").starts_with("http://127.0.0.1:"), "not an address for clients: {ready}");
     running.signal("TERM");
     let ended = running.end();
     assert_eq!(ended.code, Some(0));

@@ -1,4 +1,4 @@
-//! What the options of `payments sandbox` do, seen from outside.
+//! The options of `payments sandbox`.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -70,7 +70,7 @@ fn seed_repeats_the_identifiers() {
         (seed, answer["data"]["TransactionId"].clone())
     };
     let (seed, id) = first_id(&[]);
-    assert!(seed < 1 << 53, "a number that every language reads exactly: {seed}");
+    assert!(seed < 1 << 53, "not an exact number in every language: {seed}");
     assert_eq!(first_id(&["--seed", &seed.to_string()]), (seed, id.clone()));
     assert_ne!(first_id(&[]).1, id);
 }
@@ -108,7 +108,7 @@ fn data_file_survives_a_restart_and_is_locked() {
 
     let second = payments(["sandbox", "--data", data]).end();
     assert_eq!((second.code, &*second.stdout), (Some(1), ""), "{second:?}");
-    assert!(second.stderr.contains("another"), "it says who has the file: {}", second.stderr);
+    assert!(second.stderr.contains("another"), "no word on who has the file: {}", second.stderr);
     sandbox.end();
 
     let sandbox = Sandbox::start(["--data", data]);
@@ -232,7 +232,7 @@ fn log_has_a_line_per_request_and_no_secret() {
             let first: Value = serde_json::from_str(lines[0]).unwrap();
             assert_eq!((&first["status"], &first["method"]), (&200.into(), &"POST".into()), "{log}");
         }
-        // `secrets::sandbox` looks for codes and expiries, which it tells from the digits of times and ports.
+        // `secrets::sandbox` searches for codes and expiry dates, which other digits can match by chance.
         for secret in ["378282246310005", "sk_canary_of_the_log", "grace@example.com"] {
             assert!(!log.contains(secret), "{secret}: {log}");
         }
@@ -244,12 +244,12 @@ fn unread_log_blocks_neither_requests_nor_a_signal() {
     for shape in ["text", "pretty", "json"] {
         let sandbox = Sandbox::start(["--log", shape]);
         let mut service = sandbox.service("");
-        // Their lines are more than a pipe holds and than wait to be written.
+        // More lines than the pipe and the log's queue hold.
         for _ in 0..3000 {
             assert_eq!(service.get("/customer/cus_1").unwrap().0, 200);
         }
         sandbox.running.signal("TERM");
-        assert_eq!(sandbox.running.ends_unread(), Some(0), "it ends though its stderr is full");
+        assert_eq!(sandbox.running.ends_unread(), Some(0), "it does not end with a full stderr");
     }
 }
 
@@ -262,7 +262,7 @@ fn lost_log_lines_are_counted() {
     }
     let log = sandbox.end().stderr;
     let written = log.lines().filter(|line| line.contains("/customer/cus_1")).count();
-    // The lines about its end may be among the lost.
+    // The lines about the shutdown may be lost too.
     let lost: usize = log
         .lines()
         .filter_map(|line| line.strip_prefix("payments: ")?.split_once(" lines were lost"))
@@ -280,8 +280,8 @@ fn openapi_and_magic_are_printed_without_serving() {
     let text = payments(["sandbox", "magic", "--output", "text"]).end();
     for row in table["values"].as_array().unwrap() {
         let (value, result) = (row["value"].as_str().unwrap(), row["result"].as_str().unwrap());
-        let stands = |line: &str| line.contains(&format!(" {value} ")) && line.ends_with(result);
-        assert!(text.stdout.lines().any(stands), "{value}: {}", text.stdout);
+        let is_row = |line: &str| line.contains(&format!(" {value} ")) && line.ends_with(result);
+        assert!(text.stdout.lines().any(is_row), "{value}: {}", text.stdout);
     }
 }
 
@@ -301,6 +301,6 @@ fn deleted_data_file_is_reported_at_exit() {
     std::fs::remove_file(&data).unwrap();
     sandbox.running.signal("TERM");
     let ended = sandbox.running.end();
-    assert_eq!(ended.code, Some(1), "what was answered is gone: {ended:?}");
-    assert!(ended.stderr.contains("sandbox.db"), "it says which file: {ended:?}");
+    assert_eq!(ended.code, Some(1), "acknowledged data is lost: {ended:?}");
+    assert!(ended.stderr.contains("sandbox.db"), "the file is not named: {ended:?}");
 }

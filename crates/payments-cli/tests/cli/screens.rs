@@ -1,4 +1,4 @@
-//! What a person sees, on a terminal, on a narrow one and in a pipe. `UPDATE_SCREENS=1` writes the files anew.
+//! The output on a wide terminal, a narrow one and in a pipe. `UPDATE_SCREENS=1` rewrites the files.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -16,7 +16,7 @@ fn compare(name: &str, run: impl Fn() -> Run) {
     let ended = run().end();
     screens.push(format!("==== stdout in a pipe\n{}", steady(&ended.stdout)));
     screens.push(format!("==== stderr in a pipe\n{}", steady(&ended.stderr)));
-    screens.push(format!("==== exit code {}\n", ended.code.expect("it ended by itself")));
+    screens.push(format!("==== exit code {}\n", ended.code.expect("no signal ended it")));
     let screens = screens.concat();
 
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/screens").join(format!("{name}.txt"));
@@ -27,18 +27,18 @@ fn compare(name: &str, run: impl Fn() -> Run) {
     assert!(screens == expected, "not as in {}; UPDATE_SCREENS=1 writes it:\n{screens}", file.display());
 }
 
-/// The text without what differs from run to run, and with visible escapes.
+/// The text with placeholders for what differs between runs, and with visible escapes.
 fn steady(text: &str) -> String {
     let text = text.replace('\r', "").replace('\u{1b}', "^[");
     let text = with_placeholder(&text, "127.0.0.1:", "PORT", |letter| letter.is_ascii_digit());
     let text = with_placeholder(&text, "txn_", "ID", |letter| letter.is_ascii_alphanumeric());
     let text =
         with_placeholder(&text, "20", "TIME", |letter| letter.is_ascii_digit() || "-:TZ.".contains(letter));
-    // A table is as wide as the longest id.
+    // A table's trailing spaces depend on the longest id.
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// What follows `prefix` for as long as `is_part` holds, if that is at least four letters or digits long.
+/// Replaces what follows each `prefix`, as long as `is_part` holds, if it has at least four characters.
 fn with_placeholder(text: &str, prefix: &str, placeholder: &str, is_part: fn(char) -> bool) -> String {
     let mut steady = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Canaries: whatever the service says, no output holds the card, the code or the key.
+//! Test secrets: no output contains the card, the security code or the API key.
 
 #[cfg(target_os = "linux")]
 mod journal;
@@ -14,11 +14,11 @@ use crate::support::{
     CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, ach_payment, answers, payments, payments_at,
 };
 
-/// Where somebody may look, and what is there.
+/// The name of a place where a secret could leak, and its content.
 type Place = (&'static str, Vec<u8>);
 
-/// Has three sets of secrets go through the same: none leaks in any place. There are times, ports and process ids in them,
-/// among which a security code stands by chance.
+/// Checks that no secret leaks in any place. Repeats the run with three sets of secrets, because times, ports and process ids
+/// can contain a security code by chance.
 #[track_caller]
 fn assert_clean_places(run: impl Fn(&Canaries) -> Vec<Place>) {
     let sets = [0, 1, 2].map(Canaries::set);
@@ -33,7 +33,7 @@ fn assert_clean_places(run: impl Fn(&Canaries) -> Vec<Place>) {
     }
 }
 
-/// Valid, and full of canaries; it makes a token.
+/// A valid payment with test secrets. It creates a token.
 fn card_payment(canaries: &Canaries) -> String {
     let (card, cvv, expiry) = (canaries.card(), canaries.cvv(), canaries.expiry());
     format!(
@@ -55,7 +55,7 @@ fn account_payment(canaries: &Canaries) -> String {
     )
 }
 
-/// A security code counts as a whole word: the number of a port can hold its digits.
+/// A security code counts only as a whole word, because a port can contain its digits.
 #[track_caller]
 fn shows_nothing(ended: &Ended, canaries: &[&str]) {
     assert_ne!(ended.stdout.len() + ended.stderr.len(), 0);
@@ -108,7 +108,7 @@ fn ordinary_runs_reveal_no_secret() {
     }
 }
 
-/// Every command with every way of showing something, against a service that repeats what it must not.
+/// Every command with every output option, against a service that repeats the secrets.
 #[cfg(unix)]
 #[test]
 fn no_command_option_or_key_source_reveals_a_secret_d62() {
@@ -125,11 +125,11 @@ fn no_command_option_or_key_source_reveals_a_secret_d62() {
         ),
         ("401 Unauthorized", format!(r#"{{"status":"failed","status_code":401,"msg":"{echo}"}}"#)),
         ("404 Not Found", format!(r#"{{"status":"failed","status_code":404,"msg":"{echo}"}}"#)),
-        // Not a 5xx, after which look-ups are repeated.
+        // Not a 5xx, because a lookup is repeated after one.
         ("403 Forbidden", format!("<html>{echo}</html>")),
     ];
     let ach = ach_payment().replace("555-0100", "000123456789");
-    // Nothing can recognise a code or an account that the request did not hold.
+    // A code or an account can be recognized only if the request contained it.
     let commands: [(&[&str], &str, &[&str]); 8] = [
         (&["transaction", "create", "--file", "-"], CARD_PAYMENT, &["7391"]),
         (&["transaction", "create", "--file", "-"], &ach, &["000123456789"]),
@@ -165,7 +165,7 @@ fn no_command_option_or_key_source_reveals_a_secret_d62() {
                     _ => run.arguments(["--profile", "p"]).env("XDG_CONFIG_HOME", home),
                 };
                 let mut ended = run.end();
-                // A port may be any number.
+                // A port can contain any digits.
                 for text in [&mut ended.stdout, &mut ended.stderr] {
                     *text = text.replace(authority, "");
                 }

@@ -1,4 +1,4 @@
-//! Where the base address and the key come from, and what is refused.
+//! Where the base address and the API key come from, and which settings are refused.
 
 use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answers, payments, payments_at};
 
@@ -6,7 +6,7 @@ fn look_up() -> [&'static str; 3] {
     ["transaction", "get", "txn_1"]
 }
 
-/// Checks that the call arrived with `key`.
+/// Checks that the call succeeded and was sent with `key`.
 #[track_caller]
 fn arrived_with(peer: &Peer, ended: &Ended, key: &str) {
     ended.processed();
@@ -18,7 +18,7 @@ fn base_url_option_overrides_the_variable() {
     let (right, wrong) = (Peer::answering("200 OK", answers::TRANSACTION_FOUND), Peer::new(Then::Close));
     let ended = payments_at(&wrong.base_url, look_up()).arguments(["--base-url", &right.base_url]).end();
     arrived_with(&right, &ended, KEY);
-    // Before the command as well as after it.
+    // The same before the command.
     let ended =
         payments_at(&wrong.base_url, ["--base-url", &right.base_url].into_iter().chain(look_up())).end();
     arrived_with(&right, &ended, KEY);
@@ -39,7 +39,7 @@ fn key_file_option_overrides_variable_overrides_variable_file() {
     arrived_with(&peer, &with_variable().end(), "key_of_variable");
     let with_flag = with_variable().arguments(["--api-key-file", flag.path()]);
     arrived_with(&peer, &with_flag.end(), "key_of_flag");
-    // An empty variable is no setting.
+    // An empty variable counts as unset.
     arrived_with(&peer, &with_file().env("PAYMENTS_API_KEY", "").end(), "key_of_file");
 }
 
@@ -111,7 +111,7 @@ fn text_names_the_source_of_a_refused_key() {
         (in_text(run().arguments(["--api-key-file", file.path()])), "the file of --api-key-file"),
         (in_text(run().env("PAYMENTS_API_KEY", KEY)), "PAYMENTS_API_KEY"),
         (in_text(run().env("PAYMENTS_API_KEY_FILE", file.path())), "the file of PAYMENTS_API_KEY_FILE"),
-        // A key that no client could send never gets that far.
+        // An invalid key is refused before it is sent.
         (in_text(run().env("PAYMENTS_API_KEY", "two words")), "PAYMENTS_API_KEY"),
     ] {
         let hint = format!("the API key came from {source}\n");
@@ -170,10 +170,10 @@ fn certificate_file_without_a_certificate_is_refused() {
 fn permit(file: &TemporaryFile, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
 
-    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).expect("it is mine");
+    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).expect("the test owns it");
 }
 
-/// Whoever writes the key decides whose books the charge is in.
+/// Someone who can replace the key decides whose account receives the charge.
 #[cfg(unix)]
 #[test]
 fn key_file_writable_by_others_is_refused() {

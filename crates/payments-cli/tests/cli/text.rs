@@ -1,4 +1,4 @@
-//! What a person reads: the headline, and what to do.
+//! The text output: the headline, and what to do.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::support::{CARD_PAYMENT, Ended, Peer, TOKEN_PAYMENT, Then, answer, answers, payments_at};
 
-/// A run in text against a server that does this.
+/// Runs the command with text output against this server.
 fn text(then: Then, arguments: &[&str]) -> Ended {
     let peer = Peer::new(then);
     let run = payments_at(&peer.base_url, arguments.iter().copied()).arguments(["--output", "text"]);
@@ -94,7 +94,7 @@ fn failed_lookup_says_nothing_about_the_payment() {
             &get,
             "NOT FOUND, which is no proof that nothing was or will be charged (exit code 7)",
         ),
-        // A proxy has never heard of the transaction.
+        // Not in the service's format, so from a proxy.
         (
             answering("404 Not Found", "<html>"),
             &get,
@@ -124,13 +124,13 @@ fn unknown_outcome_suggests_a_lookup_only_with_an_id() {
     assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
-    // An id that no look-up takes is no part of a command that somebody may paste.
+    // An id that a lookup refuses must not be part of a command to paste.
     let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot)"}}"#;
     let ended = text(answering("200 OK", strange), &create);
     assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
-    // A void names its transaction itself.
+    // A void's own request names the transaction.
     let ended = text(Then::Close, &["void", "txn_1"]);
     assert!(
         ended.stderr.starts_with("OUTCOME UNKNOWN, do not run it again: look it up ("),
@@ -145,13 +145,13 @@ fn failed_connection_hints_at_the_setting() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let free = listener.local_addr().unwrap();
     drop(listener);
-    // Reserved, so that it never resolves; where no name server answers at all, the deadline's hint is the same.
+    // A reserved name, which never resolves. If no name server responds, the hint for the timeout is the same.
     let nowhere = "https://pay.invalid".to_owned();
     let plain = TcpListener::bind("127.0.0.1:0").unwrap();
     let plain_as_https = format!("https://{}", plain.local_addr().unwrap());
     thread::spawn(move || {
         for stream in plain.incoming() {
-            // As servers answer what is no HTTP.
+            // As servers respond to what is not HTTP.
             let _ = stream.and_then(|mut stream| stream.write_all(&answer("400 Bad Request", "")));
         }
     });
@@ -196,7 +196,7 @@ fn http_404_for_a_payment_or_void_hints_at_the_base_path() {
             assert!(ended.code == Some(7) && ended.stderr.contains(hint), "{}", ended.stderr);
         }
     }
-    // The service answers so where it does not know the transaction.
+    // This is how the service reports an unknown transaction.
     let ended = text(answering("404 Not Found", answers::NOT_FOUND), &["transaction", "get", "txn_1"]);
     assert!(!ended.stderr.contains("hint"), "{}", ended.stderr);
 }

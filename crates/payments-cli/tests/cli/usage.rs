@@ -108,7 +108,7 @@ fn negative_timeout_is_refused_with_the_rule() {
     assert!(message.contains("must be a number of seconds above 0"), "{message}");
 }
 
-/// The message of a command line that is refused.
+/// The message for a refused command line.
 #[track_caller]
 fn refused(arguments: &[&str]) -> String {
     let error = payments(arguments.iter().copied()).end().failed(2, "invalid");
@@ -128,7 +128,7 @@ fn nearest_help_is_named() {
         (&["void", "txn_1", "--because", "x"], "payments void --help"),
         (&["sandbox", "--listen", "nowhere"], "payments sandbox --help"),
         (&["sandbox", "magic", "x"], "payments sandbox magic --help"),
-        // What an option takes is no command.
+        // An option's value is not a command.
         (&["--profile", "transaction", "customer", "get"], "payments customer get --help"),
         (&["pay", "transaction"], "payments --help"),
         (&[], "payments --help"),

@@ -1,9 +1,9 @@
-//! `--verbose`: a trace on stderr, and not a byte more or less on stdout.
+//! `--verbose`: a trace on stderr, and the same stdout.
 
 use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, answers, payments, payments_at};
 use crate::tls::authority;
 
-/// The trace of a run that ended with this code, without its durations.
+/// The lines of a run's trace without durations. Checks the exit code.
 #[track_caller]
 fn trace(ended: &Ended, code: i32) -> Vec<String> {
     assert_eq!(ended.code, Some(code), "{ended:?}");
@@ -101,7 +101,7 @@ fn interrupted_charge_is_traced_as_abandoned_and_unknown_d22() {
     }
 }
 
-/// Two charges are sent at two times.
+/// Replaces every time by a placeholder.
 fn without_times(text: &str) -> String {
     let is_a_time = |word: &&str| humantime::parse_rfc3339(word).is_ok();
     text.split(['"', ' ', '\n']).filter(is_a_time).fold(text.to_owned(), |text, time| text.replace(time, "…"))
@@ -135,8 +135,11 @@ fn verbose_changes_neither_stdout_nor_the_exit_code() {
 
 #[test]
 fn trace_shows_no_control_character_and_no_repeated_key() {
-    let answer =
-        format!("HTTP/1.1 200 OK\r\nx-request-id: {KEY}\r\ncontent-length: {}\r\n\r\n{}", ECHO.len(), ECHO);
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nx-request-id: {KEY}\r\ncontent-length: {}\r\n\r\n{}",
+        RESPONSE.len(),
+        RESPONSE
+    );
     let peer = Peer::new(Then::Answer(answer.into_bytes()));
     let ended = payments_at(&peer.base_url, ["void", "txn_1", "--verbose"]).end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -149,5 +152,5 @@ fn trace_shows_no_control_character_and_no_repeated_key() {
     assert_eq!(ended.stderr.lines().count(), 5, "{}", ended.stderr);
 }
 
-const ECHO: &str =
+const RESPONSE: &str =
     r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn\u001b[2J\nPROCESSED"}}"#;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::billing::Row;
-use crate::journal::Intent;
+use crate::fault_plan::{FaultPlan, ResponseKind};
 use crate::figures::Figures;
+use crate::journal::Intent;
 use crate::service::{Entry, Service};
-use crate::fault_plan::{ResponseKind, FaultPlan};
 
 /// Everything known about a round once a run has ended without being killed.
 pub(crate) struct Evidence<'a> {
@@ -94,9 +94,14 @@ impl<'a> Evidence<'a> {
             }
             "unknown" => {
                 figures.unknown_by_response += 1;
-                let is_late = intent.kind == "timeout" && response.is_some_and(|kind| kind != ResponseKind::Inconclusive);
+                let is_late = intent.kind == "timeout"
+                    && response.is_some_and(|kind| kind != ResponseKind::Inconclusive);
                 figures.unknown_by_late_response += u64::from(is_late);
-                assert!(is_late || response == Some(ResponseKind::Inconclusive), "unknown despite proof: {}", what());
+                assert!(
+                    is_late || response == Some(ResponseKind::Inconclusive),
+                    "unknown despite proof: {}",
+                    what()
+                );
             }
             "resolved" => {
                 let is_processed = intent.is_processed();

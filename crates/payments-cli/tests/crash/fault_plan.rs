@@ -32,7 +32,11 @@ impl FaultPlan {
         let mut next = |chance: &mut Rng| loop {
             let fault = Fault::random(chance);
             let budget = match (&fault.document["kind"], fault.response) {
-                (kind, ResponseKind::Inconclusive) if kind == "stall" || kind == "drip" || kind == "delay" => &mut slow,
+                (kind, ResponseKind::Inconclusive)
+                    if kind == "stall" || kind == "drip" || kind == "delay" =>
+                {
+                    &mut slow
+                }
                 (_, ResponseKind::Refusal) if fault.document["status"] == 429 => &mut refusals,
                 (_, ResponseKind::Refusal) => &mut stops,
                 _ => return fault,
@@ -83,7 +87,10 @@ impl Fault {
         match chance.u8(..16) {
             0 | 1 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "close"})),
             2 | 3 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "reset"})),
-            4 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "truncate", "bytes": chance.u32(..90)})),
+            4 => fault(
+                ResponseKind::Inconclusive,
+                json!({"phase": phase, "kind": "truncate", "bytes": chance.u32(..90)}),
+            ),
             5 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "garbage"})),
             6 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "html", "status": 502})),
             7 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "status", "status": 502})),
@@ -93,16 +100,23 @@ impl Fault {
             ),
             9 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "wrong_shape"})),
             10 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "stall"})),
-            11 if phase != "after_commit" => {
-                fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "drip", "bytes": 20, "delay_ms": 1}))
-            }
-            11 => fault(ResponseKind::Truthful, json!({"phase": phase, "kind": "drip", "bytes": 20, "delay_ms": 1})),
+            11 if phase != "after_commit" => fault(
+                ResponseKind::Inconclusive,
+                json!({"phase": phase, "kind": "drip", "bytes": 20, "delay_ms": 1}),
+            ),
+            11 => fault(
+                ResponseKind::Truthful,
+                json!({"phase": phase, "kind": "drip", "bytes": 20, "delay_ms": 1}),
+            ),
             12 if phase == "late" => {
                 fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "delay", "delay_ms": 5}))
             }
             12 | 13 => {
                 let phase = if phase == "late" { "after_commit" } else { phase };
-                fault(ResponseKind::Truthful, json!({"phase": phase, "kind": "delay", "delay_ms": chance.u32(1..20)}))
+                fault(
+                    ResponseKind::Truthful,
+                    json!({"phase": phase, "kind": "delay", "delay_ms": chance.u32(1..20)}),
+                )
             }
             // A client must trust a refusal, so the sandbox never refuses after it has acted.
             14 => fault(
@@ -111,7 +125,10 @@ impl Fault {
             ),
             _ => {
                 let status = if chance.bool() { 401 } else { 403 };
-                fault(ResponseKind::Refusal, json!({"phase": "before_commit", "kind": "status", "status": status}))
+                fault(
+                    ResponseKind::Refusal,
+                    json!({"phase": "before_commit", "kind": "status", "status": status}),
+                )
             }
         }
     }

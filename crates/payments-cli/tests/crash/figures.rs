@@ -34,13 +34,13 @@ impl Figures {
     /// A run that did not cover these cases proves nothing.
     pub(crate) fn assert_every_case_occurred(&self) {
         assert!(self.kills >= 2 * self.rounds, "too few kills: {self}");
-        assert!(
-            self.killed_before_arrival > 0,
-            "none killed between the row and the service: {self}"
-        );
+        assert!(self.killed_before_arrival > 0, "none killed between the row and the service: {self}");
         assert!(self.killed_after_arrival > 0, "none killed between the charge and its end: {self}");
         assert!(self.unknown_by_response > self.unknown_by_late_response, "no response was lost: {self}");
-        assert!(self.unknown_and_charged > 0 && self.unknown_and_not_charged > 0, "not both occurred: {self}");
+        assert!(
+            self.unknown_and_charged > 0 && self.unknown_and_not_charged > 0,
+            "not both occurred: {self}"
+        );
         assert!(self.reopened > 0 && self.late > 0, "{self}");
     }
 }

@@ -5,8 +5,8 @@ use std::process::Child;
 use serde_json::Value;
 
 use crate::command::Workspace;
-use crate::service::{Service, cents};
 use crate::fault_plan::FaultPlan;
+use crate::service::{Service, cents};
 
 const PROCESSES: usize = 16;
 

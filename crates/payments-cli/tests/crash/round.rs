@@ -7,13 +7,13 @@ use fastrand::Rng;
 use serde_json::Value;
 
 use crate::billing::{self, Row};
-use crate::journal::{self, Intent};
 use crate::command::{Workspace, results};
-use crate::figures::Figures;
-use crate::kill_point::KillPoint;
-use crate::service::Service;
 use crate::evidence::Evidence;
 use crate::fault_plan::FaultPlan;
+use crate::figures::Figures;
+use crate::journal::{self, Intent};
+use crate::kill_point::KillPoint;
+use crate::service::Service;
 
 /// Runs a round, and prints its seed if it fails.
 #[allow(clippy::print_stderr, reason = "the seed repeats the failure")]
@@ -92,7 +92,8 @@ impl Round {
             };
             kill_point.wait(&mut self.service, &self.workspace, &mut batches);
             let killed = batches.into_iter().map(|batch| u64::from(batch.kill())).sum::<u64>();
-            self.workspace.base_url = base_url.unwrap_or_else(|| std::mem::take(&mut self.workspace.base_url));
+            self.workspace.base_url =
+                base_url.unwrap_or_else(|| std::mem::take(&mut self.workspace.base_url));
             // The second of a pair may have marked rows as crashed before it was killed itself.
             self.killed.extend(journal::in_flight(&self.workspace, is_pair));
             figures.runs += count;
@@ -174,7 +175,8 @@ impl Round {
             } else {
                 may_be_sent.push(key.clone());
                 let resolution = ["--not-processed", "--note", "not in the ledger"];
-                self.workspace.payments(&[&["journal", "resolve", key, "--by", "ada"][..], &resolution].concat())
+                self.workspace
+                    .payments(&[&["journal", "resolve", key, "--by", "ada"][..], &resolution].concat())
             };
             assert_eq!(ended.code, 0, "{key}: {ended:?}");
         }

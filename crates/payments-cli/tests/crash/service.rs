@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::http::Http;
 use crate::fault_plan::FaultPlan;
+use crate::http::Http;
 
 /// A sandbox process, killed when this is dropped.
 pub(crate) struct Service {
