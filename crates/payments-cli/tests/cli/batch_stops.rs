@@ -1,4 +1,4 @@
-//! A billing run stops, at a signal or on its own, while nobody reads its output or responds to it.
+//! A billing run that stops, at a signal or by its own rules, while its output is unread or the service does not respond.
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::fs::{self, File, OpenOptions};

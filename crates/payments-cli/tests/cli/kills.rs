@@ -71,8 +71,7 @@ struct Answered {
     reference: String,
 }
 
-/// The reference of every transaction in the data file, by id. Checks that card payments and their tokens are both there or
-/// both missing.
+/// The reference of every stored transaction, by id. Checks that each card payment has its token, and each token its payment.
 fn kept(ready: &Value) -> BTreeMap<String, String> {
     let (status, state) = connect(ready, "admin_url").get("/state").unwrap();
     assert_eq!(status, 200);

@@ -44,7 +44,7 @@ pub(crate) fn https(then: Vec<u8>) -> (String, String) {
     (base_url, certificate.pem())
 }
 
-/// A certificate of no server.
+/// A certificate that no server uses.
 pub(crate) fn authority() -> String {
     let key = KeyPair::generate().expect("a key");
     let certificate = CertificateParams::new(["localhost".to_owned()]).and_then(|it| it.self_signed(&key));
