@@ -178,13 +178,13 @@ fn unknown_row_exits_5_and_is_never_sent_again_d03() {
     for part in ["OUTCOME UNKNOWN of 1 charge", "line 4: k3, 3.01", "payments journal list --unresolved"] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }
-    assert_eq!(billing.charged().len(), 5, "it was charged, which the client could not know");
+    assert_eq!(billing.charged().len(), 5, "the unknown row was charged");
 
     // A person resolves it.
     let note = ["journal", "resolve", "k3", "--not-processed", "--note", "not in the books"];
     assert_eq!(billing.office.run(note).end().code, Some(0));
     assert_eq!(billing.run(&[]).code, Some(0));
-    assert_eq!(billing.office.requests(), before + 1, "the resolved row is sent");
+    assert_eq!(billing.office.requests(), before + 1, "the resolved row was not sent");
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn http_429_pauses_the_run_as_requested() {
     let ended = billing.run(&["--concurrency", "1"]);
     ends(&ended, 4, "rejected", None);
     assert_eq!(counts(&ended), json!({"processed": 5, "rejected": 1, "total": 6}));
-    assert!(begun.elapsed() >= Duration::from_secs(1), "the pause was kept");
+    assert!(begun.elapsed() >= Duration::from_secs(1), "the pause was too short");
 
     // A pause longer than the patience stops the run at once.
     billing.good(9);

@@ -179,7 +179,7 @@ fn export_has_everything_in_both_formats() {
             let shown = match value {
                 Value::Null => String::new(),
                 Value::String(text) => text.clone(),
-                // CSV has it exactly; here it was parsed as a float.
+                // Exact in CSV, but parsed as a float here.
                 Value::Number(_) if name == "amount" => continue,
                 other => other.to_string(),
             };
@@ -361,7 +361,7 @@ fn key_resolved_as_not_processed_is_sent_again() {
     office.charge("lost").processed();
     assert_eq!(office.requests(), 2);
     let error = office.journal_command(&resolve).failed(2, "invalid");
-    assert_eq!(error["kind"], "not_unknown", "what is known cannot be resolved: {error}");
+    assert_eq!(error["kind"], "not_unknown", "a known outcome was resolved: {error}");
 }
 
 #[test]
@@ -393,7 +393,7 @@ fn unknown_void_is_resolved_with_the_transaction_it_voids() {
     let error = office.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
     assert_eq!(error["transaction_id"], *id);
     let resolved = office.journal_command(&["resolve", "void", "--processed", &id]);
-    assert_eq!(resolved.code, Some(0), "the payment has the same id, and is no other charge: {resolved:?}");
+    assert_eq!(resolved.code, Some(0), "the payment's id counts as another charge's: {resolved:?}");
     office.sandbox.gateway().ledger().assert_voided(&TransactionId::new(&*id).unwrap());
 }
 

@@ -238,7 +238,7 @@ fn key_and_journal_need_each_other() {
         assert!(message.contains(advice) && message.contains("nothing was sent"), "{advice}: {message}");
     }
     assert_eq!(office.requests(), 0);
-    assert!(!office.journal().exists(), "what is refused makes no journal");
+    assert!(!office.journal().exists(), "a refused command created a journal");
 
     // The option overrides the variable, and an empty variable counts as unset.
     at_the_sandbox().env("PAYMENTS_JOURNAL", "").end().processed();
@@ -287,7 +287,7 @@ fn unknown_outcome_stays_unknown_and_is_not_sent_again() {
     for (member, value) in [("amount", "45.00"), ("reference", "\"invoice 17\"")] {
         assert!(again.stdout.contains(&format!("\"{member}\":{value}")), "{}", again.stdout);
     }
-    assert_eq!(error["sent_at"], shown["begun_at"], "the time to look for is that of the first call");
+    assert_eq!(error["sent_at"], shown["begun_at"], "not the time of the first call");
     let text = office.charging("invoice-17", &request).arguments(["--output", "text"]).end();
     for part in ["OUTCOME UNKNOWN, do not pay it another way", "then resolve the key", "invoice-17"] {
         assert!(text.stderr.contains(part), "{part}: {}", text.stderr);

@@ -28,7 +28,7 @@ pub(crate) fn many_processes_send_once(rounds: u64) {
         let entries = &service.ledger()[&key];
         assert_eq!(entries.len(), 1, "{entries:?}");
         assert_eq!(entries[0].cents, cents(&format!("{}.50", round + 1).into()));
-        // Each process reports the charge, or that another process has it in flight.
+        // Each process reports the charge, or that it is in flight in another process.
         let processed = results.iter().filter(|(code, _)| *code == 0).count();
         assert!(processed >= 1 && results.iter().all(|(code, _)| [0, 5].contains(code)), "{results:?}");
         for (_, document) in results.iter().filter(|(code, _)| *code == 0) {
