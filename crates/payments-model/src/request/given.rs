@@ -1,4 +1,4 @@
-//! What a builder or a JSON document gives for a field, before it is checked.
+//! The value of a field from a builder or a JSON document, before validation.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,8 +14,8 @@ use crate::json::Json;
 use crate::violation::Rule;
 use crate::{Amount, CardNumber, Cvv, Expiry, GatewayCustomerId, TokenId};
 
-/// What a builder takes for a field of type `T`: a text, which is checked when the request is built, or a `T`, which was
-/// checked when it was made. Both work by value and by reference. A field without a type of its own is a `String`.
+/// What a builder accepts for a field of type `T`: a text, which is validated when the request is built, or a `T`, which is
+/// already valid. Both work by value and by reference. A field without its own type is a `String`.
 ///
 /// ```
 /// use payments_model::{Card, CardNumber, Expiry};
@@ -33,27 +33,27 @@ pub(crate) mod sealed {
     use crate::request::FieldName;
     use crate::request::check::Fields;
 
-    #[allow(unnameable_types, reason = "that it cannot be named is what seals `Input`")]
+    #[allow(unnameable_types, reason = "it seals `Input`")]
     pub trait Give<'a, T> {
         /// Sets the field of this name.
         fn give(self, name: FieldName, fields: &mut Fields<'a>);
     }
 }
 
-/// The value of one field before it is checked.
+/// The value of one field before validation.
 pub(crate) enum Given<'a> {
     Text(Text<'a>),
     Flag(bool),
     Amount(Amount),
-    /// Checked already, possibly without its check digit.
+    /// Already valid, possibly without the Luhn check.
     CardNumber(CardNumber),
-    /// Out of a document.
+    /// From a document.
     Json(Json<'a>),
-    /// Out of a document that has it more than once.
+    /// From a document that has the field more than once.
     Repeated,
 }
 
-/// A text that may be a secret: what is owned is set to zero on drop.
+/// A text that may be a secret. Owned text is set to zero on drop.
 pub(crate) enum Text<'a> {
     Borrowed(&'a str),
     Owned(Zeroizing<String>),
@@ -88,7 +88,7 @@ impl<'a> From<Cow<'a, str>> for Text<'a> {
     }
 }
 
-/// Texts in the forms that programs have them in.
+/// Implements [`Input`] for text types.
 macro_rules! given_as_text {
     ($($text:ty => |$given:ident| $cow:expr,)*) => {$(
         impl<'a, T> sealed::Give<'a, T> for $text {
@@ -113,7 +113,7 @@ given_as_text! {
     Zeroizing<String> => |text| text.as_str().to_owned(),
 }
 
-/// Types whose text passes their own check.
+/// Implements [`Input`] for validated types. Their text is validated again, and always passes.
 macro_rules! given_as_itself {
     ($($type:ty => |$given:ident| $text:expr,)*) => {$(
         impl<'a> sealed::Give<'a, Self> for $type {
@@ -165,7 +165,7 @@ impl<'a> sealed::Give<'a, CardNumber> for &CardNumber {
     }
 }
 
-/// A type that a field has before it is checked, told apart from other JSON types.
+/// The type of a field before validation. Other JSON types are a violation.
 pub(crate) trait FromGiven<'a>: Sized {
     fn from_given(given: Given<'a>) -> Result<Self, Rule>;
 }
@@ -192,11 +192,11 @@ impl<'a> FromGiven<'a> for bool {
 
 impl<'a> FromGiven<'a> for Amount {
     fn from_given(given: Given<'a>) -> Result<Self, Rule> {
-        const NO_NUMBER: Rule = "must be a JSON number, not a text";
+        const NOT_A_NUMBER: Rule = "must be a JSON number, not a string";
         match given {
             Given::Amount(amount) => Ok(amount),
-            Given::Json(json) => json.number().ok_or(NO_NUMBER)?.parse().map_err(crate::AmountError::rule),
-            _ => Err(NO_NUMBER),
+            Given::Json(json) => json.number().ok_or(NOT_A_NUMBER)?.parse().map_err(crate::AmountError::rule),
+            _ => Err(NOT_A_NUMBER),
         }
     }
 }

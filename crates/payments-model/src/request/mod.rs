@@ -1,4 +1,4 @@
-//! What is sent: builders, one list of checks for each request, and a plain serde struct for the wire.
+//! The requests: builders, one list of checks for each request, and a plain serde struct for its JSON.
 
 mod ach;
 mod billing;

@@ -1,4 +1,4 @@
-//! What is required of a payer and of a card, as a caller has it.
+//! The required fields of a payer and of a card, as a caller passes them.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use super::{DialPrefix, Email, FieldName, Input};
 use crate::secret::Redacted;
 use crate::{CardNumber, Cvv, Expiry};
 
-/// The three card fields, as texts or as values of their own types. They are checked when the request is built.
+/// The three card fields, as texts or as values of their own types. They are validated when the request is built.
 ///
 /// ```
 /// use payments_model::Card;
@@ -19,7 +19,7 @@ pub type Card<'a, Number = &'a str, Code = &'a str, Date = &'a str> = CardInput<
 
 /// The three card fields, each as an [`Input`]. Write it as [`Card`].
 ///
-/// Exhaustive on purpose: these are all the card fields of the interface. `Debug` shows nothing of them.
+/// Exhaustive on purpose: these are all the card fields of the interface. `Debug` does not show them.
 #[expect(
     clippy::exhaustive_structs,
     reason = "a required field added by the interface must be a compile error"
@@ -55,7 +55,7 @@ impl<Number, Code, Date> fmt::Debug for CardInput<Number, Code, Date> {
     }
 }
 
-/// The payer's required details, as texts or as values of their own types. They are checked when the request is built.
+/// The payer's required details, as texts or as values of their own types. They are validated when the request is built.
 ///
 /// ```
 /// use std::net::Ipv4Addr;
@@ -88,8 +88,8 @@ pub type Payer<
 
 /// The payer's required details, each as an [`Input`]. Write it as [`Payer`].
 ///
-/// Exhaustive on purpose: these are all the billing fields that the interface requires. Personal data, so `Debug` does not
-/// show it.
+/// Exhaustive on purpose: these are all the billing fields that the interface requires. They are personal data, so `Debug`
+/// does not show them.
 #[expect(
     clippy::exhaustive_structs,
     reason = "a required field added by the interface must be a compile error"
@@ -100,15 +100,15 @@ pub struct PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip> {
     pub customer_name: Name,
     /// `BillingEmail`: see [`Email`].
     pub email: Address,
-    /// `BillingCountryCode`: a telephone dialling prefix such as `+1`, see [`DialPrefix`].
+    /// `BillingCountryCode`: a telephone dialing prefix such as `+1`, see [`DialPrefix`].
     pub country_code: Prefix,
     /// `BillingPhoneNumber`: any text that is not blank.
     pub phone_number: Phone,
-    /// `BillingCountry`: any text that is not blank. It is sent as it is, never mapped to a code.
+    /// `BillingCountry`: any text that is not blank. It is sent unchanged and never mapped to a code.
     pub country: Country,
     /// `BillingPostalCode`: any text that is not blank.
     pub postal_code: PostalCode,
-    /// `IpAddress`: the payer's IPv4 or IPv6 address, private ranges allowed.
+    /// `IpAddress`: the payer's IPv4 or IPv6 address. Private ranges are allowed.
     pub ip_address: Ip,
 }
 
