@@ -39,12 +39,13 @@
 //!
 //! - **A request is invalid.** `build` and `from_json` return a [`ValidationError`] that lists every violation. Each one names
 //!   the field and says what the field must be. Nothing was sent.
-//! - **A field of a record is missing or has the wrong type.** It never fails the whole record: see [Records](#records).
+//! - **A field of a record is missing or has the wrong type.** The other fields are still read: see [Records](#records). Only a
+//!   transaction without an identifier is an error.
 //! - **An amount cannot be kept exactly.** Parsing returns an [`AmountError`]. Nothing is ever rounded.
 //! - **An identifier from a response cannot be looked up,** because it is not safe in a URL path:
 //!   [`TransactionId::path_segment`] returns a [`ValidationError`].
 //!
-//! No error of this crate contains input, so every error is safe to log:
+//! [`ValidationError`] and [`AmountError`] never contain input, so they are safe to log:
 //!
 //! ```
 //! use payments_model::{Amount, ConvenienceFee, TokenTransaction};

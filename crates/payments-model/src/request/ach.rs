@@ -86,7 +86,7 @@ impl AchTransaction {
     ) -> AchTransactionBuilder<'a> {
         let mode = SuggestedMode::ACH;
         let mut builder = PaymentBuilder::new(amount, transaction_type, convenience_fee, mode);
-        payer.give(&mut builder.fields);
+        payer.set_fields(&mut builder.fields);
         builder
     }
 

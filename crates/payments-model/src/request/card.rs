@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::check::Check;
 use super::encode::wire_text;
-use super::given::{FromGiven as _, Given, Text};
+use super::given::{FieldValue, FromFieldValue as _, Text};
 use super::payment::{Method, Payment, PaymentBuilder};
 use super::{CardInput, FieldName, PayerInput, UnknownFields};
 use crate::card::Luhn;
@@ -81,8 +81,8 @@ impl CardTransaction {
     ) -> CardTransactionBuilder<'a> {
         let mode = SuggestedMode::CARD;
         let mut builder = PaymentBuilder::new(amount, transaction_type, convenience_fee, mode);
-        payer.give(&mut builder.fields);
-        card.give(&mut builder.fields);
+        payer.set_fields(&mut builder.fields);
+        card.set_fields(&mut builder.fields);
         builder
     }
 
@@ -143,9 +143,9 @@ impl Method for CardFields {
     }
 }
 
-fn card_number(given: Given<'_>) -> Result<CardNumber, Rule> {
-    match given {
-        Given::CardNumber(number) => Ok(number),
-        other => CardNumber::check(&Text::from_given(other)?, Luhn::Required),
+fn card_number(value: FieldValue<'_>) -> Result<CardNumber, Rule> {
+    match value {
+        FieldValue::CardNumber(number) => Ok(number),
+        other => CardNumber::check(&Text::from_value(other)?, Luhn::Required),
     }
 }

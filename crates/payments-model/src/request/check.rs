@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::document::RequestMembers;
 use super::encode::Encoded;
-use super::given::{FromGiven, Given, Text};
+use super::given::{FieldValue, FromFieldValue, Text};
 use super::{FieldName, UnknownFields};
 use crate::card::Luhn;
 use crate::json::Member;
@@ -22,7 +22,7 @@ use crate::{Amount, CardNumber, ValidationError, Violation};
 #[allow(unnameable_types, reason = "used only by the sealed supertrait of `Input`")]
 pub struct Fields<'a> {
     /// Indexed by the position of the name in [`FieldName::ALL`].
-    given: [Option<Given<'a>>; FieldName::ALL.len()],
+    values: [Option<FieldValue<'a>>; FieldName::ALL.len()],
     /// The account fields that were passed to a builder: the caller's names, and values as JSON.
     account: Vec<(String, SecretText)>,
     /// The source of the fields, unless it is a builder.
@@ -31,8 +31,8 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Sets the field, replacing an earlier value.
-    pub(crate) fn set(&mut self, name: FieldName, given: Given<'a>) {
-        self.given[name as usize] = Some(given);
+    pub(crate) fn set(&mut self, name: FieldName, value: FieldValue<'a>) {
+        self.values[name as usize] = Some(value);
     }
 
     pub(crate) fn add_account_field(&mut self, name: String, json: SecretText) {
@@ -41,21 +41,21 @@ impl<'a> Fields<'a> {
 
     /// Accepts the card number without the Luhn check. A number that is invalid for another reason is rejected later.
     pub(crate) fn accept_card_number_without_luhn(&mut self) {
-        if let Some(Given::Text(text)) = &self.given[FieldName::CardNumber as usize]
+        if let Some(FieldValue::Text(text)) = &self.values[FieldName::CardNumber as usize]
             && let Ok(number) = CardNumber::check(text, Luhn::Skipped)
         {
-            self.set(FieldName::CardNumber, Given::CardNumber(number));
+            self.set(FieldName::CardNumber, FieldValue::CardNumber(number));
         }
     }
 
     pub(crate) fn set_text(&mut self, name: FieldName, text: impl Into<Cow<'a, str>>) {
-        self.set(name, Given::Text(text.into().into()));
+        self.set(name, FieldValue::Text(text.into().into()));
     }
 }
 
 impl Default for Fields<'_> {
     fn default() -> Self {
-        Self { given: [const { None }; _], account: Vec::new(), document: None }
+        Self { values: [const { None }; _], account: Vec::new(), document: None }
     }
 }
 
@@ -70,8 +70,8 @@ impl<'a> From<&'a RequestMembers<'a>> for Fields<'a> {
         let mut fields = Self { document: Some(members), ..Self::default() };
         for (name, json) in members.as_slice() {
             if let Some(name) = FieldName::find(name) {
-                let is_repeated = fields.given[name as usize].is_some();
-                fields.set(name, if is_repeated { Given::Repeated } else { Given::Json(*json) });
+                let is_repeated = fields.values[name as usize].is_some();
+                fields.set(name, if is_repeated { FieldValue::Repeated } else { FieldValue::Json(*json) });
             }
         }
         fields
@@ -90,7 +90,7 @@ impl<'a> Check<'a> {
     }
 
     /// The validated value of a required field. `None` after a violation.
-    pub(crate) fn required<G: FromGiven<'a>, T>(
+    pub(crate) fn required<G: FromFieldValue<'a>, T>(
         &mut self,
         name: FieldName,
         check: impl FnOnce(G) -> Result<T, Rule>,
@@ -103,17 +103,17 @@ impl<'a> Check<'a> {
     }
 
     /// The validated value of an optional field. The outer `None` means a violation.
-    pub(crate) fn optional<G: FromGiven<'a>, T>(
+    pub(crate) fn optional<G: FromFieldValue<'a>, T>(
         &mut self,
         name: FieldName,
         check: impl FnOnce(G) -> Result<T, Rule>,
     ) -> Option<Option<T>> {
-        let Some(given) = self.fields.given[name as usize].take() else {
+        let Some(value) = self.fields.values[name as usize].take() else {
             return Some(None);
         };
-        let checked = match given {
-            Given::Repeated => Err(REPEATED),
-            given => G::from_given(given).and_then(check),
+        let checked = match value {
+            FieldValue::Repeated => Err(REPEATED),
+            value => G::from_value(value).and_then(check),
         };
         checked.map(Some).map_err(|rule| self.add_violation(Violation::new(name.as_str(), rule))).ok()
     }
@@ -147,11 +147,11 @@ impl<'a> Check<'a> {
 
     /// The members of the document that this request does not have.
     fn unknown(&self) -> impl Iterator<Item = &Member<'a>> {
-        let Fields { given, document, .. } = &self.fields;
+        let Fields { values, document, .. } = &self.fields;
         let members = document.map(RequestMembers::as_slice).unwrap_or_default();
         members
             .iter()
-            .filter(|(name, _)| FieldName::find(name).is_none_or(|name| given[name as usize].is_some()))
+            .filter(|(name, _)| FieldName::find(name).is_none_or(|name| values[name as usize].is_some()))
     }
 
     /// The request, if there are no violations and it is not too large.

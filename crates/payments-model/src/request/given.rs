@@ -36,12 +36,12 @@ pub(crate) mod sealed {
     #[allow(unnameable_types, reason = "it seals `Input`")]
     pub trait Give<'a, T> {
         /// Sets the field of this name.
-        fn give(self, name: FieldName, fields: &mut Fields<'a>);
+        fn set_field(self, name: FieldName, fields: &mut Fields<'a>);
     }
 }
 
 /// The value of one field before validation.
-pub(crate) enum Given<'a> {
+pub(crate) enum FieldValue<'a> {
     Text(Text<'a>),
     Flag(bool),
     Amount(Amount),
@@ -89,17 +89,17 @@ impl<'a> From<Cow<'a, str>> for Text<'a> {
 }
 
 /// Implements [`Input`] for text types.
-macro_rules! given_as_text {
-    ($($text:ty => |$given:ident| $cow:expr,)*) => {$(
+macro_rules! input_from_text {
+    ($($text:ty => |$input:ident| $cow:expr,)*) => {$(
         impl<'a, T> sealed::Give<'a, T> for $text {
-            fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-                let $given = self;
+            fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+                let $input = self;
                 fields.set_text(name, $cow);
             }
         }
     )*};
 }
-given_as_text! {
+input_from_text! {
     &'a str => |text| text,
     &'a &str => |text| *text,
     &'a String => |text| text,
@@ -114,23 +114,23 @@ given_as_text! {
 }
 
 /// Implements [`Input`] for validated types. Their text is validated again, and always passes.
-macro_rules! given_as_itself {
-    ($($type:ty => |$given:ident| $text:expr,)*) => {$(
+macro_rules! input_from_valid {
+    ($($type:ty => |$input:ident| $text:expr,)*) => {$(
         impl<'a> sealed::Give<'a, Self> for $type {
-            fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-                (&self).give(name, fields);
+            fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+                (&self).set_field(name, fields);
             }
         }
 
         impl<'a> sealed::Give<'a, $type> for &$type {
-            fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-                let $given = self;
+            fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+                let $input = self;
                 fields.set_text(name, $text);
             }
         }
     )*};
 }
-given_as_itself! {
+input_from_valid! {
     Cvv => |code| code.wire_text().to_owned(),
     Expiry => |date| date.wire_text().to_owned(),
     Email => |email| email.wire_text().to_owned(),
@@ -142,67 +142,69 @@ given_as_itself! {
 }
 
 impl<'a> sealed::Give<'a, IpAddr> for Ipv4Addr {
-    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-        IpAddr::from(self).give(name, fields);
+    fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+        IpAddr::from(self).set_field(name, fields);
     }
 }
 
 impl<'a> sealed::Give<'a, IpAddr> for Ipv6Addr {
-    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-        IpAddr::from(self).give(name, fields);
+    fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+        IpAddr::from(self).set_field(name, fields);
     }
 }
 
 impl<'a> sealed::Give<'a, Self> for CardNumber {
-    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-        fields.set(name, Given::CardNumber(self));
+    fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+        fields.set(name, FieldValue::CardNumber(self));
     }
 }
 
 impl<'a> sealed::Give<'a, CardNumber> for &CardNumber {
-    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-        self.clone().give(name, fields);
+    fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+        self.clone().set_field(name, fields);
     }
 }
 
 /// The type of a field before validation. Other JSON types are a violation.
-pub(crate) trait FromGiven<'a>: Sized {
-    fn from_given(given: Given<'a>) -> Result<Self, Rule>;
+pub(crate) trait FromFieldValue<'a>: Sized {
+    fn from_value(value: FieldValue<'a>) -> Result<Self, Rule>;
 }
 
-impl<'a> FromGiven<'a> for Text<'a> {
-    fn from_given(given: Given<'a>) -> Result<Self, Rule> {
-        match given {
-            Given::Text(text) => Ok(text),
-            Given::Json(json) => json.text().map(Into::into).ok_or("must be a string"),
+impl<'a> FromFieldValue<'a> for Text<'a> {
+    fn from_value(value: FieldValue<'a>) -> Result<Self, Rule> {
+        match value {
+            FieldValue::Text(text) => Ok(text),
+            FieldValue::Json(json) => json.text().map(Into::into).ok_or("must be a string"),
             _ => Err("must be a string"),
         }
     }
 }
 
-impl<'a> FromGiven<'a> for bool {
-    fn from_given(given: Given<'a>) -> Result<Self, Rule> {
-        match given {
-            Given::Flag(flag) => Ok(flag),
-            Given::Json(json) => json.flag().ok_or("must be true or false"),
+impl<'a> FromFieldValue<'a> for bool {
+    fn from_value(value: FieldValue<'a>) -> Result<Self, Rule> {
+        match value {
+            FieldValue::Flag(flag) => Ok(flag),
+            FieldValue::Json(json) => json.flag().ok_or("must be true or false"),
             _ => Err("must be true or false"),
         }
     }
 }
 
-impl<'a> FromGiven<'a> for Amount {
-    fn from_given(given: Given<'a>) -> Result<Self, Rule> {
+impl<'a> FromFieldValue<'a> for Amount {
+    fn from_value(value: FieldValue<'a>) -> Result<Self, Rule> {
         const NOT_A_NUMBER: Rule = "must be a JSON number, not a string";
-        match given {
-            Given::Amount(amount) => Ok(amount),
-            Given::Json(json) => json.number().ok_or(NOT_A_NUMBER)?.parse().map_err(crate::AmountError::rule),
+        match value {
+            FieldValue::Amount(amount) => Ok(amount),
+            FieldValue::Json(json) => {
+                json.number().ok_or(NOT_A_NUMBER)?.parse().map_err(crate::AmountError::rule)
+            }
             _ => Err(NOT_A_NUMBER),
         }
     }
 }
 
-impl<'a> FromGiven<'a> for Given<'a> {
-    fn from_given(given: Self) -> Result<Self, Rule> {
-        Ok(given)
+impl<'a> FromFieldValue<'a> for FieldValue<'a> {
+    fn from_value(value: Self) -> Result<Self, Rule> {
+        Ok(value)
     }
 }

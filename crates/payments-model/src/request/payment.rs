@@ -11,7 +11,7 @@ use super::check::{Check, Fields, checked, ip_address, payable};
 use super::choices::{wire_fee, wire_type};
 use super::document::from_document;
 use super::encode::{Encoded, wire_text};
-use super::given::{Given, Text};
+use super::given::{FieldValue, Text};
 use super::{Billing, FieldName, RequestMembers, Shipping, UnknownFields};
 use crate::secret::Redacted;
 use crate::violation::Rule;
@@ -206,17 +206,17 @@ impl<'a, M: Method> PaymentBuilder<'a, M> {
         suggested_mode: &'static str,
     ) -> Self {
         let mut fields = Fields::default();
-        fields.set(FieldName::Amount, Given::Amount(amount));
+        fields.set(FieldName::Amount, FieldValue::Amount(amount));
         fields.set_text(FieldName::SuggestedMode, suggested_mode);
-        fields.set(FieldName::ConvenienceFeeActive, Given::Flag(convenience_fee.is_active()));
+        fields.set(FieldName::ConvenienceFeeActive, FieldValue::Flag(convenience_fee.is_active()));
         if let Some(kind) = transaction_type.wire() {
             fields.set_text(FieldName::TransactionType, kind);
         }
         Self { fields, method: PhantomData }
     }
 
-    fn with(mut self, name: FieldName, given: Given<'a>) -> Self {
-        self.fields.set(name, given);
+    fn with(mut self, name: FieldName, value: FieldValue<'a>) -> Self {
+        self.fields.set(name, value);
         self
     }
 
@@ -242,26 +242,26 @@ impl<'a, M: Method> PaymentBuilder<'a, M> {
 
     /// Sets `ShippingSameAsBilling`. It does not fill in any shipping field.
     pub fn shipping_same_as_billing(self, same: bool) -> Self {
-        self.with(FieldName::ShippingSameAsBilling, Given::Flag(same))
+        self.with(FieldName::ShippingSameAsBilling, FieldValue::Flag(same))
     }
 
     /// Sets all other `Shipping…` fields.
     pub fn shipping(mut self, shipping: Shipping) -> Self {
-        shipping.give(&mut self.fields);
+        shipping.set_fields(&mut self.fields);
         self
     }
 
     /// Sets `SuggestedMode`. The default is `Card` for a card payment and `ACH` for an ACH payment. This SDK infers both values,
     /// because the interface does not document them. [`build`](Self::build) rejects the mode of the other payment method.
     pub fn suggested_mode(mut self, mode: impl Input<'a, SuggestedMode>) -> Self {
-        mode.give(FieldName::SuggestedMode, &mut self.fields);
+        mode.set_field(FieldName::SuggestedMode, &mut self.fields);
         self
     }
 
     /// Sets `PaymentTokenization`, which asks the service to store the payment method. The interface does not promise a token in
     /// the response. The field is not sent unless set.
     pub fn payment_tokenization(self, tokenize: bool) -> Self {
-        self.with(FieldName::PaymentTokenization, Given::Flag(tokenize))
+        self.with(FieldName::PaymentTokenization, FieldValue::Flag(tokenize))
     }
 
     /// Validates the request.

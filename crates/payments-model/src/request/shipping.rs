@@ -40,7 +40,7 @@ macro_rules! shipping {
                 }
             )*
 
-            pub(crate) fn give(self, fields: &mut Fields<'_>) {
+            pub(crate) fn set_fields(self, fields: &mut Fields<'_>) {
                 $(
                     if let Some(text) = self.$field {
                         fields.set_text(FieldName::$name, text);

@@ -7,7 +7,7 @@ use super::check::{Check, Fields, checked, payable};
 use super::choices::wire_fee;
 use super::document::from_document;
 use super::encode::Encoded;
-use super::given::{Given, Text};
+use super::given::{FieldValue, Text};
 use super::{FieldName, RequestMembers, UnknownFields};
 use crate::secret::Redacted;
 use crate::{
@@ -60,9 +60,9 @@ impl TokenTransaction {
         convenience_fee: ConvenienceFee,
     ) -> TokenTransactionBuilder<'a> {
         let mut fields = Fields::default();
-        token_id.give(FieldName::TokenId, &mut fields);
-        fields.set(FieldName::Amount, Given::Amount(amount));
-        fields.set(FieldName::ConvenienceFeeActive, Given::Flag(convenience_fee.is_active()));
+        token_id.set_field(FieldName::TokenId, &mut fields);
+        fields.set(FieldName::Amount, FieldValue::Amount(amount));
+        fields.set(FieldName::ConvenienceFeeActive, FieldValue::Flag(convenience_fee.is_active()));
         TokenTransactionBuilder { fields }
     }
 
@@ -161,7 +161,7 @@ pub struct TokenTransactionBuilder<'a> {
 impl<'a> TokenTransactionBuilder<'a> {
     /// Sets `GatewayCustomerId`, the owner of the token.
     pub fn gateway_customer_id(mut self, id: impl Input<'a, GatewayCustomerId>) -> Self {
-        id.give(FieldName::GatewayCustomerId, &mut self.fields);
+        id.set_field(FieldName::GatewayCustomerId, &mut self.fields);
         self
     }
 

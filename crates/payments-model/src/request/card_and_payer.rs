@@ -35,16 +35,16 @@ pub struct CardInput<Number, Code, Date> {
 }
 
 impl<Number, Code, Date> CardInput<Number, Code, Date> {
-    pub(crate) fn give<'a>(self, fields: &mut Fields<'a>)
+    pub(crate) fn set_fields<'a>(self, fields: &mut Fields<'a>)
     where
         Number: Input<'a, CardNumber>,
         Code: Input<'a, Cvv>,
         Date: Input<'a, Expiry>,
     {
         let Self { number, cvv, expiry } = self;
-        number.give(FieldName::CardNumber, fields);
-        cvv.give(FieldName::Cvv, fields);
-        expiry.give(FieldName::ExpiryDate, fields);
+        number.set_field(FieldName::CardNumber, fields);
+        cvv.set_field(FieldName::Cvv, fields);
+        expiry.set_field(FieldName::ExpiryDate, fields);
     }
 }
 
@@ -115,7 +115,7 @@ pub struct PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip> {
 impl<Name, Address, Prefix, Phone, Country, PostalCode, Ip>
     PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip>
 {
-    pub(crate) fn give<'a>(self, fields: &mut Fields<'a>)
+    pub(crate) fn set_fields<'a>(self, fields: &mut Fields<'a>)
     where
         Name: Input<'a, String>,
         Address: Input<'a, Email>,
@@ -127,13 +127,13 @@ impl<Name, Address, Prefix, Phone, Country, PostalCode, Ip>
     {
         let Self { customer_name, email, country_code, phone_number, country, postal_code, ip_address } =
             self;
-        customer_name.give(FieldName::BillingCustomerName, fields);
-        email.give(FieldName::BillingEmail, fields);
-        country_code.give(FieldName::BillingCountryCode, fields);
-        phone_number.give(FieldName::BillingPhoneNumber, fields);
-        country.give(FieldName::BillingCountry, fields);
-        postal_code.give(FieldName::BillingPostalCode, fields);
-        ip_address.give(FieldName::IpAddress, fields);
+        customer_name.set_field(FieldName::BillingCustomerName, fields);
+        email.set_field(FieldName::BillingEmail, fields);
+        country_code.set_field(FieldName::BillingCountryCode, fields);
+        phone_number.set_field(FieldName::BillingPhoneNumber, fields);
+        country.set_field(FieldName::BillingCountry, fields);
+        postal_code.set_field(FieldName::BillingPostalCode, fields);
+        ip_address.set_field(FieldName::IpAddress, fields);
     }
 }
 
