@@ -9,12 +9,12 @@ use crate::http_text::line;
 
 /// The headers `Retry-After` and `Date`, one per line. They are information and do not change the outcome.
 pub fn read_retry_after(data: &[u8]) {
-    let (retry_after, date) = line(data);
+    let (retry_after, rest) = line(data);
     let key = ApiKey::new("sk_live_8Qw2Zr5T").expect("visible ASCII");
     let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", key).expect("a valid URL");
     let mut response = http::Response::new(Bytes::new());
     *response.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
-    for (name, value) in [(RETRY_AFTER, retry_after), (DATE, line(date).0)] {
+    for (name, value) in [(RETRY_AFTER, retry_after), (DATE, line(rest).0)] {
         if let Ok(value) = HeaderValue::from_bytes(value) {
             response.headers_mut().insert(name, value);
         }
