@@ -138,10 +138,10 @@ b,tok,,92233720368547758.07,true,,
             "3 TokenId is required",
             "3 Amount must be above zero",
             "3 ConvenienceFeeActive must be true or false",
-            "4 Amount must have at most two decimals",
+            "4 Amount must have at most two decimal places",
             "4 Key is the same as in line 2",
             "6 Key is required where there is no ReferenceNo",
-            "6 Amount must have at most 18 significant digits and a moderate exponent",
+            "6 Amount must have at most 18 digits when written without an exponent",
             "6 ConvenienceFeeActive is required",
             "7 Key must consist of visible ASCII characters, without spaces",
             "7 Amount must be a number such as 10.50",
@@ -186,15 +186,15 @@ fn json_lines_have_the_same_rules() {
     assert_eq!(
         problems("rows.jsonl", rows),
         [
-            "3 Amount must be a JSON number, not a text",
+            "3 Amount must be a JSON number, not a string",
             "3 ConvenienceFeeActive must be true or false",
             "3 Key is the same as in line 1",
             "4 Key must be a string",
-            "4 CardNumber is not a field of this request",
+            "4 CardNumber is not a field of this request: fix the name or remove the field",
             "5 Key appears more than once",
             "6 Key is required where there is no ReferenceNo",
             "7 row must be a JSON object",
-            "8 row must be JSON; it stops being so at column 65",
+            "8 row must be JSON: syntax error at column 65",
             "9 Key must not be empty",
             "10 Key is the same as in line 1",
         ]
@@ -264,7 +264,7 @@ fn invalid_text_is_reported_but_not_shown() {
     assert_eq!(
         problems("rows.jsonl", b"{\"Key\":\"\0\"}"),
         // serde_json reports the column before a control character in a string.
-        ["1 row must be JSON; it stops being so at column 8"]
+        ["1 row must be JSON: syntax error at column 8"]
     );
     for beginning in [&b"\xff\xfeK\0"[..], b"\xfe\xff\0K"] {
         let error = dry_run("rows.csv", beginning).failed(2, "invalid");

@@ -274,7 +274,7 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
         "10 paid: Key is not unknown but processed: take this row out of the file".to_owned(),
         "11 before: Key was resolved the same way before, by ada: take this row out of the file".to_owned(),
         "12 ?: Key must consist of visible ASCII characters, without spaces".to_owned(),
-        "13 seven: TransactionId must consist of ASCII letters, digits and the characters - . _ ~ : @ + = , only".to_owned(),
+        "13 seven: TransactionId must contain only ASCII letters, digits and the characters - . _ ~ : @ + = ,".to_owned(),
         "14 ?: row has 3 cells, and the header has 4".to_owned(),
     ];
     let seen = wrong_rows(&office.resolving(&content).end());
