@@ -76,7 +76,8 @@ impl Change {
         Self::new(key, at, Kind::Begin { request, attempt, owner, is_after_rejection: true })
     }
 
-    /// This is how the attempt ended. If it [follows a rejection](Intent::follows) and was not processed, the key is rejected again.
+    /// This is how the attempt ended. If it [follows a rejection](Intent::follows) and was not processed, the key is rejected
+    /// again.
     pub fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
         Self::new(key, at, Kind::End { attempt, ending })
     }

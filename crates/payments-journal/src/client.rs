@@ -125,7 +125,7 @@ impl JournaledClient {
     ///
     /// It is sent if and only if the key was rejected or not processed, or a person has resolved it as not processed. The
     /// request may differ. If the key is processed, in flight or unknown, nothing is sent, and the result is that of a plain
-    /// call. An unknown key is refused: [`is_no_such_intent`](Error::is_no_such_intent).
+    /// call. A key that is not in the journal is refused: [`is_no_such_intent`](Error::is_no_such_intent).
     ///
     /// Call it only after somebody has decided again to pay, for example a customer who entered another card. Retries, reruns
     /// and everything automatic use plain calls, which never send a rejected intent again.

@@ -67,8 +67,8 @@ pub enum IntentState {
         /// The transaction.
         transaction_id: TransactionId,
     },
-    /// The service or something in front of it said no. Never sent again, unless a person [reopens](crate::Journal::reopen) it or the caller explicitly asks
-    /// for a [new attempt](crate::JournaledClient::after_rejection).
+    /// The service or something in front of it said no. Never sent again, unless a person [reopens](crate::Journal::reopen) it
+    /// or the caller explicitly asks for a [new attempt](crate::JournaledClient::after_rejection).
     Rejected(Failure),
     /// Provably never acted upon. The same key may be sent again.
     NotProcessed(Failure),

@@ -67,9 +67,9 @@
 //!
 //! # Durability
 //!
-//! - The intent is durable as [`Sending`](IntentState::Sending) before the transport is called. No row, no charge. If
-//!   the row cannot be read or written, nothing is sent. The outcome is then [`Unknown`](payments_core::Outcome::Unknown), because
-//!   an earlier call with the key may have paid: call again with the same key when the journal is back.
+//! - The intent is durable as [`Sending`](IntentState::Sending) before the transport is called. No row, no charge. If the row
+//!   cannot be read or written, nothing is sent. The outcome is then [`Unknown`](payments_core::Outcome::Unknown), because an
+//!   earlier call with the key may have paid: call again with the same key when the journal is back.
 //! - The outcome is durable before the call returns. If it cannot be written, the call still returns its result,
 //!   [reports the failure](Journaled::not_recorded), and the key stays unresolved.
 //! - After a failed write or sync, nothing more is charged until the journal is opened again.
@@ -100,8 +100,8 @@
 //!
 //! # What it does not do
 //!
-//! It sends nothing on its own, not even a request that provably was not sent. It cannot see charges made through a second journal
-//! or directly through a [`Client`](payments_core::Client). It keeps no copy of a request, so it cannot repeat one. A
+//! It sends nothing on its own, not even a request that provably was not sent. It cannot see charges made through a second
+//! journal or directly through a [`Client`](payments_core::Client). It keeps no copy of a request, so it cannot repeat one. A
 //! [purged](Journal::purge_older_than) key is new again.
 
 // docs.rs builds with nightly, which shows the feature that each item needs.

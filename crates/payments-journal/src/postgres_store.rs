@@ -61,7 +61,8 @@ use session::{Session, read};
 /// One thing cannot be checked: **a failover to a standby that does not have every commit loses keys, as an old backup does, and
 /// a lost key may be sent again.** Let a journal fail over only to a synchronous standby.
 ///
-/// A connection pooler must give each connection its own session and reset it afterwards, as PgBouncer does in session mode. A store opens up to nine connections.
+/// A connection pooler must give each connection its own session and reset it afterwards, as PgBouncer does in session mode. A
+/// store opens up to nine connections.
 ///
 /// # Tables
 ///
@@ -70,10 +71,10 @@ use session::{Session, read};
 ///
 /// # Errors and timeouts
 ///
-/// If a connection breaks during COMMIT, or does not respond for 10 seconds, the change
-/// [may have been made](StoreError::is_in_doubt). A call that was about to begin then does not begin, and nothing is sent.
-/// Until the server has ended that transaction, which takes seconds, the key is locked and nothing else begins with it. The write of
-/// an outcome is retried for half a minute over new connections, so the server may be restarted while the program runs.
+/// If a connection breaks during COMMIT, or does not respond for 10 seconds, the change [may have been
+/// made](StoreError::is_in_doubt). A call that was about to begin then does not begin, and nothing is sent. Until the server
+/// has ended that transaction, which takes seconds, the key is locked and nothing else begins with it. The write of an outcome
+/// is retried for half a minute over new connections, so the server may be restarted while the program runs.
 ///
 /// # Runtimes
 ///
@@ -112,8 +113,8 @@ impl PostgresStore {
         Self::over(address, connection).await
     }
 
-    /// Connects to an existing journal. Returns `None` if there are no tables, and does not create them: a program that only reads
-    /// must not mistake an empty database for a journal without charges.
+    /// Connects to an existing journal. Returns `None` if there are no tables, and does not create them: a program that only
+    /// reads must not mistake an empty database for a journal without charges.
     ///
     /// # Errors
     ///
