@@ -35,7 +35,7 @@ pub(super) async fn is_missing(connection: &Connection) -> Result<bool, StoreErr
 pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
     if is_missing(connection).await? {
         return Err(StoreError::damaged(
-            "the journal's tables are missing: restore them, because a new journal charges again every key that it does not know",
+            "the journal's tables are missing, and a new journal would charge their keys again: find out why before you charge anything",
         ));
     }
     let row = execute(connection.client.query_one(VERSION_AND_IS_LOGGED, &[])).await?;
@@ -53,8 +53,8 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
              ALTER TABLE payments_journal.intents SET LOGGED",
         )),
         (Ordering::Equal, None) => Err(StoreError::damaged(
-            "the table payments_journal.intents is missing: restore it, because a new one charges again every key that it does \
-             not know",
+            "the table payments_journal.intents is missing, and a new one would charge its keys again: find out why before you \
+             charge anything",
         )),
     }
 }
