@@ -91,11 +91,11 @@ fn wait_for_others(max_wait: Duration) -> impl FnMut(i32) -> bool + Send + 'stat
         if times == 0 {
             since = Instant::now();
         }
-        let may_wait = since.elapsed() < max_wait;
-        if may_wait {
+        let has_time_left = since.elapsed() < max_wait;
+        if has_time_left {
             thread::sleep(if times < 8 { PAUSE / 8 } else { PAUSE });
         }
-        may_wait
+        has_time_left
     }
 }
 

@@ -249,7 +249,7 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 self.resolve(&mut next, key, Input::ResolveAttempt { attempt, finding }, finding)?;
             }
             Step::Resolve { key, finding } => {
-                self.resolve(&mut next, key, Input::Resolve(finding), finding)?
+                self.resolve(&mut next, key, Input::Resolve(finding), finding)?;
             }
             Step::Reopen { key } => {
                 if self.change(&mut next, key, Input::Reopen)? {
