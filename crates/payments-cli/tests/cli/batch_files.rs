@@ -145,7 +145,7 @@ b,tok,,92233720368547758.07,true,,
             "6 ConvenienceFeeActive is required",
             "7 Key must consist of visible ASCII characters, without spaces",
             "7 Amount must be a number such as 10.50",
-            "8 ReferenceNo must not hold a card number, because without a Key it is the key",
+            "8 ReferenceNo must not contain a card number, because without a Key it is the key",
             "9 row has 6 cells, and the header has 7",
             "10 row has 8 cells, and the header has 7; a comma inside a value, such as 12,50, needs quotes, and in an \
              amount a point in its place",

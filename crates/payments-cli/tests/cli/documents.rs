@@ -11,6 +11,7 @@ use crate::support::payments;
 const BILLING: &str = include_str!("../../../../docs/billing-runs.md");
 const SANDBOX: &str = include_str!("../../../../docs/sandbox.md");
 const RECONCILING: &str = include_str!("../../../../docs/reconciling.md");
+const EXAMPLE: &str = include_str!("../../../../docs/reconciling-example.md");
 
 #[test]
 #[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
@@ -45,21 +46,21 @@ fn billing_run_matches_its_guide() {
 }
 
 #[test]
-fn reconciling_session_matches_the_guide() {
-    assert_reconciling("## The whole of it, to try", "127.0.0.1:8438", 40);
+fn reconciling_example_matches_its_session() {
+    assert_reconciling(EXAMPLE, "127.0.0.1:8438", 40);
 }
 
 #[test]
 fn reconciling_many_session_matches_the_guide() {
-    assert_reconciling("## Many at once", "127.0.0.1:8440", 25);
+    let (_, chapter) = RECONCILING.split_once("## Many at once").expect("the chapter is there");
+    let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
+    assert_reconciling(chapter, "127.0.0.1:8440", 25);
 }
 
-/// Runs all sessions of a chapter as one, with the faults file that the guide shows.
-fn assert_reconciling(heading: &str, shown_address: &str, lines: usize) {
-    let (_, chapter) = RECONCILING.split_once(heading).expect("the chapter is there");
-    let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
+/// Runs all sessions of a chapter as one, with the faults file that the example shows.
+fn assert_reconciling(chapter: &str, shown_address: &str, lines: usize) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let faults = blocks(RECONCILING, "json").next().expect("the faults are there");
+    let faults = blocks(EXAMPLE, "json").next().expect("the faults are there");
     fs::write(folder.path().join("faults.json"), faults).expect("it is writable");
     let session: Vec<_> = blocks(chapter, "console").flat_map(str::lines).collect();
     assert!(session.len() > lines, "{session:?}");
@@ -71,7 +72,7 @@ fn every_failure_kind_is_explained() {
     use payments_core::TransportErrorKind as Kind;
     use payments_journal::Failure;
 
-    let (_, chapter) = RECONCILING.split_once("## The words in brackets").expect("the chapter is there");
+    let (_, chapter) = RECONCILING.split_once("## Reasons in brackets").expect("the chapter is there");
     let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
     let (unknown, others) = chapter.split_once("| `rejected (…)`").expect("two tables");
     let transport = [

@@ -144,7 +144,7 @@ fn paid_key_with_another_request_is_unknown_and_names_the_transaction_d43() {
         assert_eq!((&error["kind"], &error["transaction_id"]), (&"key_reused".into(), &id));
         let message = error["message"].as_str().unwrap();
         let paid =
-            format!("nothing was sent now: it is already paid as transaction {}", id.as_str().unwrap());
+            format!("nothing was sent now: that one is already paid as transaction {}", id.as_str().unwrap());
         assert!(message.contains(&paid), "{error}");
         assert_eq!(ended.json()["key"], "invoice-17");
         assert_eq!(error["sent_at"], office.show("invoice-17")["begun_at"]);
@@ -335,7 +335,7 @@ fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
         let text = run.end().stderr;
         assert!(text.starts_with(heading), "{text}");
         assert!(text.contains("payments journal retry --status 429"), "{text}");
-        assert!(text.contains("correct the cause, then let a person reopen the key\n"), "{text}");
+        assert!(text.contains("fix the cause, then let a person reopen the key\n"), "{text}");
         assert!(!text.contains("new key") && !text.contains("new request"), "{text}");
     }
     assert_eq!(office.requests(), 1);
