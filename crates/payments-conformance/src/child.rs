@@ -7,8 +7,8 @@ use payments_core::Transport;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use crate::breach::Breach;
-use crate::charge::Charge;
+use crate::violation::Violation;
+use crate::test_request::TestRequest;
 use crate::{Journal, Setup, Stack, Verdict};
 
 /// The process that a contract about the environment starts: the same test again, in another environment.
@@ -53,8 +53,8 @@ impl Child {
         test: &str,
         base_url: &str,
         setup: &Setup,
-    ) -> Result<Command, Breach> {
-        let program = env::current_exe().map_err(|error| Breach::new(format!("no program: {error}")))?;
+    ) -> Result<Command, Violation> {
+        let program = env::current_exe().map_err(|error| Violation::new(format!("no program: {error}")))?;
         let mut child = Command::new(program);
         // The test may be one that is ignored unless it is asked for.
         child.args([test, "--exact", "--nocapture", "--include-ignored"]);
@@ -78,7 +78,7 @@ impl Child {
     /// Makes one call to the parent's server.
     pub(crate) fn send(&self, contract: &'static str, stack: &impl Stack) -> Verdict {
         let transport = stack.transport(&self.setup);
-        let charge = Charge::new(&self.base_url, "charge-00001".to_owned());
+        let charge = TestRequest::charge(&self.base_url, "charge-00001".to_owned());
         match stack.block_on(transport.send(charge.into_transport_request())) {
             Ok(_) => Verdict::kept(contract, Vec::new()),
             Err(error) => Verdict::broken(contract, error.to_string(), Vec::new()),

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::authority::Authority;
-use crate::breach::{Breach, PANICS};
+use crate::violation::{Violation, PANICS};
 use crate::child::Child;
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::http2::Peer;
 use crate::script::{Act, Script};
-use crate::server::{Greeting, Server};
-use crate::trial::Trial;
+use crate::server::{Security, Server};
+use crate::test_run::TestRun;
 use crate::{Abilities, Ability, Journal, Setup, Stack, Verdict};
 
 /// One contract: its name, why it matters for money, and what a stack must be able to do for it to apply.
@@ -18,8 +18,8 @@ pub(crate) struct Contract {
     name: &'static str,
     why: &'static str,
     needs: Vec<Ability>,
-    about: Option<Ability>,
-    alone: bool,
+    tested: Option<Ability>,
+    exclusive: bool,
 }
 
 /// Held by every contract that is being checked: alone by those that would take the memory of another for their own.
@@ -28,12 +28,12 @@ static PROCESS: RwLock<()> = RwLock::new(());
 impl Contract {
     /// A contract that needs a real server.
     pub(crate) fn new(name: &'static str, why: &'static str) -> Self {
-        Self { needs: vec![Ability::Sockets], ..Self::as_data(name, why) }
+        Self { needs: vec![Ability::Sockets], ..Self::scripted(name, why) }
     }
 
     /// A contract whose server can be played from a [`Script`] by a stack without sockets.
-    pub(crate) fn as_data(name: &'static str, why: &'static str) -> Self {
-        Self { name, why, needs: Vec::new(), about: None, alone: false }
+    pub(crate) fn scripted(name: &'static str, why: &'static str) -> Self {
+        Self { name, why, needs: Vec::new(), tested: None, exclusive: false }
     }
 
     pub(crate) fn needs(mut self, ability: Ability) -> Self {
@@ -42,20 +42,20 @@ impl Contract {
     }
 
     /// The same, of a contract that a stack without this ability breaks: the story says how to declare that.
-    pub(crate) fn about(self, ability: Ability) -> Self {
-        Self { about: Some(ability), ..self.needs(ability) }
+    pub(crate) fn tests(self, ability: Ability) -> Self {
+        Self { tested: Some(ability), ..self.needs(ability) }
     }
 
     /// Of the kit's contracts no other is checked in this process meanwhile.
-    pub(crate) fn alone(self) -> Self {
-        Self { alone: true, ..self }
+    pub(crate) fn exclusive(self) -> Self {
+        Self { exclusive: true, ..self }
     }
 
     /// Checks the contract over every scheme that the stack speaks.
     pub(crate) fn check<S: Stack>(
         self,
         stack: &S,
-        body: impl Fn(&Stage<'_, S>) -> Result<(), Breach>,
+        body: impl Fn(&Harness<'_, S>) -> Result<(), Violation>,
     ) -> Verdict {
         let abilities = stack.abilities();
         if let Some(contract) = Child::contract().filter(|contract| contract != self.name) {
@@ -64,7 +64,7 @@ impl Contract {
         }
         if let Some(reason) = self.needs.iter().find_map(|ability| abilities.missing(*ability)) {
             let verdict = Verdict::not_applicable(self.name, reason.to_owned());
-            return verdict.excused(abilities.deviation_of(self.name));
+            return verdict.with_deviation(abilities.deviation_of(self.name));
         }
         let schemes = schemes(&abilities, &self.needs);
         if schemes.is_empty() {
@@ -76,20 +76,20 @@ impl Contract {
             let reason = reason.to_owned();
             return Verdict::broken(self.name, reason, Vec::new());
         }
-        let _alone = self.alone.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
-        let _beside = (!self.alone).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
+        let _write_guard = self.exclusive.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
+        let _read_guard = (!self.exclusive).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
         let figures = Mutex::new(Vec::new());
         let mut broken = None;
         for scheme in schemes {
-            let stage =
-                Stage { stack, contract: &self, scheme, authority: Authority::new(), figures: &figures };
+            let harness =
+                Harness { stack, contract: &self, scheme, authority: Authority::new(), figures: &figures };
             // The next contract is still to be checked.
-            let kept = catch_unwind(AssertUnwindSafe(|| body(&stage))).unwrap_or_else(|panic| {
+            let kept = catch_unwind(AssertUnwindSafe(|| body(&harness))).unwrap_or_else(|panic| {
                 Err(panicked(&*panic)
-                    .told(|breach| stage.story("was not reached", breach, "nothing", "no call was made")))
+                    .with_context(|violation| harness.failure_message("was not reached", violation, "nothing", "no call was made")))
             });
-            if let Err(breach) = kept {
-                broken = Some(breach);
+            if let Err(violation) = kept {
+                broken = Some(violation);
                 break;
             }
         }
@@ -97,21 +97,21 @@ impl Contract {
         let deviation = abilities.deviation_of(self.name);
         let verdict = match (broken, deviation) {
             (None, _) => Verdict::kept(self.name, figures),
-            (Some(breach), Some(reason)) if breach.is_owed() => {
-                let story = format!(
-                    "{breach}\n  deviation:      the one that is declared (\"{reason}\") covers what this contract \
+            (Some(violation), Some(reason)) if violation.is_general() => {
+                let failure_message = format!(
+                    "{violation}\n  deviation:      the one that is declared (\"{reason}\") covers what this contract \
                      demands; this is owed in every situation"
                 );
-                return Verdict::broken(self.name, story, figures);
+                return Verdict::broken(self.name, failure_message, figures);
             }
-            (Some(breach), _) => Verdict::broken(self.name, breach.to_string(), figures),
+            (Some(violation), _) => Verdict::broken(self.name, violation.to_string(), figures),
         };
-        verdict.excused(deviation)
+        verdict.with_deviation(deviation)
     }
 
     /// How a stack declares that it lacks what the contract is about.
     fn declaration(&self) -> Option<String> {
-        let ability = self.about?;
+        let ability = self.tested?;
         Some(format!(
             "if the stack cannot do this at all, declare it: \
              `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
@@ -141,8 +141,8 @@ fn schemes(abilities: &Abilities, needs: &[Ability]) -> Vec<Scheme> {
     schemes
 }
 
-fn panicked(panic: &(dyn std::any::Any + Send)) -> Breach {
-    Breach::owed(format!("something panicked: {}", message(panic)), PANICS)
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Violation {
+    Violation::general(format!("something panicked: {}", message(panic)), PANICS)
 }
 
 fn message(panic: &(dyn std::any::Any + Send)) -> &str {
@@ -170,7 +170,7 @@ impl std::fmt::Display for Scheme {
 }
 
 /// Where trials of one contract take place: a stack and a scheme.
-pub(crate) struct Stage<'a, S> {
+pub(crate) struct Harness<'a, S> {
     pub(crate) stack: &'a S,
     contract: &'a Contract,
     pub(crate) scheme: Scheme,
@@ -178,21 +178,21 @@ pub(crate) struct Stage<'a, S> {
     figures: &'a Mutex<Vec<String>>,
 }
 
-impl<S: Stack> Stage<'_, S> {
+impl<S: Stack> Harness<'_, S> {
     /// A trial with a server that does what the script says; `situation` says it in words.
-    pub(crate) fn scripted(
+    pub(crate) fn with_script(
         &self,
         situation: &str,
         acts: impl Into<Vec<Act>>,
-        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
+        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
         let script = Script::in_turn(acts);
         let journal = Journal::default();
         if self.stack.abilities().missing(Ability::Sockets).is_some() {
             let setup = self.setup(journal.clone(), Some(script));
             let transport = self.stack.transport(&setup);
             let url = "http://localhost:1/api/v1/public".to_owned();
-            return self.conclude(situation, Trial::new(self.stack, transport, None, journal, url), body);
+            return self.run_check(situation, TestRun::new(self.stack, transport, None, journal, url), body);
         }
         if script.refuses_all() {
             // Bound, so that nobody else can take the port, and not listening: whoever connects is refused.
@@ -203,7 +203,7 @@ impl<S: Stack> Stage<'_, S> {
             let address = nobody.local_addr().ok().and_then(|address| address.as_socket());
             let url = self.url(address.expect("a bound socket has an address"));
             let transport = self.stack.transport(&self.setup(journal.clone(), None));
-            return self.conclude(situation, Trial::new(self.stack, transport, None, journal, url), body);
+            return self.run_check(situation, TestRun::new(self.stack, transport, None, journal, url), body);
         }
         let number = AtomicUsize::new(0);
         if self.scheme == Scheme::Http2 {
@@ -215,9 +215,9 @@ impl<S: Stack> Stage<'_, S> {
                     }
                 }
             };
-            return self.served_http2(situation, &[], script, body);
+            return self.with_http2_server(situation, &[], script, body);
         }
-        self.served(
+        self.with_server(
             situation,
             move |connection| {
                 while let Some(request) = connection.read_request() {
@@ -232,58 +232,58 @@ impl<S: Stack> Stage<'_, S> {
     }
 
     /// A trial with a server whose every connection runs `script` on a thread of its own.
-    pub(crate) fn served(
+    pub(crate) fn with_server(
         &self,
         situation: &str,
-        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
-        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
-        self.served_with(self.greeting(), situation, script, body)
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
+        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        self.with_server_over(self.security(), situation, script, body)
     }
 
     /// The same, with a server that greets its clients otherwise than the scheme asks for.
-    pub(crate) fn served_with(
+    pub(crate) fn with_server_over(
         &self,
-        greeting: Greeting,
+        security: Security,
         situation: &str,
-        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
-        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
+        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
         let journal = Journal::default();
-        let server = Server::start(greeting, &journal, script);
+        let server = Server::start(security, &journal, script);
         let transport = self.stack.transport(&self.setup(journal.clone(), None));
         let url = self.url(server.address);
-        self.conclude(situation, Trial::new(self.stack, transport, Some(&server), journal, url), body)
+        self.run_check(situation, TestRun::new(self.stack, transport, Some(&server), journal, url), body)
     }
 
     /// A trial with a server that speaks HTTP/2 and greets with these settings. Every connection runs `script`.
-    pub(crate) fn served_http2(
+    pub(crate) fn with_http2_server(
         &self,
         situation: &str,
         settings: &'static [(u16, u32)],
         script: impl Fn(&mut Peer<'_>) + Send + Sync + 'static,
-        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
-        let script = move |connection: &mut Conversation| {
-            if let Some(mut peer) = Peer::greet(connection, settings) {
+        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let script = move |connection: &mut Connection| {
+            if let Some(mut peer) = Peer::start(connection, settings) {
                 script(&mut peer);
             }
         };
-        self.served_with(self.http2_greeting(), situation, script, body)
+        self.with_server_over(self.http2_security(), situation, script, body)
     }
 
     /// TLS with HTTP/2 and nothing else.
-    pub(crate) fn http2_greeting(&self) -> Greeting {
-        Greeting::Tls(self.authority.server_speaking(&["h2"]))
+    pub(crate) fn http2_security(&self) -> Security {
+        Security::Tls(self.authority.server_speaking(&["h2"]))
     }
 
     /// A further server, beside that of the trial.
     pub(crate) fn another_server(
         &self,
         journal: &Journal,
-        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
     ) -> Server {
-        Server::start(self.greeting(), journal, script)
+        Server::start(self.security(), journal, script)
     }
 
     /// A further server on a socket that listens already.
@@ -291,9 +291,9 @@ impl<S: Stack> Stage<'_, S> {
         &self,
         listener: TcpListener,
         journal: &Journal,
-        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
     ) -> Server {
-        Server::start_on(listener, self.greeting(), journal, script)
+        Server::start_on(listener, self.security(), journal, script)
     }
 
     pub(crate) fn url(&self, server: SocketAddr) -> String {
@@ -330,53 +330,53 @@ impl<S: Stack> Stage<'_, S> {
         self.stack.abilities().missing(ability).is_some()
     }
 
-    fn greeting(&self) -> Greeting {
+    fn security(&self) -> Security {
         match self.scheme {
-            Scheme::Http => Greeting::Plain,
-            Scheme::Https => Greeting::Tls(self.authority.server()),
-            Scheme::Http2 => self.http2_greeting(),
+            Scheme::Http => Security::Plain,
+            Scheme::Https => Security::Tls(self.authority.server()),
+            Scheme::Http2 => self.http2_security(),
         }
     }
 
-    fn conclude(
+    fn run_check(
         &self,
         situation: &str,
-        trial: Trial<'_, S>,
-        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
-        let journal = trial.journal().clone();
+        run: TestRun<'_, S>,
+        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let journal = run.journal().clone();
         let kept =
-            catch_unwind(AssertUnwindSafe(|| body(&trial))).unwrap_or_else(|panic| Err(panicked(&*panic)));
-        let told = trial.told();
+            catch_unwind(AssertUnwindSafe(|| body(&run))).unwrap_or_else(|panic| Err(panicked(&*panic)));
+        let log = run.call_log();
         let finished =
-            catch_unwind(AssertUnwindSafe(|| trial.finish())).unwrap_or_else(|panic| Err(panicked(&*panic)));
+            catch_unwind(AssertUnwindSafe(|| run.finish())).unwrap_or_else(|panic| Err(panicked(&*panic)));
         let outcome = match (kept, finished) {
             // What is owed in every situation weighs more than what the contract demands, and no deviation covers it.
-            (Err(breach), Err(owed)) if !breach.is_owed() && owed.is_owed() => Err(owed),
+            (Err(violation), Err(owed)) if !violation.is_general() && owed.is_general() => Err(owed),
             (kept, finished) => kept.and(finished),
         };
-        outcome.map_err(|breach| {
-            breach.told(|breach| {
-                let told = told.about(&breach.to_string(), &journal);
-                self.story(situation, breach, &journal.to_string(), &told)
+        outcome.map_err(|violation| {
+            violation.with_context(|violation| {
+                let calls = log.about(&violation.to_string(), &journal);
+                self.failure_message(situation, violation, &journal.to_string(), &calls)
             })
         })
     }
 
-    fn story(&self, situation: &str, breach: &Breach, journal: &str, told: &str) -> String {
+    fn failure_message(&self, situation: &str, violation: &Violation, journal: &str, calls: &str) -> String {
         let over = format!("`{}`, over {}", self.contract.name, self.scheme);
-        let why = breach.why().unwrap_or(self.contract.why);
-        let declaration = self.contract.declaration().filter(|_| !breach.is_owed());
+        let why = violation.why().unwrap_or(self.contract.why);
+        let declaration = self.contract.declaration().filter(|_| !violation.is_general());
         let fields = [("contract", over.as_str()), ("the server", situation), ("its journal", journal)];
-        let beside = breach.lines().iter().map(|(name, text)| (*name, text.as_str()));
-        let after = [("the transport", told), ("why", why)];
+        let beside = violation.lines().iter().map(|(name, text)| (*name, text.as_str()));
+        let after = [("the transport", calls), ("why", why)];
         let declared = declaration.iter().map(|text| ("otherwise", text.as_str()));
-        let mut story = format!("{breach}\n");
+        let mut failure_message = format!("{violation}\n");
         for (name, text) in fields.into_iter().chain(beside).chain(after).chain(declared) {
             let name = format!("{name}:");
-            story.extend(["\n  ", &name, &" ".repeat(16_usize.saturating_sub(name.len()))]);
-            story.push_str(&text.replace('\n', "\n                  "));
+            failure_message.extend(["\n  ", &name, &" ".repeat(16_usize.saturating_sub(name.len()))]);
+            failure_message.push_str(&text.replace('\n', "\n                  "));
         }
-        story
+        failure_message
     }
 }

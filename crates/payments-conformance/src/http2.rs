@@ -10,7 +10,7 @@ use loona_hpack::Decoder;
 
 use self::frame::Windows;
 pub(crate) use self::frame::{LARGEST, code, flag, frame, header_block, kind, literal, setting};
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::journal::Received;
 use crate::script::Act;
 
@@ -19,7 +19,7 @@ use crate::script::Act;
 /// By itself it acknowledges settings and pings, gives the client new windows, keeps to the client's, and writes the
 /// journal. Everything else is the script's.
 pub(crate) struct Peer<'a> {
-    connection: &'a mut Conversation,
+    connection: &'a mut Connection,
     decoder: Decoder<'a>,
     /// Requests of which the end has not come.
     arriving: HashMap<u32, Received>,
@@ -47,7 +47,7 @@ pub(crate) struct Request {
 
 impl<'a> Peer<'a> {
     /// Reads the client's preface and answers with these settings; `None` if the client speaks no HTTP/2.
-    pub(crate) fn greet(connection: &'a mut Conversation, settings: &[(u16, u32)]) -> Option<Self> {
+    pub(crate) fn start(connection: &'a mut Connection, settings: &[(u16, u32)]) -> Option<Self> {
         let mut peer = Self::accept(connection)?;
         let each = settings.iter().flat_map(|(name, value)| {
             let (name, value) = (name.to_be_bytes(), value.to_be_bytes());
@@ -58,7 +58,7 @@ impl<'a> Peer<'a> {
     }
 
     /// Reads the client's preface and says nothing, which no server may.
-    pub(crate) fn accept(connection: &'a mut Conversation) -> Option<Self> {
+    pub(crate) fn accept(connection: &'a mut Connection) -> Option<Self> {
         if connection.read_exact(PREFACE.len())? != PREFACE {
             connection.note("the client offered HTTP/2 and did not speak it");
             return None;
@@ -73,7 +73,7 @@ impl<'a> Peer<'a> {
         self.connection.index()
     }
 
-    pub(crate) fn connection(&mut self) -> &mut Conversation {
+    pub(crate) fn connection(&mut self) -> &mut Connection {
         self.connection
     }
 
@@ -93,7 +93,7 @@ impl<'a> Peer<'a> {
     }
 
     /// The next whole request of those that have come; `None` if nothing more has.
-    pub(crate) fn next_request_unless_lull(&mut self) -> Option<Request> {
+    pub(crate) fn next_request_if_pending(&mut self) -> Option<Request> {
         loop {
             match self.events.pop_front() {
                 Some(Event::Request(request)) => return Some(request),
@@ -114,7 +114,7 @@ impl<'a> Peer<'a> {
     }
 
     /// Reads whatever the client does until it closes the connection.
-    pub(crate) fn hold(&mut self) {
+    pub(crate) fn wait_for_close(&mut self) {
         while self.next().is_some() {}
     }
 
@@ -136,7 +136,7 @@ impl<'a> Peer<'a> {
 
     /// Answers with the id of the request, so that a caller can tell whether the answer is its own.
     pub(crate) fn echo(&mut self, request: &Request) -> bool {
-        self.answer(request.stream, &Response::new(request.received.id()))
+        self.respond(request.stream, &Response::new(request.received.id()))
     }
 
     /// Plays one act of a script on the request that was just read; `false` if the connection is of no more use.
@@ -144,7 +144,7 @@ impl<'a> Peer<'a> {
         let stream = request.stream;
         match act {
             Act::Echo => self.echo(request),
-            Act::Answer(answer) => self.answer(stream, answer),
+            Act::Answer(answer) => self.respond(stream, answer),
             // The others on the connection are none the worse for it.
             Act::Silence => true,
             Act::Drip { answer, bytes, every } => {
@@ -162,21 +162,21 @@ impl<'a> Peer<'a> {
             Act::Truncate { answer, bytes } => {
                 self.head(stream, answer, 0);
                 self.data(stream, &answer.body()[..*bytes], false);
-                !self.end(Conversation::close)
+                !self.end(Connection::close)
             }
             Act::Garbage(garbage) => {
                 self.connection.write(garbage);
-                self.hold();
+                self.wait_for_close();
                 false
             }
-            Act::Reset => !self.end(Conversation::reset),
+            Act::Reset => !self.end(Connection::reset),
             // Nobody listens where all is refused, and no script refuses one request after another.
-            Act::Close | Act::Refuse => !self.end(Conversation::close),
+            Act::Close | Act::Refuse => !self.end(Connection::close),
         }
     }
 
     /// Sends a whole answer with a `content-length`; `false` once the client takes no more of it.
-    pub(crate) fn answer(&mut self, stream: u32, response: &Response<impl AsRef<[u8]>>) -> bool {
+    pub(crate) fn respond(&mut self, stream: u32, response: &Response<impl AsRef<[u8]>>) -> bool {
         let body = response.body().as_ref();
         if body.is_empty() {
             return self.head(stream, response, flag::END_STREAM);
@@ -225,7 +225,7 @@ impl<'a> Peer<'a> {
 
     /// Ends the stream of a request with the one code that proves that nothing was done with it.
     pub(crate) fn refuse(&mut self, request: &Request) -> bool {
-        self.connection.disown(&request.received.id());
+        self.connection.record_refused(&request.received.id());
         self.reset(request.stream, code::REFUSED_STREAM)
     }
 
@@ -246,7 +246,7 @@ impl<'a> Peer<'a> {
     }
 
     /// Ends the connection, in one of the ways in which a conversation can end.
-    pub(crate) fn end(&mut self, how: impl FnOnce(&mut Conversation)) -> bool {
+    pub(crate) fn end(&mut self, how: impl FnOnce(&mut Connection)) -> bool {
         how(self.connection);
         true
     }
@@ -325,7 +325,7 @@ impl<'a> Peer<'a> {
         if !self.arriving.contains_key(&stream) {
             let received = received(self.connection.index(), fields);
             if flags & flag::END_STREAM == 0 {
-                self.connection.begin(&received.id());
+                self.connection.record_started(&received.id());
                 self.events.push_back(Event::Begun(Request { stream, received: received.clone() }));
             }
             self.arriving.insert(stream, received);
@@ -338,7 +338,7 @@ impl<'a> Peer<'a> {
 
     fn take_end(&mut self, stream: u32) {
         if let Some(received) = self.arriving.remove(&stream) {
-            self.connection.keep(received.clone());
+            self.connection.record(received.clone());
             self.events.push_back(Event::Request(Request { stream, received }));
         }
     }

@@ -3,26 +3,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::charge::ID_HEADER;
+use crate::test_request::ID_HEADER;
 
 /// What reached the server: every whole request, and of any other what came of it, connection by connection.
 ///
 /// Clones share the same pages.
 #[derive(Clone, Default)]
-pub struct Journal(Arc<Mutex<Vec<Connection>>>);
+pub struct Journal(Arc<Mutex<Vec<ConnectionRecord>>>);
 
 /// What is known of one connection.
 #[derive(Default)]
-struct Connection {
+struct ConnectionRecord {
     requests: Vec<Received>,
     /// The beginning of what came and is no whole request yet.
     beginning: Vec<u8>,
     /// How long all of that is.
     unfinished: usize,
     /// The ids of requests that came on streams of which the end has not come.
-    begun: Vec<String>,
+    started: Vec<String>,
     /// The ids of requests with which the server did nothing, and said so in a way that is proof.
-    disowned: Vec<String>,
+    refused: Vec<String>,
     events: Vec<&'static str>,
 }
 
@@ -33,7 +33,7 @@ impl Journal {
     /// itself.
     pub fn record(&self, request: &http::Request<Bytes>) {
         let connection = self.open();
-        self.keep(connection, Received::of(connection, request));
+        self.add(connection, Received::of(connection, request));
     }
 
     /// How many connections were accepted.
@@ -48,15 +48,15 @@ impl Journal {
 
     pub(crate) fn open(&self) -> usize {
         let mut connections = self.lock();
-        connections.push(Connection::default());
+        connections.push(ConnectionRecord::default());
         connections.len() - 1
     }
 
-    pub(crate) fn keep(&self, connection: usize, request: Received) {
+    pub(crate) fn add(&self, connection: usize, request: Received) {
         let mut connections = self.lock();
         let connection = &mut connections[connection];
-        if let Some(at) = connection.begun.iter().position(|id| request.has_id(id)) {
-            connection.begun.swap_remove(at);
+        if let Some(at) = connection.started.iter().position(|id| request.has_id(id)) {
+            connection.started.swap_remove(at);
         }
         connection.requests.push(request);
         connection.beginning.clear();
@@ -64,7 +64,7 @@ impl Journal {
     }
 
     /// Replaces what is known of the request that has begun to arrive.
-    pub(crate) fn note_unfinished(&self, connection: usize, bytes: &[u8]) {
+    pub(crate) fn set_unfinished(&self, connection: usize, bytes: &[u8]) {
         let mut connections = self.lock();
         let connection = &mut connections[connection];
         connection.beginning.clear();
@@ -73,13 +73,13 @@ impl Journal {
     }
 
     /// Writes down that a request began to arrive on one of the connection's streams.
-    pub(crate) fn begin(&self, connection: usize, id: &str) {
-        self.lock()[connection].begun.push(id.to_owned());
+    pub(crate) fn add_started(&self, connection: usize, id: &str) {
+        self.lock()[connection].started.push(id.to_owned());
     }
 
     /// Writes down that the server does nothing with a request and proves it to the client, who may then say so.
-    pub(crate) fn disown(&self, connection: usize, id: &str) {
-        self.lock()[connection].disowned.push(id.to_owned());
+    pub(crate) fn add_refused(&self, connection: usize, id: &str) {
+        self.lock()[connection].refused.push(id.to_owned());
     }
 
     pub(crate) fn note(&self, connection: usize, event: &'static str) {
@@ -101,12 +101,12 @@ impl Journal {
     /// On which connections, counted from 1, the whole of a request of this id came or a part of it.
     pub(crate) fn connections_of(&self, id: &str) -> Vec<usize> {
         let connections = self.lock();
-        let has_it = |connection: &Connection| {
+        let carries = |connection: &ConnectionRecord| {
             connection.requests.iter().any(|request| request.has_id(id))
-                || connection.begun.iter().any(|begun| begun == id)
-                || id_in(&connection.beginning).is_some_and(|begun| begun == id)
+                || connection.started.iter().any(|started| started == id)
+                || id_in(&connection.beginning).is_some_and(|started| started == id)
         };
-        let numbered = connections.iter().enumerate().filter(|(_, connection)| has_it(connection));
+        let numbered = connections.iter().enumerate().filter(|(_, connection)| carries(connection));
         numbered.map(|(index, _)| index + 1).collect()
     }
 
@@ -118,20 +118,20 @@ impl Journal {
     }
 
     /// The ids of requests that began to arrive on streams of which the end has not come, with their connections.
-    pub(crate) fn begun(&self) -> Vec<(usize, String)> {
+    pub(crate) fn started(&self) -> Vec<(usize, String)> {
         let connections = self.lock();
-        let begun = connections.iter().enumerate();
-        begun
-            .flat_map(|(index, connection)| connection.begun.iter().map(move |id| (index, id.clone())))
+        let started = connections.iter().enumerate();
+        started
+            .flat_map(|(index, connection)| connection.started.iter().map(move |id| (index, id.clone())))
             .collect()
     }
 
     /// Whether the server proved to the client that it did nothing with the request.
-    pub(crate) fn has_disowned(&self, id: &str) -> bool {
-        self.lock().iter().any(|connection| connection.disowned.iter().any(|disowned| disowned == id))
+    pub(crate) fn was_refused(&self, id: &str) -> bool {
+        self.lock().iter().any(|connection| connection.refused.iter().any(|refused| refused == id))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<ConnectionRecord>> {
         // Each change is whole, so a poisoned journal can still be read.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -220,15 +220,15 @@ impl fmt::Display for Journal {
             if connection.requests.len() > SHOWN_REQUESTS {
                 write!(f, " and {} more whole requests;", connection.requests.len() - SHOWN_REQUESTS)?;
             }
-            for id in connection.begun.iter().take(5) {
+            for id in connection.started.iter().take(5) {
                 write!(f, " a part of {id};")?;
             }
             if connection.unfinished > 0 {
                 write!(f, " {} bytes of a request that did not arrive whole;", connection.unfinished)?;
-            } else if connection.requests.is_empty() && connection.begun.is_empty() {
+            } else if connection.requests.is_empty() && connection.started.is_empty() {
                 f.write_str(" nothing of a request;")?;
             }
-            for id in connection.disowned.iter().take(5) {
+            for id in connection.refused.iter().take(5) {
                 write!(f, " {id} refused without being processed;")?;
             }
             for event in &connection.events {

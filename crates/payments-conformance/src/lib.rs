@@ -100,34 +100,34 @@
 mod abilities;
 mod authority;
 mod blocking;
-mod breach;
-mod charge;
+mod violation;
+mod test_request;
 mod child;
 mod contract;
 mod contract_tests;
 pub mod contracts;
-mod conversation;
+mod connection;
 mod http2;
 mod journal;
 mod logs;
 mod report;
 mod script;
 mod secrets;
-mod seen;
+mod completed_call;
 mod server;
 mod situations;
 mod stack;
-mod switch;
-mod trial;
+mod signal;
+mod test_run;
 
 #[doc(hidden)]
 pub use child::run_as_test as __run_as_test;
 
 pub use abilities::{Abilities, Ability};
 pub use blocking::{BlockingStack, blocking};
-pub use charge::ID_HEADER;
+pub use test_request::ID_HEADER;
 pub use journal::Journal;
 pub use report::{Report, Verdict, check, check_only};
 pub use script::{Act, Script};
 pub use stack::{FnStack, Setup, Stack, stack};
-pub use switch::block_on;
+pub use signal::block_on;

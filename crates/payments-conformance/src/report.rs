@@ -42,9 +42,9 @@ pub fn check(stack: &impl Stack) -> Report {
 pub fn check_only(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Report {
     let mut verdicts = crate::contracts::check_each(stack, wanted);
     if verdicts.is_empty() {
-        let story = "no contract has a name that the filter takes, so nothing was checked; the module \
+        let message = "no contract has a name that the filter takes, so nothing was checked; the module \
                      `payments_conformance::contracts` has all names";
-        verdicts.push(Verdict::broken("check_only", story.to_owned(), Vec::new()));
+        verdicts.push(Verdict::broken("check_only", message.to_owned(), Vec::new()));
     }
     Report { verdicts }
 }
@@ -96,52 +96,52 @@ impl fmt::Display for Report {
 #[must_use = "an unread verdict proves nothing"]
 pub struct Verdict {
     contract: &'static str,
-    finding: Finding,
+    status: Status,
     figures: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
-enum Finding {
+enum Status {
     Kept,
-    Broken { story: String },
+    Broken { message: String },
     NotApplicable { reason: String },
-    Deviates { reason: String, story: String },
+    Deviates { reason: String, message: String },
 }
 
 impl Verdict {
     pub(crate) fn kept(contract: &'static str, figures: Vec<String>) -> Self {
-        Self { contract, finding: Finding::Kept, figures }
+        Self { contract, status: Status::Kept, figures }
     }
 
-    pub(crate) fn broken(contract: &'static str, story: String, figures: Vec<String>) -> Self {
-        Self { contract, finding: Finding::Broken { story }, figures }
+    pub(crate) fn broken(contract: &'static str, message: String, figures: Vec<String>) -> Self {
+        Self { contract, status: Status::Broken { message }, figures }
     }
 
     pub(crate) fn not_applicable(contract: &'static str, reason: String) -> Self {
-        Self { contract, finding: Finding::NotApplicable { reason }, figures: Vec::new() }
+        Self { contract, status: Status::NotApplicable { reason }, figures: Vec::new() }
     }
 
     /// The verdict on a stack that may have declared, with this reason, that it breaks the contract.
-    pub(crate) fn excused(self, declared: Option<&str>) -> Self {
+    pub(crate) fn with_deviation(self, declared: Option<&str>) -> Self {
         let Some(reason) = declared else { return self };
-        let finding = match self.finding {
-            Finding::Broken { story } => Finding::Deviates { reason: reason.to_owned(), story },
-            Finding::Kept => Finding::Broken {
-                story: format!(
+        let status = match self.status {
+            Status::Broken { message } => Status::Deviates { reason: reason.to_owned(), message },
+            Status::Kept => Status::Broken {
+                message: format!(
                     "the stack declares a deviation from `{}` (\"{reason}\"), but keeps it: remove the declaration",
                     self.contract
                 ),
             },
-            Finding::NotApplicable { reason: missing } => Finding::Broken {
-                story: format!(
+            Status::NotApplicable { reason: missing } => Status::Broken {
+                message: format!(
                     "the stack declares a deviation from `{}` (\"{reason}\"), which does not apply to it ({missing}): \
                      remove one of the two declarations",
                     self.contract
                 ),
             },
-            deviates @ Finding::Deviates { .. } => deviates,
+            deviates @ Status::Deviates { .. } => deviates,
         };
-        Self { finding, ..self }
+        Self { status, ..self }
     }
 
     /// The name of the contract, which is that of its function.
@@ -151,30 +151,30 @@ impl Verdict {
 
     /// Whether the stack keeps the contract.
     pub fn is_kept(&self) -> bool {
-        matches!(self.finding, Finding::Kept)
+        matches!(self.status, Status::Kept)
     }
 
     /// Whether the stack breaks the contract without having declared it: do not send payments through it.
     pub fn is_broken(&self) -> bool {
-        matches!(self.finding, Finding::Broken { .. })
+        matches!(self.status, Status::Broken { .. })
     }
 
     /// Whether the stack breaks the contract and has [declared](crate::Abilities::deviation) it.
     pub fn is_deviation(&self) -> bool {
-        matches!(self.finding, Finding::Deviates { .. })
+        matches!(self.status, Status::Deviates { .. })
     }
 
     /// Whether the stack cannot be asked, because it has declared that it lacks what the contract is about.
     pub fn is_not_applicable(&self) -> bool {
-        matches!(self.finding, Finding::NotApplicable { .. })
+        matches!(self.status, Status::NotApplicable { .. })
     }
 
     /// What happened, where the contract is broken: what the server did, what reached it, what the transport said, what
     /// it should have said, and what that means for the money.
     pub fn story(&self) -> Option<&str> {
-        match &self.finding {
-            Finding::Broken { story } | Finding::Deviates { story, .. } => Some(story),
-            Finding::Kept | Finding::NotApplicable { .. } => None,
+        match &self.status {
+            Status::Broken { message } | Status::Deviates { message, .. } => Some(message),
+            Status::Kept | Status::NotApplicable { .. } => None,
         }
     }
 
@@ -191,8 +191,8 @@ impl Verdict {
     #[track_caller]
     #[allow(clippy::print_stdout, reason = "the output of a test is where its figures are looked for")]
     pub fn assert_kept(&self) {
-        if let Finding::Broken { story } = &self.finding {
-            panic!("\n\n{story}\n");
+        if let Status::Broken { message } = &self.status {
+            panic!("\n\n{message}\n");
         }
         println!("{self}");
     }
@@ -201,14 +201,14 @@ impl Verdict {
 /// One line: the verdict, the contract, a reason or the figures.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { contract, finding, figures } = self;
-        match finding {
-            Finding::Kept => write!(f, "kept            {contract}")?,
-            Finding::Broken { story } => {
-                write!(f, "BROKEN          {contract}: {}", story.lines().next().unwrap_or_default())?;
+        let Self { contract, status, figures } = self;
+        match status {
+            Status::Kept => write!(f, "kept            {contract}")?,
+            Status::Broken { message } => {
+                write!(f, "BROKEN          {contract}: {}", message.lines().next().unwrap_or_default())?;
             }
-            Finding::NotApplicable { reason } => write!(f, "not applicable  {contract}: {reason}")?,
-            Finding::Deviates { reason, .. } => write!(f, "DEVIATES        {contract}: {reason}")?,
+            Status::NotApplicable { reason } => write!(f, "not applicable  {contract}: {reason}")?,
+            Status::Deviates { reason, .. } => write!(f, "DEVIATES        {contract}: {reason}")?,
         }
         if !figures.is_empty() {
             write!(f, " ({})", figures.join("; "))?;

@@ -68,7 +68,7 @@ impl Script {
     }
 }
 
-pub(crate) fn answer(status: StatusCode, body: impl Into<Bytes>) -> Response<Bytes> {
+pub(crate) fn response(status: StatusCode, body: impl Into<Bytes>) -> Response<Bytes> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response

@@ -2,11 +2,11 @@ use std::error::Error as StdError;
 
 use payments_core::{TransportError, TransportResponse};
 
-use crate::breach::{Breach, SHOWS_A_SECRET};
-use crate::charge::{API_KEY, CARD_NUMBER};
+use crate::violation::{Violation, SHOWS_A_SECRET};
+use crate::test_request::{API_KEY, CARD_NUMBER};
 
 /// Everything that a program may print of a call's result must be free of the key and the card.
-pub(crate) fn must_hold_no_secret(result: &Result<TransportResponse, TransportError>) -> Result<(), Breach> {
+pub(crate) fn must_hold_no_secret(result: &Result<TransportResponse, TransportError>) -> Result<(), Violation> {
     must_be_absent("the Debug of the result", &format!("{result:?} {result:#?}"))?;
     let mut next: Option<&dyn StdError> = None;
     if let Err(error) = result {
@@ -21,19 +21,19 @@ pub(crate) fn must_hold_no_secret(result: &Result<TransportResponse, TransportEr
 }
 
 /// The same for one text.
-pub(crate) fn must_be_absent(place: &str, text: &str) -> Result<(), Breach> {
+pub(crate) fn must_be_absent(place: &str, text: &str) -> Result<(), Violation> {
     must_not_hold(place, text, &[("card number", CARD_NUMBER), ("API key", API_KEY)])
 }
 
 /// Holds none of these, each with its name, in capitals or small letters, plain or encoded.
-pub(crate) fn must_not_hold(place: &str, text: &str, secrets: &[(&str, &str)]) -> Result<(), Breach> {
+pub(crate) fn must_not_hold(place: &str, text: &str, secrets: &[(&str, &str)]) -> Result<(), Violation> {
     let text = text.to_lowercase();
     let dense: String = text.split_whitespace().collect();
     for (name, secret) in secrets {
         let plain = text.contains(&secret.to_lowercase());
         if plain || encodings(secret).iter().any(|code| dense.contains(&code.to_lowercase())) {
             let found = format!("{place} shows the {name}; it should show nothing of it");
-            return Err(Breach::owed(found, SHOWS_A_SECRET));
+            return Err(Violation::general(found, SHOWS_A_SECRET));
         }
     }
     Ok(())

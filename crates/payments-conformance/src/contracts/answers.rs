@@ -6,12 +6,12 @@ use std::time::Duration;
 use http::header::{CONTENT_ENCODING, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
-use crate::breach::{Breach, SENT_TWICE};
-use crate::charge::{API_KEY, CARD_NUMBER};
+use crate::violation::{Violation, SENT_TWICE};
+use crate::test_request::{API_KEY, CARD_NUMBER};
 use crate::contract::Contract;
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::journal::Received;
-use crate::script::{Act, answer};
+use crate::script::{Act, response};
 use crate::{Journal, Stack, Verdict};
 
 /// The server answers with every status from 200 to 599, each with the headers that tempt a client to act on it.
@@ -21,17 +21,17 @@ use crate::{Journal, Stack, Verdict};
 pub fn every_status_from_200_to_599_is_an_answer(stack: &impl Stack) -> Verdict {
     let why = "what a status means for the money is decided in one place, which needs the status and the body. A \
                client that acts on a status by itself sends the payment again";
-    Contract::as_data("every_status_from_200_to_599_is_an_answer", why).check(stack, |stage| {
+    Contract::scripted("every_status_from_200_to_599_is_an_answer", why).check(stack, |harness| {
         let statuses: Vec<_> = (200..=599).filter_map(|status| StatusCode::from_u16(status).ok()).collect();
-        let acts: Vec<_> = statuses.iter().map(|status| tempting(*status)).collect();
-        stage.scripted("answers each request with another status, from 200 to 599", acts, |trial| {
+        let acts: Vec<_> = statuses.iter().map(|status| with_retry_headers(*status)).collect();
+        harness.with_script("answers each request with another status, from 200 to 599", acts, |run| {
             for status in &statuses {
-                let seen = trial.send(trial.charge())?;
-                let answer = seen.must_be_answered(*status)?;
-                if answer.body() != body_of(*status) {
-                    return Err(seen.breach(&format!("the body {:?}", body_of(*status))));
+                let call = run.send(run.charge())?;
+                let response = call.must_have_status(*status)?;
+                if response.body() != body_of(*status) {
+                    return Err(call.expected(&format!("the body {:?}", body_of(*status))));
                 }
-                trial.must_have_arrived_once(&seen.id)?;
+                run.must_have_arrived_once(&call.id)?;
             }
             Ok(())
         })
@@ -45,25 +45,25 @@ pub fn every_status_from_200_to_599_is_an_answer(stack: &impl Stack) -> Verdict 
 pub fn redirects_are_not_followed(stack: &impl Stack) -> Verdict {
     let why = "a followed redirect is a second transmission, and 307 and 308 carry the card and, in many clients, the \
                key to a host that nobody checked";
-    Contract::new("redirects_are_not_followed", why).check(stack, |stage| {
+    Contract::new("redirects_are_not_followed", why).check(stack, |harness| {
         let elsewhere = Journal::default();
-        let other = stage.another_server(&elsewhere, Conversation::serve);
-        let locations = [format!("{}/transaction", stage.url(other.address)), "/elsewhere".to_owned()];
+        let other = harness.another_server(&elsewhere, Connection::serve);
+        let locations = [format!("{}/transaction", harness.url(other.address)), "/elsewhere".to_owned()];
         let acts: Vec<_> = locations
             .iter()
             .flat_map(|location| REDIRECTS.map(|status| redirect(status, location)))
             .collect();
-        stage.scripted("answers every request with a redirect", acts, |trial| {
+        harness.with_script("answers every request with a redirect", acts, |run| {
             for status in REDIRECTS.iter().chain(&REDIRECTS) {
-                let charge = trial.charge();
+                let charge = run.charge();
                 let id = charge.id.clone();
-                let seen = trial.send(charge);
+                let call = run.send(charge);
                 // Before anything else, because what the call gave says nothing of where the card is now.
                 must_not_have_reached(&elsewhere, &id)?;
-                let seen = seen?;
-                trial.must_have_arrived_at_most_once(&id)?;
-                seen.must_be_answered(*status)?;
-                trial.must_have_arrived_once(&id)?;
+                let call = call?;
+                run.must_have_arrived_at_most_once(&id)?;
+                call.must_have_status(*status)?;
+                run.must_have_arrived_once(&id)?;
             }
             Ok(())
         })
@@ -71,7 +71,7 @@ pub fn redirects_are_not_followed(stack: &impl Stack) -> Verdict {
 }
 
 /// Nothing came to the server that a redirect names.
-fn must_not_have_reached(elsewhere: &Journal, id: &str) -> Result<(), Breach> {
+fn must_not_have_reached(elsewhere: &Journal, id: &str) -> Result<(), Violation> {
     if elsewhere.connections() == 0 {
         return Ok(());
     }
@@ -89,7 +89,7 @@ fn must_not_have_reached(elsewhere: &Journal, id: &str) -> Result<(), Breach> {
             format!("{id} was {how} again to the server that the redirect names{taken}")
         }
     };
-    Err(Breach::owed(found, SENT_TWICE).beside("other server", elsewhere.to_string()))
+    Err(Violation::general(found, SENT_TWICE).detail("other server", elsewhere.to_string()))
 }
 
 fn holds(bytes: &[u8], secret: &str) -> bool {
@@ -101,7 +101,7 @@ fn holds(bytes: &[u8], secret: &str) -> bool {
 ///
 /// Each is handed over whole, and what frames it is no part of it.
 pub fn bodies_arrive_whole_in_every_framing(stack: &impl Stack) -> Verdict {
-    Contract::new("bodies_arrive_whole_in_every_framing", AS_IT_IS).check(stack, |stage| {
+    Contract::new("bodies_arrive_whole_in_every_framing", MUST_BE_UNCHANGED).check(stack, |harness| {
         for (what, bytes, body, closes) in [
             ("with its length", "Content-Length: 5\r\n\r\nabcde", "abcde", false),
             ("with a length of zero", "Content-Length: 0\r\n\r\n", "", false),
@@ -116,16 +116,16 @@ pub fn bodies_arrive_whole_in_every_framing(stack: &impl Stack) -> Verdict {
             ("ended by the connection", "\r\nabcde", "abcde", true),
             ("ended by the connection at once", "\r\n", "", true),
         ] {
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.write(format!("HTTP/1.1 200 OK\r\n{bytes}"));
                 if closes {
                     connection.close();
                 }
             };
             let what = format!("sends a body {what}");
-            stage.first_meets(&what, fate, |charge| charge, |trial, seen| {
-                seen.must_bring(body.as_bytes())?;
-                trial.round_trip()?;
+            harness.on_first_request(&what, action, |charge| charge, |run, call| {
+                call.must_have_body(body.as_bytes())?;
+                run.round_trip()?;
                 Ok(())
             })?;
         }
@@ -137,18 +137,18 @@ pub fn bodies_arrive_whole_in_every_framing(stack: &impl Stack) -> Verdict {
 ///
 /// The answer ends at its head: nothing is waited for, and the next answer is the next call's.
 pub fn an_answer_without_a_body_ends_at_its_head(stack: &impl Stack) -> Verdict {
-    Contract::new("an_answer_without_a_body_ends_at_its_head", AS_IT_IS).check(stack, |stage| {
+    Contract::new("an_answer_without_a_body_ends_at_its_head", MUST_BE_UNCHANGED).check(stack, |harness| {
         for (status, head) in [
             (StatusCode::NO_CONTENT, "204 No Content\r\n\r\n"),
             (StatusCode::NOT_MODIFIED, "304 Not Modified\r\nContent-Length: 9\r\n\r\n"),
         ] {
             let what = format!("answers {status} without a body");
-            stage.first_is_sent(&what, format!("HTTP/1.1 {head}"), |trial, seen| {
-                let answer = seen.must_be_answered(status)?;
-                if !answer.body().is_empty() {
-                    return Err(seen.breach("no body"));
+            harness.respond_to_first(&what, format!("HTTP/1.1 {head}"), |run, call| {
+                let response = call.must_have_status(status)?;
+                if !response.body().is_empty() {
+                    return Err(call.expected("no body"));
                 }
-                trial.round_trip()?;
+                run.round_trip()?;
                 Ok(())
             })?;
         }
@@ -161,15 +161,15 @@ pub fn an_answer_without_a_body_ends_at_its_head(stack: &impl Stack) -> Verdict 
 /// Body and header are handed over as they came. A body that the transport decodes has another length than the cap
 /// counts, and a header that it removes hides from core that the answer was unreadable.
 pub fn an_encoded_answer_is_not_decoded(stack: &impl Stack) -> Verdict {
-    Contract::as_data("an_encoded_answer_is_not_decoded", AS_IT_IS).check(stack, |stage| {
+    Contract::scripted("an_encoded_answer_is_not_decoded", MUST_BE_UNCHANGED).check(stack, |harness| {
         for coding in ["gzip", "deflate", "br", "zstd", "identity"] {
-            let mut encoded = answer(StatusCode::OK, GZIP);
+            let mut encoded = response(StatusCode::OK, GZIP);
             encoded.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
-            stage.scripted("answers with an encoded body", [Act::Answer(encoded)], |trial| {
-                let seen = trial.send(trial.charge())?;
-                let answer = seen.must_bring(GZIP)?;
-                if answer.headers().get(CONTENT_ENCODING).is_none_or(|value| value != coding) {
-                    return Err(seen.breach(&format!("the header Content-Encoding: {coding}")));
+            harness.with_script("answers with an encoded body", [Act::Answer(encoded)], |run| {
+                let call = run.send(run.charge())?;
+                let response = call.must_have_body(GZIP)?;
+                if response.headers().get(CONTENT_ENCODING).is_none_or(|value| value != coding) {
+                    return Err(call.expected(&format!("the header Content-Encoding: {coding}")));
                 }
                 Ok(())
             })?;
@@ -182,9 +182,9 @@ pub fn an_encoded_answer_is_not_decoded(stack: &impl Stack) -> Verdict {
 ///
 /// All of them survive, in order.
 pub fn repeated_and_unreadable_headers_survive(stack: &impl Stack) -> Verdict {
-    Contract::as_data("repeated_and_unreadable_headers_survive", AS_IT_IS).check(stack, |stage| {
+    Contract::scripted("repeated_and_unreadable_headers_survive", MUST_BE_UNCHANGED).check(stack, |harness| {
         let odd = no_text();
-        let mut strange = answer(StatusCode::OK, "{}");
+        let mut strange = response(StatusCode::OK, "{}");
         for (name, value) in [
             ("x-twice", HeaderValue::from_static("one")),
             ("x-bytes", odd.clone()),
@@ -193,15 +193,15 @@ pub fn repeated_and_unreadable_headers_survive(stack: &impl Stack) -> Verdict {
         ] {
             strange.headers_mut().append(name, value);
         }
-        stage.scripted("answers with strange headers", [Act::Answer(strange)], |trial| {
-            let seen = trial.send(trial.charge())?;
-            let headers = seen.must_bring(b"{}")?.headers();
+        harness.with_script("answers with strange headers", [Act::Answer(strange)], |run| {
+            let call = run.send(run.charge())?;
+            let headers = call.must_have_body(b"{}")?.headers();
             let twice: Vec<_> = headers.get_all("x-twice").iter().collect();
             if twice != ["one", "two"]
                 || headers.get("x-bytes") != Some(&odd)
                 || !headers.contains_key("x-empty")
             {
-                return Err(seen.breach("every header, the repeated and the unreadable ones included"));
+                return Err(call.expected("every header, the repeated and the unreadable ones included"));
             }
             Ok(())
         })
@@ -212,7 +212,7 @@ pub fn repeated_and_unreadable_headers_survive(stack: &impl Stack) -> Verdict {
 ///
 /// They are skipped: a 100 or 103 says nothing about the payment.
 pub fn interim_answers_are_skipped(stack: &impl Stack) -> Verdict {
-    Contract::new("interim_answers_are_skipped", AS_IT_IS).check(stack, |stage| {
+    Contract::new("interim_answers_are_skipped", MUST_BE_UNCHANGED).check(stack, |harness| {
         for interim in [
             "HTTP/1.1 100 Continue\r\n\r\n",
             "HTTP/1.1 102 Processing\r\n\r\n",
@@ -221,10 +221,10 @@ pub fn interim_answers_are_skipped(stack: &impl Stack) -> Verdict {
         ] {
             let what = format!("sends {interim:?} before its answer");
             let bytes = format!("{interim}HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{{}}");
-            stage.first_is_sent(&what, bytes, |_, seen| {
-                let answer = seen.must_be_answered(StatusCode::CREATED)?;
-                if answer.body() != "{}" {
-                    return Err(seen.breach("the body of the final answer"));
+            harness.respond_to_first(&what, bytes, |_, call| {
+                let response = call.must_have_status(StatusCode::CREATED)?;
+                if response.body() != "{}" {
+                    return Err(call.expected("the body of the final answer"));
                 }
                 Ok(())
             })?;
@@ -237,13 +237,13 @@ pub fn interim_answers_are_skipped(stack: &impl Stack) -> Verdict {
 ///
 /// It is an answer, whole.
 pub fn an_answer_as_long_as_the_cap_is_whole(stack: &impl Stack) -> Verdict {
-    Contract::as_data("an_answer_as_long_as_the_cap_is_whole", AS_IT_IS).check(stack, |stage| {
+    Contract::scripted("an_answer_as_long_as_the_cap_is_whole", MUST_BE_UNCHANGED).check(stack, |harness| {
         for length in [5, 1024 * 1024] {
             let body = vec![b'x'; length];
-            let whole = Act::Answer(answer(StatusCode::OK, body.clone()));
+            let whole = Act::Answer(response(StatusCode::OK, body.clone()));
             let what = format!("answers with {length} bytes, as many as the cap");
-            stage.scripted(&what, [whole], |trial| {
-                trial.send(trial.charge().cap(length))?.must_bring(&body)?;
+            harness.with_script(&what, [whole], |run| {
+                run.send(run.charge().cap(length))?.must_have_body(&body)?;
                 Ok(())
             })?;
         }
@@ -256,8 +256,8 @@ pub fn an_answer_as_long_as_the_cap_is_whole(stack: &impl Stack) -> Verdict {
 ///
 /// It is the same answer.
 pub fn an_answer_in_single_bytes_is_whole(stack: &impl Stack) -> Verdict {
-    Contract::new("an_answer_in_single_bytes_is_whole", AS_IT_IS).check(stack, |stage| {
-        let fate = |connection: &mut Conversation, request: &Received| {
+    Contract::new("an_answer_in_single_bytes_is_whole", MUST_BE_UNCHANGED).check(stack, |harness| {
+        let action = |connection: &mut Connection, request: &Received| {
             let id = request.id();
             for piece in [
                 "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 2",
@@ -274,13 +274,13 @@ pub fn an_answer_in_single_bytes_is_whole(stack: &impl Stack) -> Verdict {
             }
         };
         let what = "sends its answer one byte at a time";
-        stage.first_meets(
+        harness.on_first_request(
             what,
-            fate,
+            action,
             |charge| charge,
-            |trial, seen| {
-                seen.must_be_its_own()?;
-                trial.round_trip()
+            |run, call| {
+                call.must_get_own_response()?;
+                run.round_trip()
             },
         )
     })
@@ -290,13 +290,13 @@ fn no_text() -> HeaderValue {
     HeaderValue::from_bytes(b"\xff\xfe caf\xe9").expect("HTTP allows these bytes")
 }
 
-fn tempting(status: StatusCode) -> Act {
-    let mut answer = answer(status, body_of(status));
-    let headers = answer.headers_mut();
+fn with_retry_headers(status: StatusCode) -> Act {
+    let mut response = response(status, body_of(status));
+    let headers = response.headers_mut();
     headers.insert(LOCATION, HeaderValue::from_static("/elsewhere"));
     headers.insert(RETRY_AFTER, HeaderValue::from_static("0"));
     headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"x\""));
-    Act::Answer(answer)
+    Act::Answer(response)
 }
 
 fn body_of(status: StatusCode) -> &'static str {
@@ -304,9 +304,9 @@ fn body_of(status: StatusCode) -> &'static str {
 }
 
 pub(super) fn redirect(status: StatusCode, location: &str) -> Act {
-    let mut answer = answer(status, "");
-    answer.headers_mut().insert(LOCATION, HeaderValue::from_str(location).expect("an address"));
-    Act::Answer(answer)
+    let mut response = response(status, "");
+    response.headers_mut().insert(LOCATION, HeaderValue::from_str(location).expect("an address"));
+    Act::Answer(response)
 }
 
 const REDIRECTS: [StatusCode; 7] = [
@@ -323,5 +323,5 @@ const REDIRECTS: [StatusCode; 7] = [
 const GZIP: &[u8] =
     &[31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171, 86, 74, 84, 178, 50, 172, 5, 0, 175, 172, 27, 86, 7, 0, 0, 0];
 
-const AS_IT_IS: &str = "core reads the receipt from the bytes of the answer; what is changed, lost or added on the way \
+const MUST_BE_UNCHANGED: &str = "core reads the receipt from the bytes of the answer; what is changed, lost or added on the way \
      is a receipt that nobody wrote";

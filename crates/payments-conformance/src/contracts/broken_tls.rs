@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::breach::Breach;
-use crate::contract::{Contract, Stage};
-use crate::conversation::Conversation;
+use crate::violation::Violation;
+use crate::contract::{Contract, Harness};
+use crate::connection::Connection;
 use crate::journal::Received;
-use crate::seen::Seen;
-use crate::server::Greeting;
+use crate::completed_call::CompletedCall;
+use crate::server::Security;
 use crate::situations::Counter;
-use crate::trial::Trial;
+use crate::test_run::TestRun;
 use crate::{Ability, Stack, Verdict};
 
 use http::StatusCode;
@@ -21,8 +21,8 @@ use http::StatusCode;
 ///
 /// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
 pub fn an_alert_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("an_alert_after_the_request_is_unknown", MAY_BE_BOOKED);
-    contract.needs(Ability::Https).check(stack, |stage| {
+    let contract = Contract::new("an_alert_after_the_request_is_unknown", MAY_BE_CHARGED);
+    contract.needs(Ability::Https).check(stack, |harness| {
         for (name, code) in [
             ("bad_record_mac", 20),
             ("handshake_failure", 40),
@@ -34,12 +34,12 @@ pub fn an_alert_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
             ("certificate_required", 116),
             ("no_application_protocol", 120),
         ] {
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.alert(code);
                 connection.close();
             };
             let what = format!("reads the whole request, sends the TLS alert {name} and closes");
-            new_and_reused(stage, &what, fate, unknown_and_once)?;
+            new_and_reused(harness, &what, action, unknown_and_once)?;
         }
         Ok(())
     })
@@ -50,15 +50,15 @@ pub fn an_alert_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
 ///
 /// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
 pub fn a_bad_record_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("a_bad_record_after_the_request_is_unknown", MAY_BE_BOOKED);
-    contract.needs(Ability::Https).check(stack, |stage| {
+    let contract = Contract::new("a_bad_record_after_the_request_is_unknown", MAY_BE_CHARGED);
+    contract.needs(Ability::Https).check(stack, |harness| {
         for (name, record) in BAD_RECORDS {
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.write_past_tls(record);
                 connection.cut();
             };
             let what = format!("reads the whole request, sends {name}, and the line is cut");
-            new_and_reused(stage, &what, fate, unknown_and_once)?;
+            new_and_reused(harness, &what, action, unknown_and_once)?;
         }
         Ok(())
     })
@@ -68,15 +68,15 @@ pub fn a_bad_record_after_the_request_is_unknown(stack: &impl Stack) -> Verdict 
 ///
 /// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
 pub fn a_line_cut_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("a_line_cut_within_the_head_is_unknown", MAY_BE_BOOKED);
-    contract.needs(Ability::Https).check(stack, |stage| {
+    let contract = Contract::new("a_line_cut_within_the_head_is_unknown", MAY_BE_CHARGED);
+    contract.needs(Ability::Https).check(stack, |harness| {
         for half in ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.write(half);
                 connection.cut();
             };
             let what = format!("reads the whole request, sends {half:?}, and the line is cut");
-            new_and_reused(stage, &what, fate, unknown_and_once)?;
+            new_and_reused(harness, &what, action, unknown_and_once)?;
         }
         Ok(())
     })
@@ -91,10 +91,10 @@ pub fn a_tls_failure_within_the_body_is_no_response(stack: &impl Stack) -> Verdi
     let why = "half a receipt that is taken for the whole books a payment that nobody confirmed; called NotProcessed, \
                it makes the caller charge again";
     let contract = Contract::new("a_tls_failure_within_the_body_is_no_response", why);
-    contract.needs(Ability::Https).check(stack, |stage| {
+    contract.needs(Ability::Https).check(stack, |harness| {
         for framing in ["Content-Length: 100\r\n", ""] {
             for (name, fail) in FAILURES {
-                let fate = move |connection: &mut Conversation, _: &Received| {
+                let action = move |connection: &mut Connection, _: &Received| {
                     connection.write(format!("HTTP/1.1 200 OK\r\n{framing}\r\n{HALF}"));
                     // For the client to read it. If it is slower, it may lose what came.
                     thread::sleep(Duration::from_millis(20));
@@ -102,16 +102,16 @@ pub fn a_tls_failure_within_the_body_is_no_response(stack: &impl Stack) -> Verdi
                 };
                 let length = if framing.is_empty() { "without a length" } else { "with its length" };
                 let what = format!("sends the beginning of a body {length}, then {name}");
-                new_and_reused(stage, &what, fate, |trial, seen| {
+                new_and_reused(harness, &what, action, |run, call| {
                     if name == CUT {
-                        let kept = seen.must_be_cut_off(StatusCode::OK)?.body();
+                        let kept = call.must_have_partial_response(StatusCode::OK)?.body();
                         if kept != HALF {
-                            return Err(seen.breach("what came of the body"));
+                            return Err(call.expected("what came of the body"));
                         }
                     }
-                    seen.must_fail()?;
-                    seen.must_not_be_not_processed()?;
-                    trial.must_have_arrived_once(&seen.id)
+                    call.must_fail()?;
+                    call.must_not_be_not_processed()?;
+                    run.must_have_arrived_once(&call.id)
                 })?;
             }
         }
@@ -125,12 +125,12 @@ pub fn a_tls_failure_within_the_body_is_no_response(stack: &impl Stack) -> Verdi
 pub fn early_data_is_never_sent(stack: &impl Stack) -> Verdict {
     let why = "whoever records early data can send it to the server again, and a payment in it is charged again. A \
                server that rejects early data makes the client send the request a second time";
-    Contract::new("early_data_is_never_sent", why).needs(Ability::Https).check(stack, |stage| {
-        let mut config = Arc::unwrap_or_clone(stage.authority.server());
+    Contract::new("early_data_is_never_sent", why).needs(Ability::Https).check(stack, |harness| {
+        let mut config = Arc::unwrap_or_clone(harness.authority.server());
         config.max_early_data_size = 16 * 1024;
         let (early, resumed) = (Counter::default(), Counter::default());
         let counters = (early.clone(), resumed.clone());
-        let script = move |connection: &mut Conversation| {
+        let script = move |connection: &mut Connection| {
             counters.0.add(connection.read_early_data());
             counters.1.add(usize::from(connection.is_resumed()));
             if let Some(request) = connection.read_request() {
@@ -141,20 +141,20 @@ pub fn early_data_is_never_sent(stack: &impl Stack) -> Verdict {
             }
         };
         let what = "offers early data, and closes each connection after one response";
-        stage.served_with(Greeting::Tls(Arc::new(config)), what, script, |trial| {
-            for charge in [trial.charge(), trial.charge(), trial.look_up(), trial.charge(), trial.look_up()] {
-                let seen = trial.send(charge)?;
+        harness.with_server_over(Security::Tls(Arc::new(config)), what, script, |run| {
+            for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.lookup()] {
+                let call = run.send(charge)?;
                 if early.get() > 0 {
-                    return Err(Breach::new(format!(
+                    return Err(Violation::new(format!(
                         "{} was sent as early data, which anybody who sees it can send again; it should have been sent \
                          after the handshake",
-                        seen.id
+                        call.id
                     )));
                 }
-                seen.must_be_its_own()?;
-                trial.must_have_arrived_once(&seen.id)?;
+                call.must_get_own_response()?;
+                run.must_have_arrived_once(&call.id)?;
             }
-            stage.figure(format!("{} of 5 sessions were resumed, none with early data", resumed.get()));
+            harness.figure(format!("{} of 5 sessions were resumed, none with early data", resumed.get()));
             Ok(())
         })
     })
@@ -162,25 +162,25 @@ pub fn early_data_is_never_sent(stack: &impl Stack) -> Verdict {
 
 /// Checks what a payment gives whose request meets this fate, on a new connection and on one that has served before.
 fn new_and_reused<S: Stack>(
-    stage: &Stage<'_, S>,
+    harness: &Harness<'_, S>,
     what: &str,
-    fate: impl Fn(&mut Conversation, &Received) + Copy + Send + Sync + 'static,
-    judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-) -> Result<(), Breach> {
-    stage.first_meets(what, fate, |charge| charge, &judge)?;
-    stage.second_meets(what, fate, |charge| charge, &judge)
+    action: impl Fn(&mut Connection, &Received) + Copy + Send + Sync + 'static,
+    check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+) -> Result<(), Violation> {
+    harness.on_first_request(what, action, |charge| charge, &check)?;
+    harness.on_second_request(what, action, |charge| charge, &check)
 }
 
-fn unknown_and_once<S: Stack>(trial: &Trial<'_, S>, seen: &Seen) -> Result<(), Breach> {
-    seen.must_be_unknown()?;
-    trial.must_have_arrived_once(&seen.id)
+fn unknown_and_once<S: Stack>(run: &TestRun<'_, S>, call: &CompletedCall) -> Result<(), Violation> {
+    call.must_be_unknown()?;
+    run.must_have_arrived_once(&call.id)
 }
 
 /// How TLS fails within a body.
-type Failure = fn(&mut Conversation);
+type Failure = fn(&mut Connection);
 
 const FAILURES: [(&str, Failure); 3] = [
-    (CUT, Conversation::cut),
+    (CUT, Connection::cut),
     ("sends the TLS alert internal_error and closes", |connection| {
         connection.alert(80);
         connection.close();
@@ -206,5 +206,5 @@ const BAD_RECORDS: [(&str, &[u8]); 4] = [
 
 const HALF: &str = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1","#;
 
-const MAY_BE_BOOKED: &str = "the server may have booked the payment before TLS failed. A client that takes this for a \
+const MAY_BE_CHARGED: &str = "the server may have booked the payment before TLS failed. A client that takes this for a \
      failed handshake says NotProcessed, and its caller charges again";

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use payments_core::Transport;
 
-use crate::breach::{Breach, PANICS};
+use crate::violation::{Violation, PANICS};
 use crate::child::Child;
 use crate::contract::Contract;
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::journal::counted;
-use crate::server::{Greeting, Server};
-use crate::situations::NOT_LONG;
-use crate::switch::Switch;
+use crate::server::{Security, Server};
+use crate::situations::MEDIUM;
+use crate::signal::Signal;
 use crate::{Journal, Stack, Verdict};
 
 /// The environment names a proxy for every scheme, in capitals and in small letters.
@@ -34,16 +34,16 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
         Err(verdict) => return verdict,
     };
     let why = "a variable that somebody set for another program must not decide who sees key and card";
-    Contract::new(name, why).check(stack, |stage| {
+    Contract::new(name, why).check(stack, |harness| {
         let at_proxy = Journal::default();
-        let proxy = Server::start(Greeting::Plain, &at_proxy, |connection| {
+        let proxy = Server::start(Security::Plain, &at_proxy, |connection| {
             connection.read_at_least(1);
             connection.write("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
             connection.close();
         });
-        stage.served("is not the proxy that the environment names", Conversation::serve, |trial| {
-            let setup = stage.setup(trial.journal().clone(), None);
-            let mut child = Child::command(name, &test, trial.base_url(), &setup)?;
+        harness.with_server("is not the proxy that the environment names", Connection::serve, |run| {
+            let setup = harness.setup(run.journal().clone(), None);
+            let mut child = Child::command(name, &test, run.base_url(), &setup)?;
             for name in ["http_proxy", "https_proxy", "all_proxy"] {
                 let address = format!("http://{}", proxy.address);
                 child.env(name, &address).env(name.to_ascii_uppercase(), address);
@@ -51,18 +51,18 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
             for name in ["no_proxy", "NO_PROXY", "REQUEST_METHOD"] {
                 child.env_remove(name);
             }
-            let output = child.output().map_err(|error| Breach::new(format!("no process: {error}")))?;
+            let output = child.output().map_err(|error| Violation::new(format!("no process: {error}")))?;
             if at_proxy.connections() > 0 {
-                return Err(Breach::new("the transport went to the proxy that the environment names"));
+                return Err(Violation::new("the transport went to the proxy that the environment names"));
             }
             let said = String::from_utf8_lossy(&output.stdout);
-            let requests = trial.journal().requests();
+            let requests = run.journal().requests();
             if requests != 1 {
                 let found = format!(
                     "with a proxy in its environment the transport sent {} to the server; it should have sent one",
                     counted(requests, "request")
                 );
-                return Err(Breach::new(found).beside("the process", said.trim()));
+                return Err(Violation::new(found).detail("the process", said.trim()));
             }
             Ok(())
         })
@@ -73,39 +73,39 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
 ///
 /// It works or gives an error. It never panics, neither when it is made nor used nor dropped.
 pub fn no_runtime_is_no_panic(stack: &impl Stack) -> Verdict {
-    Contract::new("no_runtime_is_no_panic", PANICS).check(stack, |stage| {
-        stage.served("answers every request", Conversation::serve, |trial| {
+    Contract::new("no_runtime_is_no_panic", PANICS).check(stack, |harness| {
+        harness.with_server("answers every request", Connection::serve, |run| {
             // Made outside, where every trial makes its transport, and used inside.
-            trial.round_trip()?;
+            run.round_trip()?;
             let polled = catch_unwind(AssertUnwindSafe(|| {
-                let mut call = pin!(trial.call(trial.charge()));
+                let mut call = pin!(run.call(run.charge()));
                 call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
             }));
             match polled {
                 Err(_) => {
-                    return Err(Breach::owed(
+                    return Err(Violation::general(
                         "a call that was polled outside of the runtime panicked",
                         PANICS,
                     ));
                 }
-                Ok(Poll::Ready(Err(breach))) => return Err(breach),
+                Ok(Poll::Ready(Err(violation))) => return Err(violation),
                 Ok(Poll::Ready(Ok(_)) | Poll::Pending) => {}
             }
-            let setup = stage.setup(trial.journal().clone(), None);
+            let setup = harness.setup(run.journal().clone(), None);
             let made_inside = async {
-                let transport = stage.stack.transport(&setup);
-                let answer = transport.send(trial.charge().into_transport_request()).await;
+                let transport = harness.stack.transport(&setup);
+                let response = transport.send(run.charge().into_transport_request()).await;
                 drop(transport);
-                answer.is_ok()
+                response.is_ok()
             };
-            let inside = catch_unwind(AssertUnwindSafe(|| trial.block_on(made_inside)));
+            let inside = catch_unwind(AssertUnwindSafe(|| run.block_on(made_inside)));
             match inside {
-                Err(_) => Err(Breach::owed(
+                Err(_) => Err(Violation::general(
                     "a transport that was made, used and dropped in its runtime panicked",
                     PANICS,
                 )),
-                Ok(Err(breach)) => Err(breach),
-                Ok(Ok(false)) => Err(Breach::new("a transport that was made in its runtime did not work")),
+                Ok(Err(violation)) => Err(violation),
+                Ok(Ok(false)) => Err(Violation::new("a transport that was made in its runtime did not work")),
                 Ok(Ok(true)) => Ok(()),
             }
         })
@@ -121,33 +121,33 @@ pub fn no_runtime_is_no_panic(stack: &impl Stack) -> Verdict {
 pub fn a_call_does_not_block_its_thread(stack: &impl Stack) -> Verdict {
     let why = "a payment that waits behind another's silence can miss its deadline, and the clock that should end it \
                stands still";
-    Contract::new("a_call_does_not_block_its_thread", why).check(stack, |stage| {
-        let (both_arrived, requests) = (Switch::default(), AtomicUsize::new(0));
-        let script = move |connection: &mut Conversation| {
+    Contract::new("a_call_does_not_block_its_thread", why).check(stack, |harness| {
+        let (both_arrived, requests) = (Signal::default(), AtomicUsize::new(0));
+        let script = move |connection: &mut Connection| {
             while let Some(request) = connection.read_request() {
                 if requests.fetch_add(1, Ordering::SeqCst) == 0 {
-                    both_arrived.wait(NOT_LONG);
+                    both_arrived.wait(MEDIUM);
                 } else {
-                    both_arrived.throw();
+                    both_arrived.set();
                 }
                 connection.echo(&request);
             }
         };
-        stage.served("answers the call that arrives first when the other has arrived", script, |trial| {
-            let charges = [(); 2].map(|()| trial.charge().total(SHORTER));
-            let mut seen = trial.send_all(charges)?;
-            seen.sort_by_key(|seen| seen.result.is_ok());
-            let [one, other] = seen.as_slice() else { return Err(Breach::new("two calls did not end twice")) };
-            if one.result.is_err() && other.must_be_its_own().is_ok() {
+        harness.with_server("answers the call that arrives first when the other has arrived", script, |run| {
+            let charges = [(); 2].map(|()| run.charge().total(SHORTER));
+            let mut calls = run.send_all(charges)?;
+            calls.sort_by_key(|call| call.result.is_ok());
+            let [one, other] = calls.as_slice() else { return Err(Violation::new("two calls did not end twice")) };
+            if one.result.is_err() && other.must_get_own_response().is_ok() {
                 let wanted = format!(
                     "its own answer, which waits for {} to arrive: `send` must not block the thread that polls it, and \
                      not keep one call waiting for another",
                     other.id
                 );
-                return Err(one.breach(&wanted));
+                return Err(one.expected(&wanted));
             }
-            one.must_be_its_own()?;
-            other.must_be_its_own()?;
+            one.must_get_own_response()?;
+            other.must_get_own_response()?;
             Ok(())
         })
     })

@@ -3,7 +3,7 @@
 use http::{HeaderValue, StatusCode};
 
 use crate::contract::Contract;
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::journal::Received;
 use crate::{Stack, Verdict};
 
@@ -15,7 +15,7 @@ use crate::{Stack, Verdict};
 pub fn a_gateway_error_page_is_a_response(stack: &impl Stack) -> Verdict {
     let why = "the gateway may have passed the payment on before it lost the service. A client that takes the page for \
                \"nobody there\", or sends again because the status is temporary, makes a second charge";
-    Contract::new("a_gateway_error_page_is_a_response", why).check(stack, |stage| {
+    Contract::new("a_gateway_error_page_is_a_response", why).check(stack, |harness| {
         for (gateway, status, head, framing) in PAGES {
             let code = status.as_u16();
             let page = format!(
@@ -29,26 +29,26 @@ pub fn a_gateway_error_page_is_a_response(stack: &impl Stack) -> Verdict {
             };
             let response =
                 format!("{head}Content-Type: text/html\r\nConnection: close\r\n{framing}\r\n{body}");
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.write(&response);
                 connection.close();
             };
             for reused in [false, true] {
-                let (fate, page) = (fate.clone(), page.as_bytes());
-                let judge = |trial: &crate::trial::Trial<'_, _>, seen: &crate::seen::Seen| {
-                    let response = seen.must_be_answered(status)?;
+                let (action, page) = (action.clone(), page.as_bytes());
+                let check = |run: &crate::test_run::TestRun<'_, _>, call: &crate::completed_call::CompletedCall| {
+                    let response = call.must_have_status(status)?;
                     let html = HeaderValue::from_static("text/html");
                     if response.body() != page || response.headers().get("content-type") != Some(&html) {
-                        return Err(seen.breach("the page as it was sent, with its Content-Type"));
+                        return Err(call.expected("the page as it was sent, with its Content-Type"));
                     }
-                    trial.must_have_arrived_once(&seen.id)?;
-                    trial.follow_up(seen)
+                    run.must_have_arrived_once(&call.id)?;
+                    run.follow_up(call)
                 };
                 let what = format!("responds like {gateway} with {code} and a page, and closes");
                 if reused {
-                    stage.second_meets(&what, fate, |charge| charge, judge)?;
+                    harness.on_second_request(&what, action, |charge| charge, check)?;
                 } else {
-                    stage.first_meets(&what, fate, |charge| charge, judge)?;
+                    harness.on_first_request(&what, action, |charge| charge, check)?;
                 }
             }
         }

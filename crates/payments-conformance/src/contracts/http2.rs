@@ -17,12 +17,12 @@ pub use self::refusals::*;
 pub use self::streams::*;
 pub use self::versions::*;
 
-use crate::breach::Breach;
-use crate::charge::Charge;
-use crate::contract::{Contract, Stage};
+use crate::violation::Violation;
+use crate::test_request::TestRequest;
+use crate::contract::{Contract, Harness};
 use crate::http2::{Peer, Request};
-use crate::seen::Seen;
-use crate::trial::Trial;
+use crate::completed_call::CompletedCall;
+use crate::test_run::TestRun;
 use crate::{Ability, Stack};
 
 fn contract(name: &'static str, why: &'static str) -> Contract {
@@ -31,14 +31,14 @@ fn contract(name: &'static str, why: &'static str) -> Contract {
 
 /// Checks what a call gives whose request meets this fate, on a new connection and on one that has served before.
 fn new_and_reused<S: Stack>(
-    stage: &Stage<'_, S>,
+    harness: &Harness<'_, S>,
     what: &str,
-    fate: impl Fn(&mut Peer<'_>, &Request) + Clone + Send + Sync + 'static,
-    prepare: impl Fn(Charge) -> Charge,
-    judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-) -> Result<(), Breach> {
+    action: impl Fn(&mut Peer<'_>, &Request) + Clone + Send + Sync + 'static,
+    prepare: impl Fn(TestRequest) -> TestRequest,
+    check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+) -> Result<(), Violation> {
     for served in [0, 1] {
-        let fate = fate.clone();
+        let action = action.clone();
         let script = move |peer: &mut Peer<'_>| {
             // A second connection is one too many, and its requests must meet the same fate to be told apart.
             let spared = if peer.index() == 0 { served } else { 0 };
@@ -48,7 +48,7 @@ fn new_and_reused<S: Stack>(
                 }
             }
             while let Some(request) = peer.next_request() {
-                fate(peer, &request);
+                action(peer, &request);
             }
         };
         let what = if served == 0 {
@@ -56,12 +56,12 @@ fn new_and_reused<S: Stack>(
         } else {
             format!("answers a first request; of the second it {what}")
         };
-        stage.served_http2(&what, &[], script, |trial| {
+        harness.with_http2_server(&what, &[], script, |run| {
             for _ in 0..served {
-                trial.round_trip()?;
+                run.round_trip()?;
             }
-            let seen = trial.send(prepare(trial.charge()))?;
-            judge(trial, &seen)
+            let call = run.send(prepare(run.charge()))?;
+            check(run, &call)
         })?;
     }
     Ok(())
@@ -73,7 +73,7 @@ fn echo_all(peer: &mut Peer<'_>) {
 }
 
 /// The call is `Unknown`, and its request arrived once.
-fn unknown_and_once<S: Stack>(trial: &Trial<'_, S>, seen: &Seen) -> Result<(), Breach> {
-    seen.must_be_unknown()?;
-    trial.must_have_arrived_once(&seen.id)
+fn unknown_and_once<S: Stack>(run: &TestRun<'_, S>, call: &CompletedCall) -> Result<(), Violation> {
+    call.must_be_unknown()?;
+    run.must_have_arrived_once(&call.id)
 }

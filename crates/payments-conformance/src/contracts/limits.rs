@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::breach::Breach;
-use crate::charge::Charge;
-use crate::contract::{Contract, Stage};
-use crate::conversation::Conversation;
+use crate::violation::Violation;
+use crate::test_request::TestRequest;
+use crate::contract::{Contract, Harness};
+use crate::connection::Connection;
 use crate::journal::Received;
-use crate::seen::Seen;
+use crate::completed_call::CompletedCall;
 use crate::situations::{Counter, SHORT};
-use crate::trial::Trial;
+use crate::test_run::TestRun;
 use crate::{Stack, Verdict};
 
 /// The server sends a body without end, with and without chunks.
@@ -22,21 +22,21 @@ use crate::{Stack, Verdict};
 /// The call fails as `Answered` at the cap, long before its deadline, and the server can get rid of no more than what
 /// the cap and the sockets hold.
 pub fn an_endless_body_is_read_to_the_cap(stack: &impl Stack) -> Verdict {
-    Contract::new("an_endless_body_is_read_to_the_cap", MEMORY).check(stack, |stage| {
+    Contract::new("an_endless_body_is_read_to_the_cap", UNBOUNDED_MEMORY).check(stack, |harness| {
         for (framing, piece) in
             [("\r\n", "a".repeat(4096)), ("Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n".repeat(700))]
         {
             let head = format!("HTTP/1.1 200 OK\r\n{framing}");
             flooded(
-                stage,
+                harness,
                 "sends a body without end",
                 head,
                 piece,
                 |charge| charge.cap(10_000),
-                |_, seen| {
-                    let kept = seen.must_be_cut_off(StatusCode::OK)?.body();
+                |_, call| {
+                    let kept = call.must_have_partial_response(StatusCode::OK)?.body();
                     if kept.len() > 10_000 {
-                        return Err(seen.breach("at most 10 000 bytes of the body"));
+                        return Err(call.expected("at most 10 000 bytes of the body"));
                     }
                     Ok(())
                 },
@@ -50,20 +50,20 @@ pub fn an_endless_body_is_read_to_the_cap(stack: &impl Stack) -> Verdict {
 ///
 /// The call fails as `Unknown`, at the latest with its deadline.
 pub fn an_endless_head_is_given_up(stack: &impl Stack) -> Verdict {
-    Contract::new("an_endless_head_is_given_up", MEMORY).check(stack, |stage| {
+    Contract::new("an_endless_head_is_given_up", UNBOUNDED_MEMORY).check(stack, |harness| {
         for (what, piece) in [
             ("sends a header line without end", "a".repeat(4096)),
             ("sends header lines without end", "A: b\r\n".repeat(700)),
         ] {
             let head = "HTTP/1.1 200 OK\r\nX-Long: ".to_owned();
             flooded(
-                stage,
+                harness,
                 what,
                 head,
                 piece,
                 |charge| charge.total(Duration::from_secs(3)),
-                |_, seen| {
-                    seen.must_be_unknown()?;
+                |_, call| {
+                    call.must_be_unknown()?;
                     Ok(())
                 },
             )?;
@@ -78,23 +78,23 @@ pub fn an_endless_head_is_given_up(stack: &impl Stack) -> Verdict {
 /// connection may carry the next call.
 pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &impl Stack) -> Verdict {
     let name = "a_hundred_thousand_headers_are_an_answer_or_an_error";
-    Contract::new(name, MEMORY).check(stack, |stage| {
-        let fate = |connection: &mut Conversation, _: &Received| {
+    Contract::new(name, UNBOUNDED_MEMORY).check(stack, |harness| {
+        let action = |connection: &mut Connection, _: &Received| {
             connection.write("HTTP/1.1 200 OK\r\n");
             connection.write("A: b\r\n".repeat(100_000));
             connection.write("Content-Length: 2\r\n\r\n{}");
         };
-        stage.first_meets(
+        harness.on_first_request(
             "answers with 100 000 headers",
-            fate,
+            action,
             |charge| charge,
-            |trial, seen| {
-                seen.must_not_be_not_processed()?;
-                stage.figure(match &seen.result {
-                    Ok(_) => format!("an answer after {:.0?}", seen.took),
-                    Err(error) => format!("{:?} after {:.0?}", error.kind(), seen.took),
+            |run, call| {
+                call.must_not_be_not_processed()?;
+                harness.figure(match &call.result {
+                    Ok(_) => format!("an answer after {:.0?}", call.took),
+                    Err(error) => format!("{:?} after {:.0?}", error.kind(), call.took),
                 });
-                trial.round_trip()?;
+                run.round_trip()?;
                 Ok(())
             },
         )
@@ -106,7 +106,7 @@ pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &impl Stack) 
 /// The call fails as `Unknown`, at the latest with its deadline, which must not starve while there is always something to
 /// read.
 pub fn endless_interim_answers_end_with_the_deadline(stack: &impl Stack) -> Verdict {
-    Contract::new("endless_interim_answers_end_with_the_deadline", MEMORY).alone().check(stack, |stage| {
+    Contract::new("endless_interim_answers_end_with_the_deadline", UNBOUNDED_MEMORY).exclusive().check(stack, |harness| {
         let before = new_peak_of_memory();
         // A deadline that starves is met by chance if the reader ever has to wait. So the pieces are large and cheap to
         // send, their contents are many to read, and one such chance does not decide.
@@ -114,17 +114,17 @@ pub fn endless_interim_answers_end_with_the_deadline(stack: &impl Stack) -> Verd
         let latest = Cell::new(Duration::ZERO);
         for _ in 0..3 {
             let many = Arc::clone(&many);
-            let fate = move |connection: &mut Conversation, _: &Received| while connection.write(&*many) {};
-            let (what, prepare) = ("sends interim answers without end", |charge: Charge| charge.total(SHORT));
-            stage.second_meets(what, fate, prepare, |_, seen| {
-                seen.must_be_unknown()?;
-                seen.must_end_by_the_deadline()?;
-                latest.set(latest.get().max(seen.took.saturating_sub(seen.total)));
+            let action = move |connection: &mut Connection, _: &Received| while connection.write(&*many) {};
+            let (what, prepare) = ("sends interim answers without end", |charge: TestRequest| charge.total(SHORT));
+            harness.on_second_request(what, action, prepare, |_, call| {
+                call.must_be_unknown()?;
+                call.must_end_by_the_deadline()?;
+                latest.set(latest.get().max(call.took.saturating_sub(call.total)));
                 Ok(())
             })?;
         }
-        stage.figure(format!("{:.1?} after the deadline (goal 50 ms)", latest.get()));
-        memory_grew_little(stage, before)
+        harness.figure(format!("{:.1?} after the deadline (goal 50 ms)", latest.get()));
+        memory_grew_little(harness, before)
     })
 }
 
@@ -132,71 +132,71 @@ pub fn endless_interim_answers_end_with_the_deadline(stack: &impl Stack) -> Verd
 ///
 /// Nothing is reserved for what has not come. The call fails as `Answered` with its deadline or earlier.
 pub fn an_absurd_length_reserves_no_memory(stack: &impl Stack) -> Verdict {
-    Contract::new("an_absurd_length_reserves_no_memory", MEMORY).alone().check(stack, |stage| {
+    Contract::new("an_absurd_length_reserves_no_memory", UNBOUNDED_MEMORY).exclusive().check(stack, |harness| {
         let before = new_peak_of_memory();
         for head in [
             "Content-Length: 9300000000000000000\r\n\r\nabc",
             "Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nabc",
         ] {
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.write(format!("HTTP/1.1 200 OK\r\n{head}"));
-                connection.hold();
+                connection.wait_for_close();
             };
             let what = format!("announces more than any machine holds: {head:?}");
             // Without a cap of use, so that nothing but the transport's own care protects it.
-            let without_cap = |charge: Charge| charge.total(SHORT).cap(usize::MAX / 2);
-            stage.second_meets(&what, fate, without_cap, |_, seen| {
-                seen.must_be_cut_off(StatusCode::OK)?;
+            let without_cap = |charge: TestRequest| charge.total(SHORT).cap(usize::MAX / 2);
+            harness.on_second_request(&what, action, without_cap, |_, call| {
+                call.must_have_partial_response(StatusCode::OK)?;
                 Ok(())
             })?;
         }
-        memory_grew_little(stage, before)
+        memory_grew_little(harness, before)
     })
 }
 
 /// A server that first sends `head` and then `piece` for as long as anybody reads.
 fn flooded<S: Stack>(
-    stage: &Stage<'_, S>,
+    harness: &Harness<'_, S>,
     what: &str,
     head: String,
     piece: String,
-    prepare: impl Fn(Charge) -> Charge,
-    judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-) -> Result<(), Breach> {
+    prepare: impl Fn(TestRequest) -> TestRequest,
+    check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+) -> Result<(), Violation> {
     let sent = Counter::default();
     let counter = sent.clone();
-    let fate = move |connection: &mut Conversation, _: &Received| {
+    let action = move |connection: &mut Connection, _: &Received| {
         connection.write(&head);
         while counter.get() <= MOST_READ && connection.write(&piece) {
             counter.add(piece.len());
         }
         connection.close();
     };
-    stage.first_meets(what, fate, prepare, |trial, seen| {
+    harness.on_first_request(what, action, prepare, |run, call| {
         if sent.get() > MOST_READ {
-            return Err(Breach::new(format!(
+            return Err(Violation::new(format!(
                 "the server got rid of {} MiB; the transport should have stopped reading",
                 sent.mebibytes()
             )));
         }
-        judge(trial, seen)?;
-        stage.figure(format!("the server {what} and got rid of {} MiB at most", sent.mebibytes()));
+        check(run, call)?;
+        harness.figure(format!("the server {what} and got rid of {} MiB at most", sent.mebibytes()));
         Ok(())
     })
 }
 
-fn memory_grew_little<S>(stage: &Stage<'_, S>, before: Option<usize>) -> Result<(), Breach>
+fn memory_grew_little<S>(harness: &Harness<'_, S>, before: Option<usize>) -> Result<(), Violation>
 where
     S: Stack,
 {
     let (Some(before), Some(after)) = (before, peak_memory()) else { return Ok(()) };
     let grown = after.saturating_sub(before).div_ceil(1024);
     if grown > MOST_GROWN {
-        return Err(Breach::new(format!(
+        return Err(Violation::new(format!(
             "the process grew by {grown} MiB; what a server says must not decide how much memory is used"
         )));
     }
-    stage.figure(format!("the process grew by {grown} MiB"));
+    harness.figure(format!("the process grew by {grown} MiB"));
     Ok(())
 }
 
@@ -220,5 +220,5 @@ const MOST_READ: usize = 64 * 1024 * 1024;
 /// In MiB. Other tests of the same process need some as well, though no contract of the kit runs beside this one.
 const MOST_GROWN: usize = 256;
 
-const MEMORY: &str = "whoever answers for the service, or in its place, could take down every payment of the process, \
+const UNBOUNDED_MEMORY: &str = "whoever answers for the service, or in its place, could take down every payment of the process, \
      those that are already booked among them";

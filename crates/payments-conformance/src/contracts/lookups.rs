@@ -3,10 +3,10 @@
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
-use crate::breach::{Breach, SENT_TWICE};
+use crate::violation::{Violation, SENT_TWICE};
 use crate::contract::Contract;
-use crate::conversation::Conversation;
-use crate::script::{Act, answer};
+use crate::connection::Connection;
+use crate::script::{Act, response};
 use crate::situations::SHORT;
 use crate::{Journal, Stack, Verdict};
 
@@ -19,27 +19,27 @@ use super::answers::redirect;
 pub fn a_lookup_follows_no_redirect(stack: &impl Stack) -> Verdict {
     let why = "a lookup that follows a redirect hands the API key to a host that nobody checked, and with it every \
                payment of the account. What that host responds is taken for the truth about a payment";
-    Contract::new("a_lookup_follows_no_redirect", why).check(stack, |stage| {
+    Contract::new("a_lookup_follows_no_redirect", why).check(stack, |harness| {
         let elsewhere = Journal::default();
-        let other = stage.another_server(&elsewhere, Conversation::serve);
-        let locations = [format!("{}/transaction", stage.url(other.address)), "/elsewhere".to_owned()];
+        let other = harness.another_server(&elsewhere, Connection::serve);
+        let locations = [format!("{}/transaction", harness.url(other.address)), "/elsewhere".to_owned()];
         let statuses: Vec<_> = (300..=308).filter_map(|status| StatusCode::from_u16(status).ok()).collect();
         for location in locations {
             let acts: Vec<_> = statuses.iter().map(|status| redirect(*status, &location)).collect();
-            stage.scripted("responds to every lookup with a redirect", acts, |trial| {
+            harness.with_script("responds to every lookup with a redirect", acts, |run| {
                 for status in &statuses {
-                    let charge = trial.look_up();
+                    let charge = run.lookup();
                     let id = charge.id.clone();
-                    let seen = trial.send(charge);
+                    let call = run.send(charge);
                     // First, because the result does not show where the key went.
                     if elsewhere.connections() > 0 {
                         let found = format!("{id} followed a redirect to another server");
                         return Err(
-                            Breach::owed(found, SENT_TWICE).beside("other server", elsewhere.to_string())
+                            Violation::general(found, SENT_TWICE).detail("other server", elsewhere.to_string())
                         );
                     }
-                    seen?.must_be_answered(*status)?;
-                    trial.must_have_arrived_once(&id)?;
+                    call?.must_have_status(*status)?;
+                    run.must_have_arrived_once(&id)?;
                 }
                 Ok(())
             })?;
@@ -57,8 +57,8 @@ pub fn a_lost_lookup_is_not_repeated(stack: &impl Stack) -> Verdict {
     let why = "a transport that repeats a GET decides by method what may be sent again, and every repetition is hidden \
                from the deadline, the rate limit and the log of the caller. The next method that it takes for \
                repeatable is one that moves money";
-    Contract::as_data("a_lost_lookup_is_not_repeated", why).check(stack, |stage| {
-        let half = Act::Truncate { answer: answer(StatusCode::OK, "{\"status\":\"success\"}"), bytes: 10 };
+    Contract::scripted("a_lost_lookup_is_not_repeated", why).check(stack, |harness| {
+        let half = Act::Truncate { answer: response(StatusCode::OK, "{\"status\":\"success\"}"), bytes: 10 };
         for (what, act) in [
             ("closes the connection", Act::Close),
             ("resets the connection", Act::Reset),
@@ -72,18 +72,18 @@ pub fn a_lost_lookup_is_not_repeated(stack: &impl Stack) -> Verdict {
                 let mut acts = vec![Act::Echo; served];
                 acts.extend([act.clone(), Act::Echo]);
                 let what = format!("answers {served} requests, reads a lookup and {what}");
-                stage.scripted(&what, acts, |trial| {
+                harness.with_script(&what, acts, |run| {
                     for _ in 0..served {
-                        trial.round_trip()?;
+                        run.round_trip()?;
                     }
-                    let lookup = if is_silent { trial.look_up().total(SHORT) } else { trial.look_up() };
-                    let seen = trial.send(lookup)?;
+                    let lookup = if is_silent { run.lookup().total(SHORT) } else { run.lookup() };
+                    let call = run.send(lookup)?;
                     if matches!(act, Act::Truncate { .. }) {
-                        seen.must_be_cut_off(StatusCode::OK)?;
+                        call.must_have_partial_response(StatusCode::OK)?;
                     } else {
-                        seen.must_be_unknown()?;
+                        call.must_be_unknown()?;
                     }
-                    trial.must_have_arrived_once(&seen.id)
+                    run.must_have_arrived_once(&call.id)
                 })?;
             }
         }
@@ -98,25 +98,25 @@ pub fn a_lost_lookup_is_not_repeated(stack: &impl Stack) -> Verdict {
 pub fn a_lookup_is_not_repeated_for_its_status(stack: &impl Stack) -> Verdict {
     let why = "the caller retries lookups under one deadline and heeds Retry-After. A transport that retries beneath it \
                multiplies the attempts, and a service that is overloaded gets no rest";
-    Contract::as_data("a_lookup_is_not_repeated_for_its_status", why).check(stack, |stage| {
+    Contract::scripted("a_lookup_is_not_repeated_for_its_status", why).check(stack, |harness| {
         let statuses: Vec<_> = [401, 403, 407, 408, 421, 425, 429, 500, 502, 503, 504, 511]
             .into_iter()
             .filter_map(|status| StatusCode::from_u16(status).ok())
             .collect();
-        let tempting = |status: &StatusCode| {
-            let mut tempting = answer(*status, "{}");
-            tempting.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("0"));
-            tempting.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"x\""));
-            Act::Answer(tempting)
+        let with_retry_headers = |status: &StatusCode| {
+            let mut with_retry_headers = response(*status, "{}");
+            with_retry_headers.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("0"));
+            with_retry_headers.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"x\""));
+            Act::Answer(with_retry_headers)
         };
-        let acts: Vec<_> = statuses.iter().map(tempting).collect();
-        stage.scripted("responds to each lookup with another status", acts, |trial| {
+        let acts: Vec<_> = statuses.iter().map(with_retry_headers).collect();
+        harness.with_script("responds to each lookup with another status", acts, |run| {
             for status in &statuses {
-                let charge = trial.look_up();
+                let charge = run.lookup();
                 let id = charge.id.clone();
-                let seen = trial.send(charge)?;
-                trial.must_have_arrived_once(&id)?;
-                seen.must_be_answered(*status)?;
+                let call = run.send(charge)?;
+                run.must_have_arrived_once(&id)?;
+                call.must_have_status(*status)?;
             }
             Ok(())
         })

@@ -7,11 +7,11 @@ use payments_core::Delivery;
 use rustls::ServerConfig;
 
 use crate::authority::Authority;
-use crate::breach::Breach;
-use crate::contract::{Contract, Stage};
-use crate::conversation::Conversation;
+use crate::violation::Violation;
+use crate::contract::{Contract, Harness};
+use crate::connection::Connection;
 use crate::script::Act;
-use crate::server::Greeting;
+use crate::server::Security;
 use crate::{Ability, Stack, Verdict};
 
 /// Nobody listens at the server's port.
@@ -19,9 +19,9 @@ use crate::{Ability, Stack, Verdict};
 /// The call is `NotProcessed`: whoever says `Unknown` here turns every outage of the service into a pile of payments
 /// that a person has to look up.
 pub fn refused_is_not_processed(stack: &impl Stack) -> Verdict {
-    Contract::as_data("refused_is_not_processed", NOTHING_LEFT).check(stack, |stage| {
-        stage.scripted("nobody listens at its port", [Act::Refuse], |trial| {
-            trial.send(trial.charge())?.must_be_not_processed()?;
+    Contract::scripted("refused_is_not_processed", NOTHING_SENT).check(stack, |harness| {
+        harness.with_script("nobody listens at its port", [Act::Refuse], |run| {
+            run.send(run.charge())?.must_be_not_processed()?;
             Ok(())
         })
     })
@@ -31,11 +31,11 @@ pub fn refused_is_not_processed(stack: &impl Stack) -> Verdict {
 ///
 /// The call is `NotProcessed`, within its connect deadline.
 pub fn an_unknown_host_is_not_processed(stack: &impl Stack) -> Verdict {
-    Contract::new("an_unknown_host_is_not_processed", NOTHING_LEFT).check(stack, |stage| {
-        stage.served("is at a name that does not exist", Conversation::serve, |trial| {
-            let uri = format!("{}://no-such-host.invalid/transaction", stage.scheme);
-            let charge = trial.charge().uri(&uri).connect(Duration::from_secs(5));
-            trial.send(charge)?.must_be_not_processed()?;
+    Contract::new("an_unknown_host_is_not_processed", NOTHING_SENT).check(stack, |harness| {
+        harness.with_server("is at a name that does not exist", Connection::serve, |run| {
+            let uri = format!("{}://no-such-host.invalid/transaction", harness.scheme);
+            let charge = run.charge().uri(&uri).connect(Duration::from_secs(5));
+            run.send(charge)?.must_be_not_processed()?;
             Ok(())
         })
     })
@@ -45,10 +45,10 @@ pub fn an_unknown_host_is_not_processed(stack: &impl Stack) -> Verdict {
 ///
 /// It may be anybody. The call is `NotProcessed`, and neither key nor card reach it.
 pub fn an_untrusted_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("an_untrusted_certificate_is_not_processed", ANYBODY).needs(Ability::Https);
-    contract.check(stack, |stage| {
+    let contract = Contract::new("an_untrusted_certificate_is_not_processed", NOT_THE_SERVICE).needs(Ability::Https);
+    contract.check(stack, |harness| {
         let stranger = Authority::new().server();
-        is_refused(stage, "shows a certificate of an unknown authority", stranger)
+        is_refused(harness, "shows a certificate of an unknown authority", stranger)
     })
 }
 
@@ -57,9 +57,9 @@ pub fn an_untrusted_certificate_is_not_processed(stack: &impl Stack) -> Verdict 
 /// The call is `NotProcessed`: whoever has any certificate at all could otherwise take the card.
 pub fn a_certificate_for_another_host_is_not_processed(stack: &impl Stack) -> Verdict {
     let name = "a_certificate_for_another_host_is_not_processed";
-    Contract::new(name, ANYBODY).needs(Ability::Https).check(stack, |stage| {
-        let other = stage.authority.server_named("elsewhere.example");
-        is_refused(stage, "shows a trusted certificate for elsewhere.example", other)
+    Contract::new(name, NOT_THE_SERVICE).needs(Ability::Https).check(stack, |harness| {
+        let other = harness.authority.server_named("elsewhere.example");
+        is_refused(harness, "shows a trusted certificate for elsewhere.example", other)
     })
 }
 
@@ -67,10 +67,10 @@ pub fn a_certificate_for_another_host_is_not_processed(stack: &impl Stack) -> Ve
 ///
 /// The call is `NotProcessed`.
 pub fn an_expired_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("an_expired_certificate_is_not_processed", ANYBODY).needs(Ability::Https);
-    contract.check(stack, |stage| {
-        let expired = stage.authority.expired_server();
-        is_refused(stage, "shows a trusted certificate that has expired", expired)
+    let contract = Contract::new("an_expired_certificate_is_not_processed", NOT_THE_SERVICE).needs(Ability::Https);
+    contract.check(stack, |harness| {
+        let expired = harness.authority.expired_server();
+        is_refused(harness, "shows a trusted certificate that has expired", expired)
     })
 }
 
@@ -78,18 +78,18 @@ pub fn an_expired_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
 ///
 /// The call is `NotProcessed`, and nothing of the request is sent in clear.
 pub fn a_server_without_tls_is_sent_nothing(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("a_server_without_tls_is_sent_nothing", ANYBODY).needs(Ability::Https);
-    contract.check(stack, |stage| {
-        let script = |connection: &mut Conversation| {
+    let contract = Contract::new("a_server_without_tls_is_sent_nothing", NOT_THE_SERVICE).needs(Ability::Https);
+    contract.check(stack, |harness| {
+        let script = |connection: &mut Connection| {
             connection.read_at_least(1);
             connection.write("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
             connection.close();
         };
         let what = "speaks plain HTTP at an https address";
-        stage.served_with(Greeting::Plain, what, script, |trial| {
-            trial.send(trial.charge())?.must_be_not_processed()?;
-            if trial.journal().requests() > 0 {
-                return Err(Breach::new(
+        harness.with_server_over(Security::Plain, what, script, |run| {
+            run.send(run.charge())?.must_be_not_processed()?;
+            if run.journal().requests() > 0 {
+                return Err(Violation::new(
                     "the request was sent in clear; it should not have been sent at all",
                 ));
             }
@@ -102,16 +102,16 @@ pub fn a_server_without_tls_is_sent_nothing(stack: &impl Stack) -> Verdict {
 ///
 /// The call is `NotProcessed`: without a finished handshake no request can have been read.
 pub fn a_broken_handshake_is_not_processed(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("a_broken_handshake_is_not_processed", NOTHING_LEFT).needs(Ability::Https);
-    contract.check(stack, |stage| {
-        for end in [Conversation::close, Conversation::reset] {
-            let script = move |connection: &mut Conversation| {
+    let contract = Contract::new("a_broken_handshake_is_not_processed", NOTHING_SENT).needs(Ability::Https);
+    contract.check(stack, |harness| {
+        for end in [Connection::close, Connection::reset] {
+            let script = move |connection: &mut Connection| {
                 connection.read_at_least(1);
                 end(connection);
             };
             let what = "ends the connection in the middle of the TLS handshake";
-            stage.served_with(Greeting::Plain, what, script, |trial| {
-                trial.send(trial.charge())?.must_be_not_processed()?;
+            harness.with_server_over(Security::Plain, what, script, |run| {
+                run.send(run.charge())?.must_be_not_processed()?;
                 Ok(())
             })?;
         }
@@ -127,23 +127,23 @@ pub fn a_stalled_handshake_ends_with_the_connect_deadline(stack: &impl Stack) ->
     let name = "a_stalled_handshake_ends_with_the_connect_deadline";
     let why = "in a stack whose connect time-out leaves out TLS, one dead load balancer holds every payment for the \
                whole of its total deadline";
-    Contract::new(name, why).needs(Ability::Https).check(stack, |stage| {
+    Contract::new(name, why).needs(Ability::Https).check(stack, |harness| {
         let deadline = Duration::from_millis(300);
-        let script = |connection: &mut Conversation| {
-            connection.hold();
+        let script = |connection: &mut Connection| {
+            connection.wait_for_close();
         };
         let what = "accepts the connection and never speaks TLS";
-        stage.served_with(Greeting::Plain, what, script, |trial| {
-            let seen = trial.send(trial.charge().connect(deadline))?;
-            let delivery = seen.must_fail()?.delivery();
+        harness.with_server_over(Security::Plain, what, script, |run| {
+            let call = run.send(run.charge().connect(deadline))?;
+            let delivery = call.must_fail()?.delivery();
             if matches!(delivery, Delivery::Answered(_)) {
-                return Err(seen.breach("an error that claims no answer"));
+                return Err(call.expected("an error that claims no answer"));
             }
-            if seen.took > deadline + Duration::from_secs(2) {
-                return Err(seen.breach(&format!("that error after its connect deadline of {deadline:.0?}")));
+            if call.took > deadline + Duration::from_secs(2) {
+                return Err(call.expected(&format!("that error after its connect deadline of {deadline:.0?}")));
             }
-            let late = seen.took.saturating_sub(deadline);
-            stage.figure(format!(
+            let late = call.took.saturating_sub(deadline);
+            harness.figure(format!(
                 "{late:.1?} after the connect deadline (goal 50 ms), Delivery::{delivery:?}"
             ));
             Ok(())
@@ -151,15 +151,15 @@ pub fn a_stalled_handshake_ends_with_the_connect_deadline(stack: &impl Stack) ->
     })
 }
 
-fn is_refused<S: Stack>(stage: &Stage<'_, S>, what: &str, config: Arc<ServerConfig>) -> Result<(), Breach> {
-    stage.served_with(Greeting::Tls(config), what, Conversation::serve, |trial| {
-        trial.send(trial.charge())?.must_be_not_processed()?;
+fn is_refused<S: Stack>(harness: &Harness<'_, S>, what: &str, config: Arc<ServerConfig>) -> Result<(), Violation> {
+    harness.with_server_over(Security::Tls(config), what, Connection::serve, |run| {
+        run.send(run.charge())?.must_be_not_processed()?;
         Ok(())
     })
 }
 
-const NOTHING_LEFT: &str = "nothing was sent, and the transport can know it. Without the proof the caller must treat \
+const NOTHING_SENT: &str = "nothing was sent, and the transport can know it. Without the proof the caller must treat \
      the payment as possibly taken, and a person has to look it up";
 
-const ANYBODY: &str = "whoever answers there is not the service: a request that is sent all the same hands over the \
+const NOT_THE_SERVICE: &str = "whoever answers there is not the service: a request that is sent all the same hands over the \
      API key and the card";

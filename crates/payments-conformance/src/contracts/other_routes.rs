@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use http::{StatusCode, Uri};
 
-use crate::breach::Breach;
+use crate::violation::Violation;
 use crate::contract::Contract;
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::journal::counted;
 use crate::{Journal, Stack, Verdict};
 
@@ -18,15 +18,15 @@ use crate::{Journal, Stack, Verdict};
 pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
     let why = "a header of one response decides where every later payment goes, key and card with it, and a payment that \
                was lost on one way is charged again over the other";
-    Contract::new("an_alternative_service_is_not_used", why).check(stack, |stage| {
+    Contract::new("an_alternative_service_is_not_used", why).check(stack, |harness| {
         let elsewhere = Journal::default();
-        let other = stage.another_server(&elsewhere, Conversation::serve);
+        let other = harness.another_server(&elsewhere, Connection::serve);
         // HTTP/3 would come there. If the port is taken, nothing is seen of it.
         let datagrams = UdpSocket::bind(other.address).and_then(|udp| udp.set_nonblocking(true).map(|()| udp));
         let port = other.address.port();
         let services = ["h3", "h2", "http/1.1", "http%2F1.1"].map(|protocol| format!("{protocol}=\":{port}\"; ma=3600"));
         let services = services.join(", ");
-        let script = move |connection: &mut Conversation| {
+        let script = move |connection: &mut Connection| {
             let Some(request) = connection.read_request() else { return };
             if request.has_id("charge-00005") {
                 return connection.close();
@@ -38,22 +38,22 @@ pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
             connection.close();
         };
         let what = "names an alternative service in each response, later responds 421, and then nothing";
-        stage.served(what, script, |trial| {
+        harness.with_server(what, script, |run| {
             let mut calls = Vec::new();
-            for charge in [trial.charge(), trial.charge(), trial.look_up(), trial.charge(), trial.charge()] {
-                calls.push(trial.send(charge)?);
+            for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.charge()] {
+                calls.push(run.send(charge)?);
                 if elsewhere.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
                     let found = "the transport went to the alternative service; it should go nowhere but to the server \
                                  that the address names";
-                    return Err(Breach::new(found).beside("other server", elsewhere.to_string()));
+                    return Err(Violation::new(found).detail("other server", elsewhere.to_string()));
                 }
             }
             let (ok, misdirected) = (StatusCode::OK, StatusCode::MISDIRECTED_REQUEST);
-            for (seen, status) in calls.iter().zip([ok, ok, ok, misdirected]) {
-                seen.must_be_answered(status)?;
+            for (call, status) in calls.iter().zip([ok, ok, ok, misdirected]) {
+                call.must_have_status(status)?;
             }
             calls[4].must_be_unknown()?;
-            calls.iter().try_for_each(|seen| trial.must_have_arrived_once(&seen.id))
+            calls.iter().try_for_each(|call| run.must_have_arrived_once(&call.id))
         })
     })
 }
@@ -68,35 +68,35 @@ pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
 pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Verdict {
     let why = "both addresses lead to the same service: the payment that was lost at the first is charged again at the \
                second";
-    Contract::new("the_next_address_is_not_tried_after_the_request", why).check(stack, |stage| {
-        for end in [Conversation::close, Conversation::reset] {
-            let script = Arc::new(move |connection: &mut Conversation| {
+    Contract::new("the_next_address_is_not_tried_after_the_request", why).check(stack, |harness| {
+        for end in [Connection::close, Connection::reset] {
+            let script = Arc::new(move |connection: &mut Connection| {
                 if connection.read_request().is_some() {
                     end(connection);
                 }
             });
             let same = Arc::clone(&script);
             let what = "listens at two addresses, reads the whole request and ends the connection";
-            stage.served(
+            harness.with_server(
                 what,
                 move |connection| script(connection),
-                |trial| {
-                    let port = port_of(trial.base_url());
+                |run| {
+                    let port = port_of(run.base_url());
                     let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, port)) else {
-                        stage.figure("not checked: this machine has one loopback address");
+                        harness.figure("not checked: this machine has one loopback address");
                         return Ok(());
                     };
-                    let second = stage
-                        .another_server_on(listener, trial.journal(), move |connection| same(connection));
+                    let second = harness
+                        .another_server_on(listener, run.journal(), move |connection| same(connection));
                     let charge =
-                        trial.charge_at(&format!("{}://localhost:{port}/api/v1/public", stage.scheme));
-                    let seen = trial.send(charge)?;
-                    second.settle();
-                    seen.must_be_unknown()?;
-                    trial.must_have_arrived_once(&seen.id)?;
+                        run.charge_at(&format!("{}://localhost:{port}/api/v1/public", harness.scheme));
+                    let call = run.send(charge)?;
+                    second.wait_until_idle();
+                    call.must_be_unknown()?;
+                    run.must_have_arrived_once(&call.id)?;
                     let addresses = ("localhost", port).to_socket_addrs().map_or(0, Iterator::count);
-                    let connections = counted(trial.journal().connections(), "connection");
-                    stage.figure(format!("{connections}; addresses of localhost by the system: {addresses}"));
+                    let connections = counted(run.journal().connections(), "connection");
+                    harness.figure(format!("{connections}; addresses of localhost by the system: {addresses}"));
                     Ok(())
                 },
             )?;

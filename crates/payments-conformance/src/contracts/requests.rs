@@ -2,11 +2,11 @@
 
 use http::{HeaderValue, StatusCode};
 
-use crate::breach::Breach;
-use crate::charge::Charge;
+use crate::violation::Violation;
+use crate::test_request::TestRequest;
 use crate::contract::Contract;
 use crate::journal::Received;
-use crate::script::{Act, answer};
+use crate::script::{Act, response};
 use crate::{Stack, Verdict};
 
 /// The server compares a payment with what the transport was asked to send.
@@ -16,15 +16,15 @@ use crate::{Stack, Verdict};
 pub fn a_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
     let why =
         "a changed target, header or body is another request than the one that was checked and signed for";
-    Contract::as_data("a_payment_arrives_byte_for_byte", why).check(stack, |stage| {
-        stage.scripted("answers every request", [Act::Echo], |trial| {
-            let uri = format!("{}/transaction/a%2Fb%20c:d~e;f=g,h?x=y%26z&&q=%C3%A9", trial.base_url());
-            let charge = trial.charge().header("x-twice", "one").header("x-twice", "two").uri(&uri);
-            let seen = trial.send(charge.clone())?;
-            seen.must_be_its_own()?;
-            trial.must_have_arrived_once(&seen.id)?;
-            for received in trial.journal().received() {
-                must_be_the_same(&charge, &received, stage.speaks_http1())?;
+    Contract::scripted("a_payment_arrives_byte_for_byte", why).check(stack, |harness| {
+        harness.with_script("answers every request", [Act::Echo], |run| {
+            let uri = format!("{}/transaction/a%2Fb%20c:d~e;f=g,h?x=y%26z&&q=%C3%A9", run.base_url());
+            let charge = run.charge().header("x-twice", "one").header("x-twice", "two").uri(&uri);
+            let call = run.send(charge.clone())?;
+            call.must_get_own_response()?;
+            run.must_have_arrived_once(&call.id)?;
+            for received in run.journal().received() {
+                must_be_the_same(&charge, &received, harness.speaks_http1())?;
             }
             Ok(())
         })
@@ -37,19 +37,19 @@ pub fn a_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
 pub fn a_look_up_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
     let why = "a look-up is how a payment of unknown outcome is found; one that some server on the way takes for \
                something else finds nothing";
-    Contract::as_data("a_look_up_arrives_byte_for_byte", why).check(stack, |stage| {
-        stage.scripted("answers every request", [Act::Echo], |trial| {
-            let uri = format!("{}/transaction/a%2Fb:c~d?x=y%20z", trial.base_url());
-            let charge = trial.look_up().uri(&uri);
-            let seen = trial.send(charge.clone())?;
-            seen.must_be_its_own()?;
-            for received in trial.journal().received() {
+    Contract::scripted("a_look_up_arrives_byte_for_byte", why).check(stack, |harness| {
+        harness.with_script("answers every request", [Act::Echo], |run| {
+            let uri = format!("{}/transaction/a%2Fb:c~d?x=y%20z", run.base_url());
+            let charge = run.lookup().uri(&uri);
+            let call = run.send(charge.clone())?;
+            call.must_get_own_response()?;
+            for received in run.journal().received() {
                 must_be_the_same(&charge, &received, false)?;
                 let lengths = received.header("content-length");
                 if !received.header("transfer-encoding").is_empty()
                     || lengths.iter().any(|length| *length != b"0")
                 {
-                    return Err(Breach::new("the look-up announced a body; it should have had none"));
+                    return Err(Violation::new("the look-up announced a body; it should have had none"));
                 }
             }
             Ok(())
@@ -62,14 +62,14 @@ pub fn a_look_up_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
 /// It arrives whole, byte for byte, in one request.
 pub fn a_large_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
     let why = "a body that is cut, or sent in two attempts, is another payment";
-    Contract::as_data("a_large_payment_arrives_byte_for_byte", why).check(stack, |stage| {
-        stage.scripted("answers every request", [Act::Echo], |trial| {
-            let charge = trial.charge().body_of(3 * 1024 * 1024);
-            let seen = trial.send(charge.clone())?;
-            seen.must_be_its_own()?;
-            trial.must_have_arrived_once(&seen.id)?;
-            for received in trial.journal().received() {
-                must_be_the_same(&charge, &received, stage.speaks_http1())?;
+    Contract::scripted("a_large_payment_arrives_byte_for_byte", why).check(stack, |harness| {
+        harness.with_script("answers every request", [Act::Echo], |run| {
+            let charge = run.charge().padded_to(3 * 1024 * 1024);
+            let call = run.send(charge.clone())?;
+            call.must_get_own_response()?;
+            run.must_have_arrived_once(&call.id)?;
+            for received in run.journal().received() {
+                must_be_the_same(&charge, &received, harness.speaks_http1())?;
             }
             Ok(())
         })
@@ -84,8 +84,8 @@ pub fn a_large_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
 /// customer's payment to another's.
 pub fn nothing_else_is_added_to_a_request(stack: &impl Stack) -> Verdict {
     let why = "what a transport adds, the service acts upon, and nobody has checked it";
-    Contract::as_data("nothing_else_is_added_to_a_request", why).check(stack, |stage| {
-        let mut tempting = answer(StatusCode::OK, "{}");
+    Contract::scripted("nothing_else_is_added_to_a_request", why).check(stack, |harness| {
+        let mut tempting = response(StatusCode::OK, "{}");
         for (name, value) in [
             ("set-cookie", "session=1; Path=/"),
             ("alt-svc", "h2=\":443\"; ma=3600"),
@@ -97,17 +97,17 @@ pub fn nothing_else_is_added_to_a_request(stack: &impl Stack) -> Verdict {
         ] {
             tempting.headers_mut().insert(name, HeaderValue::from_static(value));
         }
-        stage.scripted("answers with headers that a browser acts upon", [Act::Answer(tempting)], |trial| {
+        harness.with_script("answers with headers that a browser acts upon", [Act::Answer(tempting)], |run| {
             for _ in 0..2 {
                 let bare = ["accept-encoding", "accept", "user-agent"];
-                let bare = bare.into_iter().fold(trial.charge(), Charge::without_header);
-                for charge in [trial.charge(), bare, trial.look_up()] {
-                    let seen = trial.send(charge.clone())?;
-                    seen.must_bring(b"{}")?;
-                    trial.must_have_arrived_once(&seen.id)?;
-                    let received = trial.journal().received();
-                    let received = received.iter().find(|received| received.has_id(&seen.id));
-                    received.map_or(Ok(()), |received| must_have_nothing_added(&charge, received))?;
+                let bare = bare.into_iter().fold(run.charge(), TestRequest::without_header);
+                for charge in [run.charge(), bare, run.lookup()] {
+                    let call = run.send(charge.clone())?;
+                    call.must_have_body(b"{}")?;
+                    run.must_have_arrived_once(&call.id)?;
+                    let received = run.journal().received();
+                    let received = received.iter().find(|received| received.has_id(&call.id));
+                    received.map_or(Ok(()), |received| must_have_no_added_headers(&charge, received))?;
                 }
             }
             Ok(())
@@ -115,13 +115,13 @@ pub fn nothing_else_is_added_to_a_request(stack: &impl Stack) -> Verdict {
     })
 }
 
-fn must_have_nothing_added(sent: &Charge, received: &Received) -> Result<(), Breach> {
+fn must_have_no_added_headers(sent: &TestRequest, received: &Received) -> Result<(), Violation> {
     let own = ["host", "content-length", "connection", "user-agent", "accept"];
     for (name, value) in &received.headers {
         let name = name.to_ascii_lowercase();
         if !sent.request().headers().contains_key(&name) && !own.contains(&name.as_str()) {
             let value = String::from_utf8_lossy(value);
-            return Err(Breach::new(format!(
+            return Err(Violation::new(format!(
                 "the transport added the header {name}: {value}; it should not have"
             )));
         }
@@ -129,10 +129,10 @@ fn must_have_nothing_added(sent: &Charge, received: &Received) -> Result<(), Bre
     Ok(())
 }
 
-fn must_be_the_same(sent: &Charge, received: &Received, over_http1: bool) -> Result<(), Breach> {
+fn must_be_the_same(sent: &TestRequest, received: &Received, over_http1: bool) -> Result<(), Violation> {
     let request = sent.request();
     let differs = |what: &str, received: &str, sent: &str| {
-        Err(Breach::new(format!("{what} arrived as {received}; it should have been {sent}")))
+        Err(Violation::new(format!("{what} arrived as {received}; it should have been {sent}")))
     };
     if received.method != request.method().as_str() {
         return differs("the method", &received.method, request.method().as_str());
@@ -162,19 +162,19 @@ fn must_be_the_same(sent: &Charge, received: &Received, over_http1: bool) -> Res
     if over_http1 { must_be_framed_once(sent, received) } else { Ok(()) }
 }
 
-fn must_be_framed_once(sent: &Charge, received: &Received) -> Result<(), Breach> {
+fn must_be_framed_once(sent: &TestRequest, received: &Received) -> Result<(), Violation> {
     let length = sent.request().body().len().to_string();
     if received.header("content-length") != [length.as_bytes()]
         || !received.header("transfer-encoding").is_empty()
     {
-        return Err(Breach::new(format!(
+        return Err(Violation::new(format!(
             "the request did not give its length in exactly one Content-Length of {length}, without Transfer-Encoding; \
              two readers on the way must not see two ends of it"
         )));
     }
     let host = sent.request().uri().authority().map_or("", http::uri::Authority::as_str);
     if received.header("host") != [host.as_bytes()] {
-        return Err(Breach::new(format!("the request did not have exactly one Host, {host}")));
+        return Err(Violation::new(format!("the request did not have exactly one Host, {host}")));
     }
     Ok(())
 }

@@ -5,16 +5,16 @@ use std::{env, fs, process};
 use http::StatusCode;
 use payments_core::Transport;
 
-use crate::breach::{Breach, SHOWS_A_SECRET};
-use crate::charge::{API_KEY, CARD_NUMBER, Charge};
+use crate::violation::{Violation, SHOWS_A_SECRET};
+use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
 use crate::child::Child;
 use crate::contract::Contract;
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::journal::Received;
 use crate::logs::write_logs_to_stderr;
-use crate::script::{Act, answer};
+use crate::script::{Act, response};
 use crate::secrets::must_not_hold;
-use crate::situations::{CONNECTED_BY_THEN, NOT_LONG};
+use crate::situations::{SHORT_WITH_CONNECT, MEDIUM};
 use crate::{Ability, Stack, Verdict};
 
 /// The server sends the card number back wherever an answer has room for it, and breaks the answer.
@@ -24,8 +24,8 @@ use crate::{Ability, Stack, Verdict};
 /// shows it.
 pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
     let why = "errors are logged, and a log with a card number is a leak that has to be reported";
-    Contract::new("what_comes_back_shows_no_secret", why).check(stack, |stage| {
-        for answer in [
+    Contract::new("what_comes_back_shows_no_secret", why).check(stack, |harness| {
+        for response in [
             format!("{CARD_NUMBER}\r\n\r\n"),
             format!("HTTP/1.1 {CARD_NUMBER}\r\n\r\n"),
             format!("HTTP/1.1 200 {CARD_NUMBER}\r\nContent-Length: {CARD_NUMBER}x\r\n\r\n"),
@@ -36,13 +36,13 @@ pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
             format!("HTTP/1.1 307 Moved\r\nLocation: http://{CARD_NUMBER}/\r\nContent-Length: 0\r\n\r\n"),
             format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 16\r\n\r\n{CARD_NUMBER}"),
         ] {
-            let what = format!("answers {:?}", answer.replace(CARD_NUMBER, "[card number]"));
-            let fate = move |connection: &mut Conversation, _: &Received| {
-                connection.write(&answer);
+            let what = format!("responds {:?}", response.replace(CARD_NUMBER, "[card number]"));
+            let action = move |connection: &mut Connection, _: &Received| {
+                connection.write(&response);
                 connection.close();
             };
-            stage.first_meets(&what, fate, |charge| charge.total(NOT_LONG), |_, seen| {
-                seen.must_not_be_not_processed()?;
+            harness.on_first_request(&what, action, |charge| charge.total(MEDIUM), |_, call| {
+                call.must_not_be_not_processed()?;
                 Ok(())
             })?;
         }
@@ -73,11 +73,11 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
         Ok(test) => test,
         Err(verdict) => return verdict,
     };
-    Contract::as_data(name, why).check(stack, |stage| {
-        let page = answer(StatusCode::SERVICE_UNAVAILABLE, "<html>Service unavailable</html>");
-        let mut redirect = answer(StatusCode::TEMPORARY_REDIRECT, "");
+    Contract::scripted(name, why).check(stack, |harness| {
+        let page = response(StatusCode::SERVICE_UNAVAILABLE, "<html>Service unavailable</html>");
+        let mut redirect = response(StatusCode::TEMPORARY_REDIRECT, "");
         redirect.headers_mut().insert("location", http::HeaderValue::from_static("/elsewhere"));
-        let cut = Act::Truncate { answer: answer(StatusCode::OK, "{\"status\":\"success\"}"), bytes: 9 };
+        let cut = Act::Truncate { answer: response(StatusCode::OK, "{\"status\":\"success\"}"), bytes: 9 };
         let acts = [
             Act::Echo,
             Act::Echo,
@@ -90,14 +90,14 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
             Act::Silence,
             Act::Echo,
         ];
-        stage.scripted("responds in every way to a process that logs everything", acts, |trial| {
-            let port = trial.base_url().split(':').nth(2).and_then(|rest| rest.split('/').next());
+        harness.with_script("responds in every way to a process that logs everything", acts, |run| {
+            let port = run.base_url().split(':').nth(2).and_then(|rest| rest.split('/').next());
             let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
             let key_log = env::temp_dir().join(file);
-            let setup = stage.setup(trial.journal().clone(), None);
-            let mut child = Child::command(name, &test, trial.base_url(), &setup)?;
+            let setup = harness.setup(run.journal().clone(), None);
+            let mut child = Child::command(name, &test, run.base_url(), &setup)?;
             child.env("SSLKEYLOGFILE", &key_log);
-            let output = child.output().map_err(|error| Breach::new(format!("no process: {error}")))?;
+            let output = child.output().map_err(|error| Violation::new(format!("no process: {error}")))?;
             let keys = fs::read(&key_log).unwrap_or_default();
             drop(fs::remove_file(&key_log));
             let (said, logged) =
@@ -109,15 +109,15 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
             if !keys.is_empty() {
                 let found = "the transport wrote the keys of its TLS connections to the file that SSLKEYLOGFILE names; \
                              it should have written nothing";
-                return Err(Breach::owed(found, SHOWS_A_SECRET));
+                return Err(Violation::general(found, SHOWS_A_SECRET));
             }
-            let arrived = trial.journal().requests();
+            let arrived = run.journal().requests();
             if arrived == 0 {
                 let found = "this could not be checked: no call of the process of its own arrived";
-                return Err(Breach::new(found).beside("the process", said.trim()));
+                return Err(Violation::new(found).detail("the process", said.trim()));
             }
             let lines = said.lines().count() + logged.lines().count();
-            stage.figure(format!("{lines} lines were logged or printed about {arrived} requests"));
+            harness.figure(format!("{lines} lines were logged or printed about {arrived} requests"));
             Ok(())
         })
     })
@@ -127,16 +127,16 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
 fn make_logged_calls(name: &'static str, stack: &impl Stack, child: &Child) -> Verdict {
     write_logs_to_stderr();
     let transport = stack.transport(child.setup());
-    let mut calls = vec![Charge::look_up(child.base_url(), "look-up-00001".to_owned())];
+    let mut calls = vec![TestRequest::lookup(child.base_url(), "look-up-00001".to_owned())];
     // Nobody listens where the last one goes.
     for (number, base_url) in
         (1..=9).map(|number| (number, child.base_url())).chain([(10, "http://127.0.0.1:1")])
     {
-        calls.push(Charge::of_customer(CUSTOMER, base_url, format!("charge-{number:05}")));
+        calls.push(TestRequest::charge_for(CUSTOMER, base_url, format!("charge-{number:05}")));
     }
     stack.block_on(async {
         for call in calls {
-            let call = call.total(CONNECTED_BY_THEN);
+            let call = call.total(SHORT_WITH_CONNECT);
             // Whatever it gives: another contract looks into that.
             drop(transport.send(call.into_transport_request()).await);
         }

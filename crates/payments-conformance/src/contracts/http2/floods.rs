@@ -13,7 +13,7 @@ use crate::{Stack, Verdict};
 pub fn a_flood_of_frames_ends_with_the_deadline(stack: &impl Stack) -> Verdict {
     let why = "a deadline that is looked at only when there is nothing to read never ends while a server keeps talking; \
                the payment is then neither made nor lost, for ever";
-    contract("a_flood_of_frames_ends_with_the_deadline", why).check(stack, |stage| {
+    contract("a_flood_of_frames_ends_with_the_deadline", why).check(stack, |harness| {
         let hint = header_block("103", []);
         for (what, kind, flags, on_stream, payload) in [
             ("pings", kind::PING, 0, false, b"conforms".as_slice()),
@@ -41,15 +41,15 @@ pub fn a_flood_of_frames_ends_with_the_deadline(stack: &impl Stack) -> Verdict {
             let situation = format!(
                 "answers a first request; of the second it reads the whole, then sends {what} without end"
             );
-            stage.served_http2(&situation, &[], script, |trial| {
-                trial.round_trip()?;
-                let seen = trial.send(trial.charge().total(SHORT))?;
-                seen.must_fail()?;
-                seen.must_not_be_not_processed()?;
-                seen.must_end_by_the_deadline()?;
-                trial.must_have_arrived_once(&seen.id)
+            harness.with_http2_server(&situation, &[], script, |run| {
+                run.round_trip()?;
+                let call = run.send(run.charge().total(SHORT))?;
+                call.must_fail()?;
+                call.must_not_be_not_processed()?;
+                call.must_end_by_the_deadline()?;
+                run.must_have_arrived_once(&call.id)
             })?;
-            stage.figure(format!("{} {what}", sent.load(Ordering::SeqCst)));
+            harness.figure(format!("{} {what}", sent.load(Ordering::SeqCst)));
         }
         Ok(())
     })
@@ -62,7 +62,7 @@ pub fn a_flood_of_frames_ends_with_the_deadline(stack: &impl Stack) -> Verdict {
 pub fn an_endless_head_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
     let why = "a head is kept until it is whole; without a limit one server takes all memory of the program, and with \
                it every payment that is under way";
-    contract("an_endless_head_is_bounded_over_http2", why).check(stack, |stage| {
+    contract("an_endless_head_is_bounded_over_http2", why).check(stack, |harness| {
         for (what, endless) in [("a head without end", true), ("a head of 100 000 fields", false)] {
             let sent = Arc::new(AtomicUsize::new(0));
             let script = {
@@ -81,19 +81,19 @@ pub fn an_endless_head_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
                     }
                     peer.frame(kind::CONTINUATION, flag::END_HEADERS, stream, &[]);
                     peer.frame(kind::DATA, flag::END_STREAM, stream, b"{}");
-                    peer.hold();
+                    peer.wait_for_close();
                 }
             };
-            stage.served_http2(&format!("answers with {what}"), &[], script, |trial| {
-                let seen = trial.send(trial.charge().total(LONG))?;
-                seen.must_not_be_not_processed()?;
-                seen.must_end_by_the_deadline()?;
-                trial.must_have_arrived_once(&seen.id)
+            harness.with_http2_server(&format!("answers with {what}"), &[], script, |run| {
+                let call = run.send(run.charge().total(LONG))?;
+                call.must_not_be_not_processed()?;
+                call.must_end_by_the_deadline()?;
+                run.must_have_arrived_once(&call.id)
             })?;
             let sent = sent.load(Ordering::SeqCst);
-            stage.figure(format!("{} KiB taken of {what}", sent / 1024));
+            harness.figure(format!("{} KiB taken of {what}", sent / 1024));
             if sent > MOST {
-                return Err(crate::breach::Breach::new(format!(
+                return Err(crate::violation::Violation::new(format!(
                     "the transport took {sent} bytes of {what}; it should have given up before {MOST}"
                 )));
             }
@@ -108,7 +108,7 @@ pub fn an_endless_head_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
 pub fn an_endless_body_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
     let why =
         "the beginning may hold the transaction's id; the rest may be as long as the memory of the program";
-    contract("an_endless_body_is_bounded_over_http2", why).check(stack, |stage| {
+    contract("an_endless_body_is_bounded_over_http2", why).check(stack, |harness| {
         let sent = Arc::new(AtomicUsize::new(0));
         let script = {
             let sent = Arc::clone(&sent);
@@ -121,18 +121,18 @@ pub fn an_endless_body_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
                 }
             }
         };
-        stage.served_http2("answers with a body that never ends", &[], script, |trial| {
-            let seen = trial.send(trial.charge().cap(CAP))?;
-            let partial = seen.must_be_cut_off(http::StatusCode::OK)?;
+        harness.with_http2_server("answers with a body that never ends", &[], script, |run| {
+            let call = run.send(run.charge().cap(CAP))?;
+            let partial = call.must_have_partial_response(http::StatusCode::OK)?;
             if partial.body().len() != CAP {
-                return Err(seen.breach(&format!("a partial body of {CAP} bytes, which is the cap")));
+                return Err(call.expected(&format!("a partial body of {CAP} bytes, which is the cap")));
             }
             Ok(())
         })?;
         let sent = sent.load(Ordering::SeqCst);
-        stage.figure(format!("{} KiB sent before the end, with a cap of {} KiB", sent / 1024, CAP / 1024));
+        harness.figure(format!("{} KiB sent before the end, with a cap of {} KiB", sent / 1024, CAP / 1024));
         if sent > MOST {
-            return Err(crate::breach::Breach::new(format!(
+            return Err(crate::violation::Violation::new(format!(
                 "the transport took {sent} bytes of a body with a cap of {CAP}; it should have given up before {MOST}"
             )));
         }

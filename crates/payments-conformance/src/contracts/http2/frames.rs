@@ -4,10 +4,10 @@ use http::{Response, StatusCode};
 use payments_core::Delivery;
 
 use super::{contract, echo_all, new_and_reused, unknown_and_once};
-use crate::breach::Breach;
-use crate::conversation::Conversation;
+use crate::violation::Violation;
+use crate::connection::Connection;
 use crate::http2::{Event, LARGEST, Peer, Request, code, flag, header_block, kind, literal, setting};
-use crate::seen::Seen;
+use crate::completed_call::CompletedCall;
 use crate::{Stack, Verdict};
 
 /// The server answers with 100, 103 and 103 again before the final status.
@@ -15,8 +15,8 @@ use crate::{Stack, Verdict};
 /// The call brings the final answer.
 pub fn informational_heads_are_passed_over_in_http2(stack: &impl Stack) -> Verdict {
     let why = "a gateway may send hints first; taken for the answer they say nothing about the payment";
-    contract("informational_heads_are_passed_over_in_http2", why).check(stack, |stage| {
-        let fate = |peer: &mut Peer<'_>, request: &Request| {
+    contract("informational_heads_are_passed_over_in_http2", why).check(stack, |harness| {
+        let action = |peer: &mut Peer<'_>, request: &Request| {
             for status in ["100", "103", "103"] {
                 let hint = header_block(status, [(b"link".as_slice(), b"</a>".as_slice())]);
                 peer.frame(kind::HEADERS, flag::END_HEADERS, request.stream, &hint);
@@ -24,13 +24,13 @@ pub fn informational_heads_are_passed_over_in_http2(stack: &impl Stack) -> Verdi
             peer.echo(request);
         };
         new_and_reused(
-            stage,
+            harness,
             "answers with 100, 103, 103 and then 200",
-            fate,
+            action,
             |charge| charge,
-            |trial, seen| {
-                seen.must_be_its_own()?;
-                trial.must_have_arrived_once(&seen.id)
+            |run, call| {
+                call.must_get_own_response()?;
+                run.must_have_arrived_once(&call.id)
             },
         )
     })
@@ -42,8 +42,8 @@ pub fn informational_heads_are_passed_over_in_http2(stack: &impl Stack) -> Verdi
 /// The call brings the answer, byte for byte.
 pub fn rare_frames_are_understood(stack: &impl Stack) -> Verdict {
     let why = "an answer that the transport cannot read is a payment whose outcome nobody knows";
-    contract("rare_frames_are_understood", why).check(stack, |stage| {
-        let fate = |peer: &mut Peer<'_>, request: &Request| {
+    contract("rare_frames_are_understood", why).check(stack, |harness| {
+        let action = |peer: &mut Peer<'_>, request: &Request| {
             let stream = request.stream;
             peer.frame(UNKNOWN_KIND, 0xff, stream, b"whatever this is");
             peer.frame(kind::SETTINGS, 0, 0, &[0xfa, 0xfa, 0, 0, 0, 1]);
@@ -69,13 +69,13 @@ pub fn rare_frames_are_understood(stack: &impl Stack) -> Verdict {
             peer.frame(kind::HEADERS, flag::END_HEADERS | flag::END_STREAM, stream, &trailers);
         };
         new_and_reused(
-            stage,
+            harness,
             "answers in frames that are rare and allowed",
-            fate,
+            action,
             |charge| charge,
-            |trial, seen| {
-                seen.must_be_its_own()?;
-                trial.must_have_arrived_once(&seen.id)
+            |run, call| {
+                call.must_get_own_response()?;
+                run.must_have_arrived_once(&call.id)
             },
         )
     })
@@ -86,7 +86,7 @@ pub fn rare_frames_are_understood(stack: &impl Stack) -> Verdict {
 /// The whole body arrives as it was, once, and no frame is larger than the server allows.
 pub fn a_body_arrives_whole_through_small_windows(stack: &impl Stack) -> Verdict {
     let why = "a payment that arrives in part is at best refused and at worst read as another";
-    contract("a_body_arrives_whole_through_small_windows", why).check(stack, |stage| {
+    contract("a_body_arrives_whole_through_small_windows", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             peer.give_no_windows();
             while let Some(event) = peer.next() {
@@ -104,13 +104,13 @@ pub fn a_body_arrives_whole_through_small_windows(stack: &impl Stack) -> Verdict
             }
         };
         let what = "gives room for no byte of a body at first, then for seven at a time";
-        stage.served_http2(what, NO_WINDOW, script, |trial| {
-            let charge = trial.charge().body_of(LONG_BODY as usize);
-            let seen = trial.send(charge.clone())?;
-            seen.must_be_its_own()?;
-            trial.must_have_arrived_once(&seen.id)?;
-            if trial.journal().received().iter().any(|received| received.body != *charge.request().body()) {
-                return Err(Breach::new("the body that arrived was not the one that was sent"));
+        harness.with_http2_server(what, NO_WINDOW, script, |run| {
+            let charge = run.charge().padded_to(LONG_BODY as usize);
+            let call = run.send(charge.clone())?;
+            call.must_get_own_response()?;
+            run.must_have_arrived_once(&call.id)?;
+            if run.journal().received().iter().any(|received| received.body != *charge.request().body()) {
+                return Err(Violation::new("the body that arrived was not the one that was sent"));
             }
             Ok(())
         })
@@ -124,17 +124,17 @@ pub fn a_body_arrives_whole_through_small_windows(stack: &impl Stack) -> Verdict
 pub fn no_window_for_the_body_is_unknown(stack: &impl Stack) -> Verdict {
     let why = "without a deadline the call would wait for ever; and what has begun to leave may have been read further \
                than the transport can see";
-    contract("no_window_for_the_body_is_unknown", why).check(stack, |stage| {
+    contract("no_window_for_the_body_is_unknown", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             peer.give_no_windows();
-            peer.hold();
+            peer.wait_for_close();
         };
-        stage.served_http2("gives no room for the body", NO_WINDOW, script, |trial| {
-            let seen = trial.send(trial.charge().total(CONNECTED_BY_THEN))?;
-            seen.must_be_unknown()?;
-            seen.must_be_a_timeout()?;
-            seen.must_end_with_the_deadline()?;
-            trial.must_have_connected(1, "the request had begun to leave on the first")
+        harness.with_http2_server("gives no room for the body", NO_WINDOW, script, |run| {
+            let call = run.send(run.charge().total(SHORT_WITH_CONNECT))?;
+            call.must_be_unknown()?;
+            call.must_be_a_timeout()?;
+            call.must_end_with_the_deadline()?;
+            run.must_have_connected(1, "the request had begun to leave on the first")
         })
     })
 }
@@ -144,11 +144,11 @@ pub fn no_window_for_the_body_is_unknown(stack: &impl Stack) -> Verdict {
 /// Each waits for its turn, or goes over another connection, and is answered.
 pub fn calls_beyond_the_stream_limit_wait(stack: &impl Stack) -> Verdict {
     let why = "a busy hour is when servers lower this limit; what they would have served must not be lost";
-    contract("calls_beyond_the_stream_limit_wait", why).check(stack, |stage| {
-        stage.served_http2("allows one stream at a time", ONE_STREAM, echo_all, |trial| {
-            trial.round_trip()?;
-            for seen in trial.send_all((0..20).map(|_| trial.charge()))? {
-                seen.must_be_its_own()?;
+    contract("calls_beyond_the_stream_limit_wait", why).check(stack, |harness| {
+        harness.with_http2_server("allows one stream at a time", ONE_STREAM, echo_all, |run| {
+            run.round_trip()?;
+            for call in run.send_all((0..20).map(|_| run.charge()))? {
+                call.must_get_own_response()?;
             }
             Ok(())
         })
@@ -162,25 +162,25 @@ pub fn calls_beyond_the_stream_limit_wait(stack: &impl Stack) -> Verdict {
 /// deadline. Neither is `NotProcessed` if the server saw any of it, and the second is not sent where the first was.
 pub fn a_server_that_allows_no_stream_is_given_up(stack: &impl Stack) -> Verdict {
     let why = "the call would otherwise wait for ever in a queue that nobody sees";
-    contract("a_server_that_allows_no_stream_is_given_up", why).check(stack, |stage| {
+    contract("a_server_that_allows_no_stream_is_given_up", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             if peer.index() == 0 {
                 peer.serve_one();
             }
-            peer.hold();
+            peer.wait_for_close();
         };
-        stage.served_http2("allows no stream", NO_STREAM, script, |trial| {
-            let first = trial.send(trial.charge().total(SHORT))?;
+        harness.with_http2_server("allows no stream", NO_STREAM, script, |run| {
+            let first = run.send(run.charge().total(SHORT))?;
             first.must_end_by_the_deadline()?;
             match &first.result {
-                Ok(_) => _ = first.must_be_its_own()?,
-                Err(_) => must_claim_no_answer(&first)?,
+                Ok(_) => _ = first.must_get_own_response()?,
+                Err(_) => must_not_be_answered(&first)?,
             }
-            let second = trial.send(trial.charge().total(SHORT))?;
-            must_claim_no_answer(&second)?;
+            let second = run.send(run.charge().total(SHORT))?;
+            must_not_be_answered(&second)?;
             second.must_end_by_the_deadline()?;
-            stage.figure(format!("Delivery::{:?}", second.must_fail()?.delivery()));
-            trial.must_be_on_different_connections(&first.id, &second.id)
+            harness.figure(format!("Delivery::{:?}", second.must_fail()?.delivery()));
+            run.must_be_on_different_connections(&first.id, &second.id)
         })
     })
 }
@@ -191,18 +191,18 @@ pub fn a_server_that_allows_no_stream_is_given_up(stack: &impl Stack) -> Verdict
 pub fn a_server_that_sends_no_settings_is_given_up(stack: &impl Stack) -> Verdict {
     let why = "the TLS handshake is over, so the connect deadline may be as well, and no answer is awaited yet: a stack \
                with a gap between its time-outs waits for ever";
-    contract("a_server_that_sends_no_settings_is_given_up", why).check(stack, |stage| {
-        let script = |connection: &mut Conversation| {
+    contract("a_server_that_sends_no_settings_is_given_up", why).check(stack, |harness| {
+        let script = |connection: &mut Connection| {
             if let Some(mut peer) = Peer::accept(connection) {
-                peer.hold();
+                peer.wait_for_close();
             }
         };
         let what = "completes the TLS handshake and never sends its settings";
-        stage.served_with(stage.http2_greeting(), what, script, |trial| {
-            let seen = trial.send(trial.charge().connect(SHORT).total(SHORT))?;
-            must_claim_no_answer(&seen)?;
-            seen.must_end_by_the_deadline()?;
-            stage.figure(format!("Delivery::{:?}", seen.must_fail()?.delivery()));
+        harness.with_server_over(harness.http2_security(), what, script, |run| {
+            let call = run.send(run.charge().connect(SHORT).total(SHORT))?;
+            must_not_be_answered(&call)?;
+            call.must_end_by_the_deadline()?;
+            harness.figure(format!("Delivery::{:?}", call.must_fail()?.delivery()));
             Ok(())
         })
     })
@@ -213,7 +213,7 @@ pub fn a_server_that_sends_no_settings_is_given_up(stack: &impl Stack) -> Verdic
 /// What it did with the request nobody knows. The call is `Unknown`, and the request arrives once.
 pub fn forbidden_frames_are_unknown(stack: &impl Stack) -> Verdict {
     let why = "the server read the request before it broke the protocol; what it did with the request it did before";
-    contract("forbidden_frames_are_unknown", why).check(stack, |stage| {
+    contract("forbidden_frames_are_unknown", why).check(stack, |harness| {
         let no_status: &[u8] = &{
             let mut block = Vec::new();
             literal(&mut block, b"x-a", b"1");
@@ -240,22 +240,22 @@ pub fn forbidden_frames_are_unknown(stack: &impl Stack) -> Verdict {
             ("a larger frame than is allowed", kind::DATA, 0, own, &too_large),
         ] {
             let payload = payload.to_vec();
-            let fate = move |peer: &mut Peer<'_>, request: &Request| {
+            let action = move |peer: &mut Peer<'_>, request: &Request| {
                 peer.frame(kind, flags, stream.unwrap_or(request.stream), &payload);
                 if kind == kind::WINDOW_UPDATE {
                     // A transport may leave unread what it has no use for; the call must not be left waiting.
-                    peer.end(Conversation::close);
+                    peer.end(Connection::close);
                 }
             };
             let what = format!("reads the whole request and sends {what}");
-            new_and_reused(stage, &what, fate, |charge| charge.total(LONG), unknown_and_once)?;
+            new_and_reused(harness, &what, action, |charge| charge.total(LONG), unknown_and_once)?;
         }
         let garbage = |peer: &mut Peer<'_>, _: &Request| {
             peer.connection().write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
-            peer.end(Conversation::close);
+            peer.end(Connection::close);
         };
         let what = "reads the whole request and answers in HTTP/1.1";
-        new_and_reused(stage, what, garbage, |charge| charge.total(LONG), unknown_and_once)
+        new_and_reused(harness, what, garbage, |charge| charge.total(LONG), unknown_and_once)
     })
 }
 
@@ -265,33 +265,33 @@ pub fn forbidden_frames_are_unknown(stack: &impl Stack) -> Verdict {
 /// The call fails as `Answered`, with the status, and keeps what came. It is never a whole answer.
 pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &impl Stack) -> Verdict {
     let why = "half a body can be whole JSON that says something else";
-    contract("a_body_that_breaks_off_is_answered_over_http2", why).check(stack, |stage| {
+    contract("a_body_that_breaks_off_is_answered_over_http2", why).check(stack, |harness| {
         let begin = |peer: &mut Peer<'_>, request: &Request| {
             peer.head(request.stream, &Response::new("{\"a\":1}   "), 0);
             peer.data(request.stream, b"{\"a\":1}", false);
         };
         let fates: [(&str, End); 6] = [
-            ("closes the connection", |peer, _| peer.end(Conversation::close)),
-            ("resets the connection", |peer, _| peer.end(Conversation::reset)),
+            ("closes the connection", |peer, _| peer.end(Connection::close)),
+            ("resets the connection", |peer, _| peer.end(Connection::reset)),
             ("resets the stream with CANCEL", |peer, stream| peer.reset(stream, code::CANCEL)),
             ("resets the stream with NO_ERROR", |peer, stream| peer.reset(stream, code::NO_ERROR)),
             ("ends the stream", |peer, stream| peer.data(stream, b"", true)),
             ("sends more than it announced", |peer, stream| peer.data(stream, &[b' '; 100], true)),
         ];
         for (how, end) in fates {
-            let fate = move |peer: &mut Peer<'_>, request: &Request| {
+            let action = move |peer: &mut Peer<'_>, request: &Request| {
                 begin(peer, request);
                 end(peer, request.stream);
             };
             let what = format!("answers 200 with seven of ten bytes, then {how}");
             new_and_reused(
-                stage,
+                harness,
                 &what,
-                fate,
+                action,
                 |charge| charge,
-                |trial, seen| {
-                    seen.must_be_cut_off(StatusCode::OK)?;
-                    trial.must_have_arrived_once(&seen.id)
+                |run, call| {
+                    call.must_have_partial_response(StatusCode::OK)?;
+                    run.must_have_arrived_once(&call.id)
                 },
             )?;
         }
@@ -306,24 +306,24 @@ pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &impl Stack) -> Verd
 pub fn an_early_answer_is_taken_over_http2(stack: &impl Stack) -> Verdict {
     let why = "a refusal that is thrown away because the request was not sent to its end leaves a payment Unknown that \
                was plainly refused";
-    contract("an_early_answer_is_taken_over_http2", why).check(stack, |stage| {
+    contract("an_early_answer_is_taken_over_http2", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             peer.give_no_windows();
             while let Some(event) = peer.next() {
                 if let Event::Begun(Request { stream, .. }) = event {
                     let mut refusal = Response::new("{\"a\":1}");
                     *refusal.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
-                    peer.answer(stream, &refusal);
+                    peer.respond(stream, &refusal);
                     peer.reset(stream, code::NO_ERROR);
                 }
             }
         };
         let what = "reads the head of a large request, answers 413, and resets the stream with NO_ERROR";
-        stage.served_http2(what, &[], script, |trial| {
-            let seen = trial.send(trial.charge().body_of(LONG_BODY as usize))?;
-            let answer = seen.must_be_answered(StatusCode::PAYLOAD_TOO_LARGE)?;
-            if answer.body() != "{\"a\":1}" {
-                return Err(seen.breach("the whole body of the answer"));
+        harness.with_http2_server(what, &[], script, |run| {
+            let call = run.send(run.charge().padded_to(LONG_BODY as usize))?;
+            let response = call.must_have_status(StatusCode::PAYLOAD_TOO_LARGE)?;
+            if response.body() != "{\"a\":1}" {
+                return Err(call.expected("the whole body of the answer"));
             }
             Ok(())
         })
@@ -336,15 +336,15 @@ pub fn an_early_answer_is_taken_over_http2(stack: &impl Stack) -> Verdict {
 /// The call is served over HTTP/1.1.
 pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &impl Stack) -> Verdict {
     let why = "a request in a protocol that the server does not speak is read as nonsense, and the payment is Unknown";
-    contract("http1_is_spoken_to_a_server_that_knows_no_other", why).check(stack, |stage| {
+    contract("http1_is_spoken_to_a_server_that_knows_no_other", why).check(stack, |harness| {
         for (protocols, what) in [
             (&["http/1.1"][..], "offers HTTP/1.1 alone"),
             (&[][..], "does not know that there are several protocols"),
         ] {
-            let greeting = crate::server::Greeting::Tls(stage.authority.server_speaking(protocols));
-            stage.served_with(greeting, what, Conversation::serve, |trial| {
-                trial.send(trial.charge())?.must_be_its_own()?;
-                trial.send(trial.charge())?.must_be_its_own()?;
+            let security = crate::server::Security::Tls(harness.authority.server_speaking(protocols));
+            harness.with_server_over(security, what, Connection::serve, |run| {
+                run.send(run.charge())?.must_get_own_response()?;
+                run.send(run.charge())?.must_get_own_response()?;
                 Ok(())
             })?;
         }
@@ -353,9 +353,9 @@ pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &impl Stack) -> Ve
 }
 
 /// The call failed, and does not say that the server answered.
-fn must_claim_no_answer(seen: &Seen) -> Result<(), Breach> {
-    match seen.must_fail()?.delivery() {
-        Delivery::Answered(_) => Err(seen.breach("an error that claims no answer")),
+fn must_not_be_answered(call: &CompletedCall) -> Result<(), Violation> {
+    match call.must_fail()?.delivery() {
+        Delivery::Answered(_) => Err(call.expected("an error that claims no answer")),
         _ => Ok(()),
     }
 }
@@ -374,5 +374,5 @@ const LONG_BODY: u32 = 100_000;
 
 const SHORT: Duration = Duration::from_millis(500);
 /// A deadline that is waited for, by a call that has to connect first.
-const CONNECTED_BY_THEN: Duration = Duration::from_secs(2);
+const SHORT_WITH_CONNECT: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_secs(5);

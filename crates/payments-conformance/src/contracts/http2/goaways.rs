@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 
 use super::{contract, new_and_reused, unknown_and_once};
-use crate::breach::Breach;
+use crate::violation::Violation;
 use crate::contracts::connections::{seed, tally};
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::http2::{Peer, Request, code};
-use crate::seen::Seen;
+use crate::completed_call::CompletedCall;
 use crate::situations::pause;
-use crate::switch::join_all;
-use crate::trial::Trial;
+use crate::signal::join_all;
+use crate::test_run::TestRun;
 use crate::{Stack, Verdict};
 
 /// The server reads the whole request, then sends `GOAWAY` with a last stream below the request's.
@@ -22,22 +22,22 @@ use crate::{Stack, Verdict};
 pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
     let why = "real servers were seen to process what their GOAWAY disowned. A client that believes it and sends again \
                charges twice, and this is what several well-known clients do by default";
-    contract("goaway_is_no_proof", why).check(stack, |stage| {
+    contract("goaway_is_no_proof", why).check(stack, |harness| {
         for (name, code) in [
             ("NO_ERROR", code::NO_ERROR),
             ("ENHANCE_YOUR_CALM", code::ENHANCE_YOUR_CALM),
             ("INTERNAL_ERROR", code::INTERNAL_ERROR),
         ] {
             for closes in [true, false] {
-                let fate = move |peer: &mut Peer<'_>, request: &Request| {
+                let action = move |peer: &mut Peer<'_>, request: &Request| {
                     peer.goaway(request.stream.saturating_sub(2), code);
                     if closes {
-                        peer.end(Conversation::close);
+                        peer.end(Connection::close);
                     }
                 };
                 let rest = if closes { ", and closes" } else { "" };
                 let what = format!("reads the whole request, sends GOAWAY {name} that disowns it{rest}");
-                new_and_reused(stage, &what, fate, |charge| charge.total(SHORT), unknown_and_once)?;
+                new_and_reused(harness, &what, action, |charge| charge.total(SHORT), unknown_and_once)?;
             }
         }
         Ok(())
@@ -51,29 +51,29 @@ pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
 /// `NotProcessed`, and a later one gets its response.
 pub fn a_goaway_that_spares_a_request_lets_it_be_answered(stack: &impl Stack) -> Verdict {
     let why = "each deployment of the service would otherwise make a person look up every payment that was under way";
-    contract("a_goaway_that_spares_a_request_lets_it_be_answered", why).check(stack, |stage| {
+    contract("a_goaway_that_spares_a_request_lets_it_be_answered", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             let Some(request) = peer.next_request() else { return };
             peer.goaway(u32::MAX >> 1, code::NO_ERROR);
             peer.goaway(request.stream, code::NO_ERROR);
             peer.echo(&request);
             // What still comes is read and never answered.
-            peer.hold();
+            peer.wait_for_close();
         };
         let what = "reads one request on each connection, sends GOAWAY that spares it, then answers it";
-        stage.served_http2(what, &[], script, |trial| {
+        harness.with_http2_server(what, &[], script, |run| {
             let mut last: Option<String> = None;
             for _ in 0..3 {
-                let mut seen = trial.send(trial.charge().total(LONG))?;
+                let mut call = run.send(run.charge().total(LONG))?;
                 let mut noticed = 0;
-                while last.is_some() && noticed < MOST_NOTICED && seen.must_be_not_processed().is_ok() {
+                while last.is_some() && noticed < MOST_NOTICED && call.must_be_not_processed().is_ok() {
                     noticed += 1;
-                    trial.block_on(pause(Duration::from_millis(20)))?;
-                    seen = trial.send(trial.charge().total(LONG))?;
+                    run.block_on(pause(Duration::from_millis(20)))?;
+                    call = run.send(run.charge().total(LONG))?;
                 }
-                seen.must_be_its_own()?;
-                if let Some(last) = last.replace(seen.id.clone()) {
-                    trial.must_be_on_different_connections(&last, &seen.id)?;
+                call.must_get_own_response()?;
+                if let Some(last) = last.replace(call.id.clone()) {
+                    run.must_be_on_different_connections(&last, &call.id)?;
                 }
             }
             Ok(())
@@ -93,19 +93,19 @@ const MOST_NOTICED: usize = 10;
 pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &impl Stack) -> Verdict {
     let why = "a server under load, or one that is deployed anew, does this all day; one payment in thousands that is \
                sent twice is found by the payer";
-    contract("goaways_at_random_moments_repeat_and_hide_no_payment", why).check(stack, |stage| {
+    contract("goaways_at_random_moments_repeat_and_hide_no_payment", why).check(stack, |harness| {
         let seed = seed();
         let what = format!("sends GOAWAY at random moments, on every connection, by the seed {seed}");
-        stage.served_http2(
+        harness.with_http2_server(
             &what,
             &[],
             move |peer| goes_away_at_random(peer, seed),
-            |trial| {
-                let calls = pay(trial)?;
-                let late = calls.iter().filter(|seen| seen.must_be_a_timeout().is_ok()).count();
-                let connections = trial.journal().connections();
+            |run| {
+                let calls = pay(run)?;
+                let late = calls.iter().filter(|call| call.must_be_a_timeout().is_ok()).count();
+                let connections = run.journal().connections();
                 let tally = tally(&calls)?;
-                stage.figure(format!(
+                harness.figure(format!(
                     "seed {seed}, {connections} connections, {tally}, {late} by their deadline"
                 ));
                 Ok(())
@@ -114,19 +114,19 @@ pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &impl Stack) 
     })
 }
 
-fn pay<S: Stack>(trial: &Trial<'_, S>) -> Result<Vec<Seen>, Breach> {
+fn pay<S: Stack>(run: &TestRun<'_, S>) -> Result<Vec<CompletedCall>, Violation> {
     let (made, started) = (AtomicUsize::new(0), Instant::now());
     let callers = (0..CALLERS).map(|_| {
         let made = &made;
         async move {
             let mut calls = Vec::new();
             while made.fetch_add(1, Ordering::SeqCst) < PAYMENTS && started.elapsed() < LONG_ENOUGH {
-                calls.push(trial.call(trial.charge().total(LONG)).await?);
+                calls.push(run.call(run.charge().total(LONG)).await?);
             }
             Ok(calls)
         }
     });
-    let calls = trial.block_on(join_all(callers))?.into_iter().collect::<Result<Vec<_>, Breach>>()?;
+    let calls = run.block_on(join_all(callers))?.into_iter().collect::<Result<Vec<_>, Violation>>()?;
     Ok(calls.into_iter().flatten().collect())
 }
 
@@ -137,7 +137,7 @@ fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
     while left > 0 {
         // Answered only in a lull, so that many are under way when many were sent.
         let request =
-            if under_way.is_empty() { peer.next_request() } else { peer.next_request_unless_lull() };
+            if under_way.is_empty() { peer.next_request() } else { peer.next_request_if_pending() };
         if let Some(request) = request {
             under_way.push(request);
             left -= 1;
@@ -149,19 +149,19 @@ fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
     }
     let highest = under_way.iter().map(|request| request.stream).max().unwrap_or(1);
     let last = random.u32(..=highest);
-    let fate = random.u8(..6);
+    let action = random.u8(..6);
     // Some go without a word.
-    if fate >= 2 {
+    if action >= 2 {
         peer.goaway(last, if random.u8(..4) == 0 { code::ENHANCE_YOUR_CALM } else { code::NO_ERROR });
     }
-    match fate {
-        0 | 2 => _ = peer.end(Conversation::close),
-        1 | 3 => _ = peer.end(Conversation::reset),
+    match action {
+        0 | 2 => _ = peer.end(Connection::close),
+        1 | 3 => _ = peer.end(Connection::reset),
         4 => {
             for request in under_way.iter().filter(|request| request.stream <= last) {
                 peer.echo(request);
             }
-            peer.hold();
+            peer.wait_for_close();
         }
         _ => {
             for request in &under_way {

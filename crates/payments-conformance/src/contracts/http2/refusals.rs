@@ -13,17 +13,17 @@ pub fn refused_stream_is_not_processed(stack: &impl Stack) -> Verdict {
     let why = "this is the one word of a server that proves that no money moved; an SDK that does not understand it \
                makes a person look up what cannot be there. And a transport that sends again by itself takes from its \
                caller the one decision that is the caller's";
-    contract("refused_stream_is_not_processed", why).check(stack, |stage| {
-        let fate = |peer: &mut Peer<'_>, request: &Request| _ = peer.refuse(request);
+    contract("refused_stream_is_not_processed", why).check(stack, |harness| {
+        let action = |peer: &mut Peer<'_>, request: &Request| _ = peer.refuse(request);
         let what = "reads the whole request, then resets its stream with REFUSED_STREAM";
         new_and_reused(
-            stage,
+            harness,
             what,
-            fate,
+            action,
             |charge| charge,
-            |trial, seen| {
-                seen.must_be_not_processed()?;
-                trial.must_have_arrived_once(&seen.id)
+            |run, call| {
+                call.must_be_not_processed()?;
+                run.must_have_arrived_once(&call.id)
             },
         )?;
         let script = |peer: &mut Peer<'_>| {
@@ -35,9 +35,9 @@ pub fn refused_stream_is_not_processed(stack: &impl Stack) -> Verdict {
             }
         };
         let what = "reads the head of a large request, then resets its stream with REFUSED_STREAM";
-        stage.served_http2(what, &[], script, |trial| {
-            trial.send(trial.charge().body_of(MORE_THAN_A_WINDOW))?.must_be_not_processed()?;
-            trial.must_have_connected(1, "the request had begun to leave on the first")
+        harness.with_http2_server(what, &[], script, |run| {
+            run.send(run.charge().padded_to(MORE_THAN_A_WINDOW))?.must_be_not_processed()?;
+            run.must_have_connected(1, "the request had begun to leave on the first")
         })
     })
 }
@@ -48,21 +48,21 @@ pub fn refused_stream_is_not_processed(stack: &impl Stack) -> Verdict {
 /// the transaction's id.
 pub fn refused_stream_after_the_head_is_answered(stack: &impl Stack) -> Verdict {
     let why = "a request that was answered was processed, whatever the server says afterwards";
-    contract("refused_stream_after_the_head_is_answered", why).check(stack, |stage| {
-        let fate = |peer: &mut Peer<'_>, request: &Request| {
+    contract("refused_stream_after_the_head_is_answered", why).check(stack, |harness| {
+        let action = |peer: &mut Peer<'_>, request: &Request| {
             peer.head(request.stream, &Response::new("{\"TransactionId\":\"txn_1\"}"), 0);
             peer.data(request.stream, b"{\"Tran", false);
             peer.reset(request.stream, code::REFUSED_STREAM);
         };
         let what = "answers 200 with the beginning of a body, then resets the stream with REFUSED_STREAM";
         new_and_reused(
-            stage,
+            harness,
             what,
-            fate,
+            action,
             |charge| charge,
-            |trial, seen| {
-                seen.must_be_cut_off(StatusCode::OK)?;
-                trial.must_have_arrived_once(&seen.id)
+            |run, call| {
+                call.must_have_partial_response(StatusCode::OK)?;
+                run.must_have_arrived_once(&call.id)
             },
         )
     })
@@ -74,7 +74,7 @@ pub fn refused_stream_after_the_head_is_answered(stack: &impl Stack) -> Verdict 
 /// call is `Unknown`, whatever the code, one that nobody has heard of included, and the request arrives once.
 pub fn any_other_reset_of_the_stream_is_unknown(stack: &impl Stack) -> Verdict {
     let why = "none of these codes says that nothing was done; taken for REFUSED_STREAM, each of them charges twice";
-    contract("any_other_reset_of_the_stream_is_unknown", why).check(stack, |stage| {
+    contract("any_other_reset_of_the_stream_is_unknown", why).check(stack, |harness| {
         for (name, code) in [
             ("NO_ERROR", code::NO_ERROR),
             ("PROTOCOL_ERROR", code::PROTOCOL_ERROR),
@@ -85,9 +85,9 @@ pub fn any_other_reset_of_the_stream_is_unknown(stack: &impl Stack) -> Verdict {
             ("HTTP_1_1_REQUIRED", code::HTTP_1_1_REQUIRED),
             ("the unknown code 0x5eed", 0x5eed),
         ] {
-            let fate = move |peer: &mut Peer<'_>, request: &Request| _ = peer.reset(request.stream, code);
+            let action = move |peer: &mut Peer<'_>, request: &Request| _ = peer.reset(request.stream, code);
             let what = format!("reads the whole request, then resets its stream with {name}");
-            new_and_reused(stage, &what, fate, |charge| charge, unknown_and_once)?;
+            new_and_reused(harness, &what, action, |charge| charge, unknown_and_once)?;
         }
         Ok(())
     })

@@ -4,22 +4,22 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{contract, new_and_reused, unknown_and_once};
-use crate::breach::Breach;
-use crate::conversation::Conversation;
+use crate::violation::Violation;
+use crate::connection::Connection;
 use crate::http2::{Event, Peer, Request, code};
 use crate::situations::pause;
-use crate::switch::{Switch, join_all, unless};
+use crate::signal::{Signal, join_all, cancel_on};
 use crate::{Ability, Stack, Verdict};
 
 /// The server reads the whole request and closes, cuts or resets the connection.
 ///
 /// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
 pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
-    contract("the_end_of_the_connection_is_unknown_over_http2", MAY_BE_BOOKED).check(stack, |stage| {
+    contract("the_end_of_the_connection_is_unknown_over_http2", MAY_BE_CHARGED).check(stack, |harness| {
         for (how, end) in ENDS {
-            let fate = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(end);
+            let action = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(end);
             let what = format!("reads the whole request, then {how}");
-            new_and_reused(stage, &what, fate, |charge| charge, unknown_and_once)?;
+            new_and_reused(harness, &what, action, |charge| charge, unknown_and_once)?;
         }
         Ok(())
     })
@@ -30,11 +30,11 @@ pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &impl Stack) -> Ve
 ///
 /// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
 pub fn a_tls_failure_after_the_request_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
-    contract("a_tls_failure_after_the_request_is_unknown_over_http2", MAY_BE_BOOKED).check(stack, |stage| {
+    contract("a_tls_failure_after_the_request_is_unknown_over_http2", MAY_BE_CHARGED).check(stack, |harness| {
         for (how, fail) in TLS_FAILURES {
-            let fate = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(fail);
+            let action = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(fail);
             let what = format!("reads the whole request, then {how}");
-            new_and_reused(stage, &what, fate, |charge| charge, unknown_and_once)?;
+            new_and_reused(harness, &what, action, |charge| charge, unknown_and_once)?;
         }
         Ok(())
     })
@@ -44,7 +44,7 @@ pub fn a_tls_failure_after_the_request_is_unknown_over_http2(stack: &impl Stack)
 ///
 /// Every one of the calls is `Unknown`, and every request arrives once, all on the one connection.
 pub fn all_streams_of_a_lost_connection_are_unknown(stack: &impl Stack) -> Verdict {
-    contract("all_streams_of_a_lost_connection_are_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+    contract("all_streams_of_a_lost_connection_are_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for (how, end) in ENDS {
             let script = move |peer: &mut Peer<'_>| {
                 peer.serve_one();
@@ -56,14 +56,14 @@ pub fn all_streams_of_a_lost_connection_are_unknown(stack: &impl Stack) -> Verdi
                 peer.end(end);
             };
             let what = format!("reads {MANY} requests on a connection that has served before, then {how}");
-            stage.served_http2(&what, &[], script, |trial| {
-                trial.round_trip()?;
-                let calls = trial.send_all((0..MANY).map(|_| trial.charge().total(LONG)))?;
-                calls.iter().try_for_each(|seen| unknown_and_once(trial, seen))?;
-                let carriers = calls.iter().flat_map(|seen| trial.journal().carriers_of(&seen.id));
+            harness.with_http2_server(&what, &[], script, |run| {
+                run.round_trip()?;
+                let calls = run.send_all((0..MANY).map(|_| run.charge().total(LONG)))?;
+                calls.iter().try_for_each(|call| unknown_and_once(run, call))?;
+                let carriers = calls.iter().flat_map(|call| run.journal().carriers_of(&call.id));
                 match carriers.collect::<BTreeSet<_>>().len() {
                     1 => Ok(()),
-                    several => Err(Breach::new(format!(
+                    several => Err(Violation::new(format!(
                         "{MANY} calls made at once were carried by {several} connections; HTTP/2 carries them on one"
                     ))),
                 }
@@ -79,7 +79,7 @@ pub fn all_streams_of_a_lost_connection_are_unknown(stack: &impl Stack) -> Verdi
 pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
     let why = "a connection that is alive says nothing of the one payment on it that is not: without a deadline of its \
                own the call waits for ever, and its caller gives up without knowing what to look up";
-    contract("silence_on_a_stream_ends_with_the_total_deadline", why).check(stack, |stage| {
+    contract("silence_on_a_stream_ends_with_the_total_deadline", why).check(stack, |harness| {
         let number = AtomicUsize::new(0);
         let script = move |peer: &mut Peer<'_>| {
             while let Some(request) = peer.next_request() {
@@ -88,15 +88,15 @@ pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> V
                 }
             }
         };
-        stage.served_http2("answers every request but the second", &[], script, |trial| {
-            trial.round_trip()?;
-            let seen = trial.send(trial.charge().total(SHORT))?;
-            seen.must_be_unknown()?;
-            seen.must_be_a_timeout()?;
-            let late = seen.must_end_with_the_deadline()?;
-            stage.figure(format!("{late:.1?} after the total deadline (goal 50 ms)"));
-            trial.must_have_arrived_once(&seen.id)?;
-            trial.send(trial.charge())?.must_be_its_own()?;
+        harness.with_http2_server("answers every request but the second", &[], script, |run| {
+            run.round_trip()?;
+            let call = run.send(run.charge().total(SHORT))?;
+            call.must_be_unknown()?;
+            call.must_be_a_timeout()?;
+            let late = call.must_end_with_the_deadline()?;
+            harness.figure(format!("{late:.1?} after the total deadline (goal 50 ms)"));
+            run.must_have_arrived_once(&call.id)?;
+            run.send(run.charge())?.must_get_own_response()?;
             Ok(())
         })
     })
@@ -107,9 +107,9 @@ pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> V
 /// The server sees that stream reset, with `CANCEL`, and no more of it; all others are answered.
 pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Verdict {
     let why = "a payment page that is closed must not take other people's payments with it";
-    let contract = contract("a_cancelled_stream_is_reset_and_harms_no_other", why).about(Ability::Cancel);
-    contract.check(stack, |stage| {
-        let all_arrived = Switch::default();
+    let contract = contract("a_cancelled_stream_is_reset_and_harms_no_other", why).tests(Ability::Cancel);
+    contract.check(stack, |harness| {
+        let all_arrived = Signal::default();
         let reset_with = Arc::new(AtomicU32::new(NOT_RESET));
         let script = {
             let (all_arrived, reset_with) = (all_arrived.clone(), Arc::clone(&reset_with));
@@ -127,32 +127,32 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Ver
                         }
                     }
                     if under_way.len() == 64 {
-                        all_arrived.throw();
+                        all_arrived.set();
                     }
                 }
             }
         };
         let what = "reads 64 requests on a connection that has served before, and answers when one is given up";
-        stage.served_http2(what, &[], script, |trial| {
-            trial.round_trip()?;
-            let never = Switch::default();
+        harness.with_http2_server(what, &[], script, |run| {
+            run.round_trip()?;
+            let never = Signal::default();
             let calls = (0..64).map(|number| {
-                let switch = if number == 17 { &all_arrived } else { &never };
-                trial.call_unless(switch, trial.charge().total(LONG))
+                let signal = if number == 17 { &all_arrived } else { &never };
+                run.call_until(signal, run.charge().total(LONG))
             });
-            let seen = trial.block_on(join_all(calls))?.into_iter().collect::<Result<Vec<_>, Breach>>()?;
-            let dropped = seen.iter().filter(|one| one.is_none()).count();
+            let ended = run.block_on(join_all(calls))?.into_iter().collect::<Result<Vec<_>, Violation>>()?;
+            let dropped = ended.iter().filter(|one| one.is_none()).count();
             match (dropped, reset_with.load(Ordering::SeqCst)) {
                 (1, code::CANCEL) => {
-                    seen.iter().flatten().try_for_each(|one| one.must_be_its_own().map(drop))
+                    ended.iter().flatten().try_for_each(|one| one.must_get_own_response().map(drop))
                 }
-                (1, NOT_RESET) => Err(Breach::new(
+                (1, NOT_RESET) => Err(Violation::new(
                     "the server did not see the stream of the dropped call reset; it should have seen RST_STREAM",
                 )),
-                (1, code) => Err(Breach::new(format!(
+                (1, code) => Err(Violation::new(format!(
                     "the stream of the dropped call was reset with the code {code}; it should have been CANCEL, 8"
                 ))),
-                _ => Err(Breach::new(
+                _ => Err(Violation::new(
                     "the 64 calls were never under way at once on the connection that had served before; HTTP/2 \
                      carries many on one",
                 )),
@@ -167,7 +167,7 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Ver
 /// is sent once, and the call after it is served.
 pub fn a_connection_that_the_server_closed_is_replaced_over_http2(stack: &impl Stack) -> Verdict {
     let why = "an idle connection is closed sooner or later by every server and load balancer there is";
-    contract("a_connection_that_the_server_closed_is_replaced_over_http2", why).check(stack, |stage| {
+    contract("a_connection_that_the_server_closed_is_replaced_over_http2", why).check(stack, |harness| {
         for (how, end) in ENDS {
             let script = move |peer: &mut Peer<'_>| {
                 if peer.index() > 0 {
@@ -177,10 +177,10 @@ pub fn a_connection_that_the_server_closed_is_replaced_over_http2(stack: &impl S
                 peer.end(end);
             };
             let what = format!("answers the first request, then {how}");
-            stage.served_http2(&what, &[], script, |trial| {
-                trial.round_trip()?;
-                trial.send(trial.charge())?;
-                trial.send(trial.charge())?.must_be_its_own()?;
+            harness.with_http2_server(&what, &[], script, |run| {
+                run.round_trip()?;
+                run.send(run.charge())?;
+                run.send(run.charge())?.must_get_own_response()?;
                 Ok(())
             })?;
         }
@@ -197,46 +197,46 @@ pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &impl Stac
     let why = "a NAT or a firewall that forgets a connection tells nobody. Without pings every payment goes into it, each \
                of unknown outcome, until the kernel gives up after a quarter of an hour";
     let contract = contract("a_connection_that_the_network_dropped_is_not_used_again", why);
-    contract.about(Ability::Http2Pings).check(stack, |stage| {
-        let closed = Switch::default();
+    contract.tests(Ability::Http2Pings).check(stack, |harness| {
+        let closed = Signal::default();
         let is_closed = closed.clone();
         let script = move |peer: &mut Peer<'_>| {
             if peer.index() > 0 {
                 return peer.serve();
             }
             peer.serve_one();
-            peer.connection().swallow();
-            closed.throw();
+            peer.connection().discard_input();
+            closed.set();
         };
         let what = "responds to the first request; then the network drops its first connection";
-        stage.served_http2(what, &[], script, |trial| {
-            trial.round_trip()?;
-            let lost = trial.send(trial.charge().total(LOST))?;
+        harness.with_http2_server(what, &[], script, |run| {
+            run.round_trip()?;
+            let lost = run.send(run.charge().total(LOST))?;
             lost.must_be_unknown()?;
             lost.must_end_by_the_deadline()?;
             let idle_since = Instant::now();
-            trial.block_on(unless(&is_closed, pause(NOTICED_BY)))?;
-            let seen = trial.send(trial.charge().total(LONG))?;
-            if seen.must_be_its_own().is_err() {
+            run.block_on(cancel_on(&is_closed, pause(NOTICED_BY)))?;
+            let call = run.send(run.charge().total(LONG))?;
+            if call.must_get_own_response().is_err() {
                 let wanted = format!(
                     "its own response, over a new connection, because the one of {} is dead",
                     lost.id
                 );
-                return Err(seen.breach(&wanted));
+                return Err(call.expected(&wanted));
             }
-            stage.figure(format!("noticed {:.1?} after the lost call", idle_since.elapsed()));
+            harness.figure(format!("noticed {:.1?} after the lost call", idle_since.elapsed()));
             Ok(())
         })
     })
 }
 
-type End = fn(&mut Conversation);
+type End = fn(&mut Connection);
 
 /// Every way in which a server ends a connection.
 const ENDS: [(&str, End); 3] = [
-    ("closes the connection", Conversation::close),
-    ("lets the line be cut", Conversation::cut),
-    ("resets the connection", Conversation::reset),
+    ("closes the connection", Connection::close),
+    ("lets the line be cut", Connection::cut),
+    ("resets the connection", Connection::reset),
 ];
 
 /// Ways in which TLS fails on a connection that stands.
@@ -269,5 +269,5 @@ const LOST: Duration = Duration::from_secs(1);
 const NOTICED_BY: Duration = Duration::from_secs(10);
 const LONG: Duration = Duration::from_secs(5);
 
-const MAY_BE_BOOKED: &str = "the server may have booked the payment before the connection ended. \"Not processed\" \
+const MAY_BE_CHARGED: &str = "the server may have booked the payment before the connection ended. \"Not processed\" \
      would let the caller charge again; only \"unknown\" makes it look the payment up";

@@ -8,9 +8,9 @@ use rustls::{
     SupportedCipherSuite,
 };
 
-use super::Conversation;
+use super::Connection;
 
-impl Conversation {
+impl Connection {
     /// Completes the TLS handshake, if there is one; `false` if the client does not.
     pub(crate) fn handshake(&mut self) -> bool {
         let (Some(tls), Some(mut tcp)) = (&mut self.tls, self.tcp.as_deref()) else { return false };

@@ -11,38 +11,38 @@ use futures_util::{FutureExt, StreamExt};
 
 /// A switch that is thrown once, from any thread. Futures and threads can wait for it.
 #[derive(Clone)]
-pub(crate) struct Switch {
+pub(crate) struct Signal {
     /// Dropped when the switch is thrown.
     sender: Arc<Mutex<Option<oneshot::Sender<()>>>>,
-    thrown: Shared<oneshot::Receiver<()>>,
+    received: Shared<oneshot::Receiver<()>>,
 }
 
-impl Default for Switch {
+impl Default for Signal {
     fn default() -> Self {
-        let (sender, thrown) = oneshot::channel();
-        Self { sender: Arc::new(Mutex::new(Some(sender))), thrown: thrown.shared() }
+        let (sender, received) = oneshot::channel();
+        Self { sender: Arc::new(Mutex::new(Some(sender))), received: received.shared() }
     }
 }
 
-impl Switch {
-    pub(crate) fn throw(&self) {
+impl Signal {
+    pub(crate) fn set(&self) {
         // Outside of the lock, because it wakes those who wait.
         let sender = self.sender().take();
         drop(sender);
     }
 
-    pub(crate) fn is_thrown(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.sender().is_none()
     }
 
     /// Blocks until the switch is thrown, or gives `false` after `patience`.
     pub(crate) fn wait(&self, patience: Duration) -> bool {
-        block_on(unless(self, Delay::new(patience))).is_none()
+        block_on(cancel_on(self, Delay::new(patience))).is_none()
     }
 
     /// Ends when the switch is thrown.
-    pub(crate) async fn thrown(&self) {
-        let _ = self.thrown.clone().await;
+    pub(crate) async fn until_set(&self) {
+        let _ = self.received.clone().await;
     }
 
     fn sender(&self) -> MutexGuard<'_, Option<oneshot::Sender<()>>> {
@@ -51,8 +51,8 @@ impl Switch {
 }
 
 /// The future's output, or `None` if the switch is thrown first: then the future is dropped.
-pub(crate) async fn unless<T>(switch: &Switch, future: impl Future<Output = T> + Send) -> Option<T> {
-    match select(pin!(switch.thrown()), pin!(future)).await {
+pub(crate) async fn cancel_on<T>(signal: &Signal, future: impl Future<Output = T> + Send) -> Option<T> {
+    match select(pin!(signal.until_set()), pin!(future)).await {
         Either::Left(_) => None,
         Either::Right((output, _)) => Some(output),
     }

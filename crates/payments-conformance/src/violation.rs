@@ -2,31 +2,31 @@ use std::fmt;
 
 /// Why a contract is broken: at first one sentence, then the whole story.
 #[derive(Debug)]
-pub(crate) struct Breach {
+pub(crate) struct Violation {
     text: String,
-    is_story: bool,
+    has_context: bool,
     /// Further lines of the story, each with its name.
-    beside: Vec<(&'static str, String)>,
+    details: Vec<(&'static str, String)>,
     /// Why it matters, for what is owed in every situation; `None` for what the contract itself demands.
-    owed: Option<&'static str>,
+    general: Option<&'static str>,
 }
 
-impl Breach {
+impl Violation {
     /// What the transport did against the contract's own demand, and what it should have done.
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_story: false, beside: Vec::new(), owed: None }
+        Self { text: text.into(), has_context: false, details: Vec::new(), general: None }
     }
 
     /// What the transport did against what is owed in every situation, and why that matters.
     ///
     /// No declared deviation covers it.
-    pub(crate) fn owed(text: impl Into<String>, why: &'static str) -> Self {
-        Self { owed: Some(why), ..Self::new(text) }
+    pub(crate) fn general(text: impl Into<String>, why: &'static str) -> Self {
+        Self { general: Some(why), ..Self::new(text) }
     }
 
     /// Adds a line to the story. A name has at most thirteen letters.
-    pub(crate) fn beside(mut self, name: &'static str, text: impl Into<String>) -> Self {
-        self.beside.push((name, text.into()));
+    pub(crate) fn detail(mut self, name: &'static str, text: impl Into<String>) -> Self {
+        self.details.push((name, text.into()));
         self
     }
 
@@ -39,26 +39,26 @@ impl Breach {
     }
 
     /// Whether it is about what is owed in every situation.
-    pub(crate) fn is_owed(&self) -> bool {
-        self.owed.is_some()
+    pub(crate) fn is_general(&self) -> bool {
+        self.general.is_some()
     }
 
     /// Why it matters, if that is not for the contract to say.
     pub(crate) fn why(&self) -> Option<&'static str> {
-        self.owed
+        self.general
     }
 
     pub(crate) fn lines(&self) -> &[(&'static str, String)] {
-        &self.beside
+        &self.details
     }
 
     /// Adds what surrounded it, unless that was done already.
-    pub(crate) fn told(self, story: impl FnOnce(&Self) -> String) -> Self {
-        if self.is_story { self } else { Self { text: story(&self), is_story: true, ..self } }
+    pub(crate) fn with_context(self, context: impl FnOnce(&Self) -> String) -> Self {
+        if self.has_context { self } else { Self { text: context(&self), has_context: true, ..self } }
     }
 }
 
-impl fmt::Display for Breach {
+impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -67,7 +67,7 @@ impl fmt::Display for Breach {
 pub(crate) const SENT_TWICE: &str = "a payment that is sent twice can be charged twice, and whoever else is sent it has \
      what is in it";
 
-pub(crate) const CALLED_UNSENT: &str =
+pub(crate) const FALSE_NOT_PROCESSED: &str =
     "NotProcessed lets the caller charge again, and this charge may be under way";
 
 pub(crate) const HANGS: &str = "whoever waits for a call that never ends neither learns that its payment is open nor \

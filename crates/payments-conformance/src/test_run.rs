@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use payments_core::{Delivery, Transport};
 
-use crate::breach::{Breach, CALLED_UNSENT, HANGS, SENT_TWICE};
-use crate::charge::{AMPLE, Charge};
+use crate::violation::{Violation, FALSE_NOT_PROCESSED, HANGS, SENT_TWICE};
+use crate::test_request::{AMPLE, TestRequest};
 use crate::journal::{counted, id_in};
 use crate::secrets;
-use crate::seen::Seen;
+use crate::completed_call::CompletedCall;
 use crate::server::Server;
-use crate::situations::NOT_LONG;
-use crate::switch::{Switch, join_all, unless};
+use crate::situations::MEDIUM;
+use crate::signal::{Signal, join_all, cancel_on};
 use crate::{Journal, Stack};
 
 /// One transport against one server, and everything that was done with it.
-pub(crate) struct Trial<'a, S: Stack> {
+pub(crate) struct TestRun<'a, S: Stack> {
     stack: &'a S,
     transport: S::Transport,
     /// `None` for a stack that reaches no sockets.
@@ -26,18 +26,18 @@ pub(crate) struct Trial<'a, S: Stack> {
     journal: Journal,
     base_url: String,
     next: AtomicUsize,
-    calls: Mutex<Vec<Call>>,
+    calls: Mutex<Vec<CallRecord>>,
 }
 
 /// What is remembered of a call.
-struct Call {
+struct CallRecord {
     id: String,
     delivery: Option<Delivery>,
     /// `None` until it has ended.
-    told: Option<String>,
+    summary: Option<String>,
 }
 
-impl<'a, S: Stack> Trial<'a, S> {
+impl<'a, S: Stack> TestRun<'a, S> {
     pub(crate) fn new(
         stack: &'a S,
         transport: S::Transport,
@@ -58,18 +58,18 @@ impl<'a, S: Stack> Trial<'a, S> {
     }
 
     /// A new payment with an id of its own.
-    pub(crate) fn charge(&self) -> Charge {
-        Charge::new(&self.base_url, self.next_id("charge"))
+    pub(crate) fn charge(&self) -> TestRequest {
+        TestRequest::charge(&self.base_url, self.next_id("charge"))
     }
 
     /// A new payment to another server.
-    pub(crate) fn charge_at(&self, base_url: &str) -> Charge {
-        Charge::new(base_url, self.next_id("charge"))
+    pub(crate) fn charge_at(&self, base_url: &str) -> TestRequest {
+        TestRequest::charge(base_url, self.next_id("charge"))
     }
 
     /// A new look-up with an id of its own.
-    pub(crate) fn look_up(&self) -> Charge {
-        Charge::look_up(&self.base_url, self.next_id("look-up"))
+    pub(crate) fn lookup(&self) -> TestRequest {
+        TestRequest::lookup(&self.base_url, self.next_id("look-up"))
     }
 
     fn next_id(&self, kind: &str) -> String {
@@ -77,7 +77,7 @@ impl<'a, S: Stack> Trial<'a, S> {
     }
 
     /// Makes one call and waits for its end.
-    pub(crate) fn send(&self, charge: Charge) -> Result<Seen, Breach> {
+    pub(crate) fn send(&self, charge: TestRequest) -> Result<CompletedCall, Violation> {
         let patience = charge.total.min(AMPLE) + GRACE;
         let hung = format!(
             "{} had not ended after {patience:.1?}, and its total deadline was {:.1?}",
@@ -87,36 +87,36 @@ impl<'a, S: Stack> Trial<'a, S> {
     }
 
     /// Makes many calls at once and waits for all of them.
-    pub(crate) fn send_all(&self, charges: impl IntoIterator<Item = Charge>) -> Result<Vec<Seen>, Breach> {
+    pub(crate) fn send_all(&self, charges: impl IntoIterator<Item = TestRequest>) -> Result<Vec<CompletedCall>, Violation> {
         let calls: Vec<_> = charges.into_iter().map(|charge| self.call(charge)).collect();
         self.block_on(join_all(calls))?.into_iter().collect()
     }
 
     /// Makes one call that is dropped when the switch is thrown: then there is nothing to be seen.
-    pub(crate) async fn call_unless(&self, switch: &Switch, charge: Charge) -> Result<Option<Seen>, Breach> {
+    pub(crate) async fn call_until(&self, signal: &Signal, charge: TestRequest) -> Result<Option<CompletedCall>, Violation> {
         let id = charge.id.clone();
-        let seen = unless(switch, self.call(charge)).await;
-        if seen.is_none() {
-            self.remember(&id, None, format!("{id} was dropped by its caller"));
+        let call = cancel_on(signal, self.call(charge)).await;
+        if call.is_none() {
+            self.finish_record(&id, None, format!("{id} was dropped by its caller"));
         }
-        seen.transpose()
+        call.transpose()
     }
 
     /// One call. Whatever it gives is searched for secrets.
-    pub(crate) async fn call(&self, charge: Charge) -> Result<Seen, Breach> {
+    pub(crate) async fn call(&self, charge: TestRequest) -> Result<CompletedCall, Violation> {
         let (id, total) = (charge.id.clone(), charge.total);
         let request = charge.into_transport_request();
-        self.calls().push(Call { id: id.clone(), delivery: None, told: None });
+        self.calls().push(CallRecord { id: id.clone(), delivery: None, summary: None });
         let started = self.stack.now();
         let result = self.transport.send(request).await;
-        let seen = Seen { id, result, took: self.stack.now().saturating_duration_since(started), total };
-        self.remember(&seen.id, seen.delivery(), seen.told());
-        secrets::must_hold_no_secret(&seen.result)?;
-        Ok(seen)
+        let call = CompletedCall { id, result, took: self.stack.now().saturating_duration_since(started), total };
+        self.finish_record(&call.id, call.delivery(), call.summary());
+        secrets::must_hold_no_secret(&call.result)?;
+        Ok(call)
     }
 
     /// Runs a future in the stack's runtime. If it does not end, the server does, and the contract is broken.
-    pub(crate) fn block_on<T: Send>(&self, future: impl Future<Output = T> + Send) -> Result<T, Breach> {
+    pub(crate) fn block_on<T: Send>(&self, future: impl Future<Output = T> + Send) -> Result<T, Violation> {
         let hung = format!("no call had ended for {LONGEST:.1?}, longer than any deadline of this contract");
         self.block_on_for(LONGEST, &hung, future)
     }
@@ -126,20 +126,20 @@ impl<'a, S: Stack> Trial<'a, S> {
         patience: Duration,
         found: &str,
         future: impl Future<Output = T> + Send,
-    ) -> Result<T, Breach> {
-        let hung = Switch::default();
+    ) -> Result<T, Violation> {
+        let hung = Signal::default();
         let (ended, wait_for_end) = mpsc::channel::<()>();
-        let ended_calls = || self.calls().iter().filter(|call| call.told.is_some()).count();
-        let bite = hung.clone();
+        let ended_calls = || self.calls().iter().filter(|call| call.summary.is_some()).count();
+        let abort = hung.clone();
         let watchdog = move || {
             let mut before = ended_calls();
             while wait_for_end.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
                 // Where many calls are made, a slow machine takes its time for all of them together.
                 let now = ended_calls();
                 if now == before {
-                    bite.throw();
+                    abort.set();
                     if let Some(server) = self.server {
-                        server.end()();
+                        server.stopper()();
                     }
                     return;
                 }
@@ -148,77 +148,77 @@ impl<'a, S: Stack> Trial<'a, S> {
         };
         thread::scope(|scope| {
             scope.spawn(watchdog);
-            let output = self.stack.block_on(unless(&hung, future));
+            let output = self.stack.block_on(cancel_on(&hung, future));
             drop(ended);
             output.ok_or_else(|| {
-                Breach::owed(format!("{found}; every call must end, at the latest with its deadline"), HANGS)
+                Violation::general(format!("{found}; every call must end, at the latest with its deadline"), HANGS)
             })
         })
     }
 
     /// A payment that the server answers with its id. The next may find a connection that has served before.
-    pub(crate) fn round_trip(&self) -> Result<(), Breach> {
+    pub(crate) fn round_trip(&self) -> Result<(), Violation> {
         let before = self.last_id();
-        let seen = self.send(self.charge().total(NOT_LONG))?;
-        seen.must_be_its_own().map_err(|breach| breach.after(before.as_deref()))?;
+        let call = self.send(self.charge().total(MEDIUM))?;
+        call.must_get_own_response().map_err(|violation| violation.after(before.as_deref()))?;
         Ok(())
     }
 
     /// The call that ended last.
     pub(crate) fn last_id(&self) -> Option<String> {
-        self.calls().iter().rev().find(|call| call.told.is_some()).map(|call| call.id.clone())
+        self.calls().iter().rev().find(|call| call.summary.is_some()).map(|call| call.id.clone())
     }
 
-    fn calls(&self) -> MutexGuard<'_, Vec<Call>> {
+    fn calls(&self) -> MutexGuard<'_, Vec<CallRecord>> {
         // Each change is whole, so what was remembered before a panic can still be told.
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A payment after one that ended badly: it gets its own answer, and not on the connection of the other.
-    pub(crate) fn follow_up(&self, after: &Seen) -> Result<(), Breach> {
-        let next = self.send(self.charge().total(NOT_LONG))?;
+    pub(crate) fn follow_up(&self, after: &CompletedCall) -> Result<(), Violation> {
+        let next = self.send(self.charge().total(MEDIUM))?;
         self.must_be_on_different_connections(&after.id, &next.id)?;
-        next.must_be_its_own().map_err(|breach| breach.after(Some(&after.id)))?;
+        next.must_get_own_response().map_err(|violation| violation.after(Some(&after.id)))?;
         Ok(())
     }
 
     /// The request did not reach the server a second time.
-    pub(crate) fn must_have_arrived_at_most_once(&self, id: &str) -> Result<(), Breach> {
+    pub(crate) fn must_have_arrived_at_most_once(&self, id: &str) -> Result<(), Violation> {
         let copies = self.journal.carriers_of(id).len();
         if copies < 2 {
             return Ok(());
         }
-        Err(Breach::owed(format!("{id} arrived {copies} times; it should have arrived once"), SENT_TWICE))
+        Err(Violation::general(format!("{id} arrived {copies} times; it should have arrived once"), SENT_TWICE))
     }
 
     /// The request reached the server whole, and once.
-    pub(crate) fn must_have_arrived_once(&self, id: &str) -> Result<(), Breach> {
+    pub(crate) fn must_have_arrived_once(&self, id: &str) -> Result<(), Violation> {
         self.must_have_arrived_at_most_once(id)?;
         if self.journal.carriers_of(id).is_empty() {
-            return Err(Breach::new(format!("{id} did not arrive; it should have arrived once")));
+            return Err(Violation::new(format!("{id} did not arrive; it should have arrived once")));
         }
         Ok(())
     }
 
     /// So many connections were made.
-    pub(crate) fn must_have_connected(&self, times: usize, why: &str) -> Result<(), Breach> {
+    pub(crate) fn must_have_connected(&self, times: usize, why: &str) -> Result<(), Violation> {
         let connections = self.journal.connections();
         if connections == times {
             return Ok(());
         }
         let made = counted(connections, "connection");
-        Err(Breach::new(format!("the transport made {made}; it should have been {times}: {why}")))
+        Err(Violation::new(format!("the transport made {made}; it should have been {times}: {why}")))
     }
 
     /// Two calls must not have been carried by the same connection.
-    pub(crate) fn must_be_on_different_connections(&self, first: &str, second: &str) -> Result<(), Breach> {
+    pub(crate) fn must_be_on_different_connections(&self, first: &str, second: &str) -> Result<(), Violation> {
         let received = self.journal.received();
         let connection =
             |id: &str| received.iter().find(|request| request.id() == id).map(|one| one.connection);
         if let (Some(one), Some(other)) = (connection(first), connection(second))
             && one == other
         {
-            return Err(Breach::new(format!(
+            return Err(Violation::new(format!(
                 "{second} was sent on the connection of {first}; it should have taken another, because nobody can say \
                  whose answer comes next on that one"
             )));
@@ -230,20 +230,20 @@ impl<'a, S: Stack> Trial<'a, S> {
     /// is called unsent.
     ///
     /// The transport is dropped first, and what it may still do in the background is waited for.
-    pub(crate) fn finish(self) -> Result<(), Breach> {
+    pub(crate) fn finish(self) -> Result<(), Violation> {
         if let Some(debug) = self.stack.debug(&self.transport) {
             secrets::must_be_absent("the Debug of the transport", &debug)?;
         }
         let Self { transport, server, journal, calls, .. } = self;
         drop(transport);
         if let Some(server) = server {
-            server.settle();
+            server.wait_until_idle();
         }
         let mut transmissions: HashMap<String, Vec<usize>> = HashMap::new();
         let unfinished = journal.unfinished();
         let whole = journal.received().into_iter().map(|request| (request.connection, request.id()));
         let begun = unfinished.iter().filter_map(|(connection, bytes)| Some((*connection, id_in(bytes)?)));
-        for (connection, id) in whole.chain(begun).chain(journal.begun()) {
+        for (connection, id) in whole.chain(begun).chain(journal.started()) {
             transmissions.entry(id).or_default().push(connection + 1);
         }
         if let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) {
@@ -252,46 +252,46 @@ impl<'a, S: Stack> Trial<'a, S> {
                  whatever happens to it",
                 connections.len()
             );
-            return Err(Breach::owed(found, SENT_TWICE));
+            return Err(Violation::general(found, SENT_TWICE));
         }
         let calls = calls.into_inner().unwrap_or_else(PoisonError::into_inner);
         let only = only_sender(&calls, &unfinished);
-        let lie = calls.iter().find(|call| {
+        let false_claim = calls.iter().find(|call| {
             call.delivery == Some(Delivery::NotProcessed)
                 && (transmissions.contains_key(&call.id) || only == Some(call.id.as_str()))
-                && !journal.has_disowned(&call.id)
+                && !journal.was_refused(&call.id)
         });
-        match lie {
+        match false_claim {
             None => Ok(()),
             Some(call) => {
                 let found = format!(
                     "{}; but the server read it. NotProcessed may be claimed only when not one byte of the request \
                      reached a connection",
-                    call.told.as_deref().unwrap_or(&call.id)
+                    call.summary.as_deref().unwrap_or(&call.id)
                 );
-                Err(Breach::owed(found, CALLED_UNSENT))
+                Err(Violation::general(found, FALSE_NOT_PROCESSED))
             }
         }
     }
 
     /// What the transport said, call by call.
-    pub(crate) fn told(&self) -> Told {
-        let told = |call: &Call| call.told.clone().unwrap_or_else(|| format!("{} had not ended", call.id));
-        Told(self.calls().iter().map(|call| (call.id.clone(), told(call))).collect())
+    pub(crate) fn call_log(&self) -> CallLog {
+        let summary = |call: &CallRecord| call.summary.clone().unwrap_or_else(|| format!("{} had not ended", call.id));
+        CallLog(self.calls().iter().map(|call| (call.id.clone(), summary(call))).collect())
     }
 
-    fn remember(&self, id: &str, delivery: Option<Delivery>, told: String) {
+    fn finish_record(&self, id: &str, delivery: Option<Delivery>, summary: String) {
         let mut calls = self.calls();
         // Among the last, where many calls were made.
         if let Some(call) = calls.iter_mut().rev().find(|call| call.id == id) {
-            (call.delivery, call.told) = (delivery, Some(told));
+            (call.delivery, call.summary) = (delivery, Some(summary));
         }
     }
 }
 
 /// The call whose request a server saw the beginning of, even if it was too little to have the id in it: where one call
 /// alone was made, it is that one's.
-fn only_sender<'a>(calls: &'a [Call], unfinished: &[(usize, Vec<u8>)]) -> Option<&'a str> {
+fn only_sender<'a>(calls: &'a [CallRecord], unfinished: &[(usize, Vec<u8>)]) -> Option<&'a str> {
     let [call] = calls else { return None };
     // A request begins with a letter, and the handshake of TLS, which is no request, does not.
     let is_request = |bytes: &[u8]| bytes.first().is_some_and(u8::is_ascii_alphabetic);
@@ -299,30 +299,30 @@ fn only_sender<'a>(calls: &'a [Call], unfinished: &[(usize, Vec<u8>)]) -> Option
 }
 
 /// The calls of a trial, each with what it gave.
-pub(crate) struct Told(Vec<(String, String)>);
+pub(crate) struct CallLog(Vec<(String, String)>);
 
-impl Told {
+impl CallLog {
     /// The calls that the finding names, with their connections, and then the others as they were made.
     pub(crate) fn about(&self, found: &str, journal: &Journal) -> String {
         let (named, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|(id, _)| found.contains(id.as_str()));
         let mut lines: Vec<_> =
-            named.into_iter().map(|(id, told)| with_connections(id, told, journal)).collect();
+            named.into_iter().map(|(id, summary)| with_connections(id, summary, journal)).collect();
         let skipped = others.len().saturating_sub(SHOWN);
         if skipped > 0 {
             lines.push(format!("({skipped} other calls before these)"));
         }
-        lines.extend(others[skipped..].iter().map(|(_, told)| told.clone()));
+        lines.extend(others[skipped..].iter().map(|(_, summary)| summary.clone()));
         if lines.is_empty() { "no call was made".to_owned() } else { lines.join("\n") }
     }
 }
 
-fn with_connections(id: &str, told: &str, journal: &Journal) -> String {
+fn with_connections(id: &str, summary: &str, journal: &Journal) -> String {
     let connections: Vec<_> = journal.connections_of(id).iter().map(usize::to_string).collect();
     match connections.as_slice() {
-        [] => told.to_owned(),
-        [one] => format!("{told} (it came over connection {one})"),
-        many => format!("{told} (it came over the connections {})", many.join(", ")),
+        [] => summary.to_owned(),
+        [one] => format!("{summary} (it came over connection {one})"),
+        many => format!("{summary} (it came over the connections {})", many.join(", ")),
     }
 }
 
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_single_byte_is_of_the_only_call_that_was_made() {
-        let call = |id: &str| Call { id: id.to_owned(), delivery: None, told: None };
+        let call = |id: &str| CallRecord { id: id.to_owned(), delivery: None, summary: None };
         let (one, two) = ([call("charge-00001")], [call("charge-00001"), call("charge-00002")]);
         let beginning = [(0, b"P".to_vec())];
         assert_eq!(only_sender(&one, &beginning), Some("charge-00001"));

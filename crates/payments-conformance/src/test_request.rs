@@ -13,7 +13,7 @@ use payments_core::{
 ///
 /// It is what `payments-core` itself would send, with a header more that tells the server which call it is.
 #[derive(Clone)]
-pub(crate) struct Charge {
+pub(crate) struct TestRequest {
     pub(crate) id: String,
     request: Request<Bytes>,
     operation: OperationName,
@@ -22,15 +22,15 @@ pub(crate) struct Charge {
     pub(crate) cap: usize,
 }
 
-impl Charge {
+impl TestRequest {
     /// A card payment.
-    pub(crate) fn new(base_url: &str, id: String) -> Self {
+    pub(crate) fn charge(base_url: &str, id: String) -> Self {
         let name = id.clone();
-        Self::of_customer(&name, base_url, id)
+        Self::charge_for(&name, base_url, id)
     }
 
     /// A card payment of the customer with this name.
-    pub(crate) fn of_customer(customer_name: &str, base_url: &str, id: String) -> Self {
+    pub(crate) fn charge_for(customer_name: &str, base_url: &str, id: String) -> Self {
         let card = Card { number: CARD_NUMBER, cvv: CVV, expiry: EXPIRY };
         let payer = Payer {
             customer_name,
@@ -53,7 +53,7 @@ impl Charge {
     }
 
     /// A look-up of a transaction that the server will not know.
-    pub(crate) fn look_up(base_url: &str, id: String) -> Self {
+    pub(crate) fn lookup(base_url: &str, id: String) -> Self {
         let transaction: TransactionId = "txn_conformance".parse().expect("an id of letters");
         Self::of(&GetTransaction::new(transaction), OperationName::GetTransaction, base_url, id)
     }
@@ -102,7 +102,7 @@ impl Charge {
     }
 
     /// The payment followed by as many blanks as it takes to be so long.
-    pub(crate) fn body_of(mut self, length: usize) -> Self {
+    pub(crate) fn padded_to(mut self, length: usize) -> Self {
         let mut body = self.request.body().to_vec();
         body.resize(length.max(body.len()), b' ');
         *self.request.body_mut() = body.into();

@@ -11,41 +11,41 @@ use http::Response;
 use crate::Journal;
 use crate::journal::Received;
 use crate::script::Act;
-use crate::server::Greeting;
-use crate::switch::Switch;
+use crate::server::Security;
+use crate::signal::Signal;
 
 /// One connection, seen from the server.
-pub(crate) struct Conversation {
+pub(crate) struct Connection {
     index: usize,
     /// `None` once the server has ended the connection.
     tcp: Option<Arc<TcpStream>>,
     tls: Option<Box<rustls::ServerConnection>>,
     unread: Vec<u8>,
     journal: Journal,
-    over: Switch,
+    server_stopped: Signal,
 }
 
-impl Conversation {
+impl Connection {
     pub(crate) fn new(
         index: usize,
         tcp: Arc<TcpStream>,
-        greeting: &Greeting,
+        security: &Security,
         journal: Journal,
-        over: Switch,
+        server_stopped: Signal,
     ) -> Self {
         // What was written has left, and over this machine's own network has arrived, when the write returns. A socket
         // that refuses an option is one that the client has closed already, and the first read says so.
         drop(tcp.set_nodelay(true));
         drop(tcp.set_read_timeout(Some(PATIENCE)));
         drop(tcp.set_write_timeout(Some(PATIENCE)));
-        let tls = match greeting {
-            Greeting::Plain => None,
-            Greeting::Tls(config) => {
+        let tls = match security {
+            Security::Plain => None,
+            Security::Tls(config) => {
                 let tls = rustls::ServerConnection::new(config.clone());
                 Some(Box::new(tls.expect("the configuration is complete")))
             }
         };
-        Self { index, tcp: Some(tcp), tls, unread: Vec::new(), journal, over }
+        Self { index, tcp: Some(tcp), tls, unread: Vec::new(), journal, server_stopped }
     }
 
     /// The how-manieth connection of the server, from 0.
@@ -54,8 +54,8 @@ impl Conversation {
     }
 
     /// Ends with the server.
-    pub(crate) fn over(&self) -> &Switch {
-        &self.over
+    pub(crate) fn server_stopped(&self) -> &Signal {
+        &self.server_stopped
     }
 
     /// The next whole request, into the journal; `None` if the client closed the connection instead.
@@ -63,7 +63,7 @@ impl Conversation {
         loop {
             if let Some((received, length)) = parse(self.index, &self.unread) {
                 self.unread.drain(..length);
-                self.journal.keep(self.index, received.clone());
+                self.journal.add(self.index, received.clone());
                 return Some(received);
             }
             self.read_more()?;
@@ -98,18 +98,18 @@ impl Conversation {
     }
 
     /// Writes into the journal that a whole request arrived.
-    pub(crate) fn keep(&self, request: Received) {
-        self.journal.keep(self.index, request);
+    pub(crate) fn record(&self, request: Received) {
+        self.journal.add(self.index, request);
     }
 
     /// Writes into the journal that a request began to arrive.
-    pub(crate) fn begin(&self, id: &str) {
-        self.journal.begin(self.index, id);
+    pub(crate) fn record_started(&self, id: &str) {
+        self.journal.add_started(self.index, id);
     }
 
     /// Writes into the journal that the server does nothing with the request and is about to prove it to the client.
-    pub(crate) fn disown(&self, id: &str) {
-        self.journal.disown(self.index, id);
+    pub(crate) fn record_refused(&self, id: &str) {
+        self.journal.add_refused(self.index, id);
     }
 
     /// Writes into the journal what else happened.
@@ -118,16 +118,16 @@ impl Conversation {
     }
 
     /// Waits until the client closes or resets the connection; gives how many bytes came meanwhile or stood unread.
-    pub(crate) fn hold(&mut self) -> usize {
+    pub(crate) fn wait_for_close(&mut self) -> usize {
         while self.read_more().is_some() {}
-        if self.tcp.is_some() && !self.over.is_thrown() {
+        if self.tcp.is_some() && !self.server_stopped.is_set() {
             self.journal.note(self.index, "the client closed it");
         }
         self.unread.len()
     }
 
     /// Reads what the client sends, without a look at it, until the client closes or resets the connection.
-    pub(crate) fn swallow(&mut self) {
+    pub(crate) fn discard_input(&mut self) {
         self.journal.note(self.index, "from now on nothing came through");
         let mut buffer = [0; 4096];
         while let Some(mut tcp) = self.tcp.as_deref() {
@@ -151,7 +151,7 @@ impl Conversation {
     }
 
     /// Sends an answer with a `Content-Length`, unless it is of a status that has no body.
-    pub(crate) fn answer(&mut self, response: &Response<impl AsRef<[u8]>>) -> bool {
+    pub(crate) fn respond(&mut self, response: &Response<impl AsRef<[u8]>>) -> bool {
         let mut bytes = head(response);
         bytes.extend_from_slice(response.body().as_ref());
         self.write(bytes)
@@ -159,7 +159,7 @@ impl Conversation {
 
     /// Answers with the id of the request, so that a caller can tell whether the answer is its own.
     pub(crate) fn echo(&mut self, request: &Received) -> bool {
-        self.answer(&Response::new(request.id()))
+        self.respond(&Response::new(request.id()))
     }
 
     /// Echoes every request until the client closes.
@@ -175,11 +175,11 @@ impl Conversation {
     pub(crate) fn play(&mut self, act: &Act, request: &Received) -> bool {
         match act {
             Act::Echo => return self.echo(request),
-            Act::Answer(answer) => return self.answer(answer),
+            Act::Answer(answer) => return self.respond(answer),
             // Nobody listens where all is refused, and no script refuses one request after another.
             Act::Close | Act::Refuse => self.close(),
             Act::Reset => self.reset(),
-            Act::Silence => drop(self.hold()),
+            Act::Silence => drop(self.wait_for_close()),
             Act::Drip { answer, bytes, every } => self.drip(answer, *bytes, *every),
             Act::Truncate { answer, bytes } => {
                 let mut cut = head(answer);
@@ -189,7 +189,7 @@ impl Conversation {
             }
             Act::Garbage(garbage) => {
                 self.write(garbage);
-                self.hold();
+                self.wait_for_close();
             }
         }
         false
@@ -204,13 +204,13 @@ impl Conversation {
                 return;
             }
         }
-        self.hold();
+        self.wait_for_close();
     }
 
     /// Whatever was written arrives, then the client sees the end. What the client still sends goes nowhere.
     pub(crate) fn close(&mut self) {
         self.journal.note(self.index, "the server closed it");
-        self.say_goodbye();
+        self.send_close_notify();
         self.shut_down(Shutdown::Both);
         self.tcp = None;
     }
@@ -225,11 +225,11 @@ impl Conversation {
     /// The client sees the end, but the server goes on reading.
     pub(crate) fn close_writing(&mut self) {
         self.journal.note(self.index, "the server closed its side");
-        self.say_goodbye();
+        self.send_close_notify();
         self.shut_down(Shutdown::Write);
     }
 
-    fn say_goodbye(&mut self) {
+    fn send_close_notify(&mut self) {
         if let (Some(tls), Some(mut tcp)) = (&mut self.tls, self.tcp.as_deref()) {
             tls.send_close_notify();
             while tls.wants_write() && tls.write_tls(&mut tcp).is_ok_and(|length| length > 0) {}
@@ -253,7 +253,7 @@ impl Conversation {
 
     fn read_more(&mut self) -> Option<()> {
         self.fill()?;
-        self.journal.note_unfinished(self.index, &self.unread);
+        self.journal.set_unfinished(self.index, &self.unread);
         Some(())
     }
 
