@@ -5,13 +5,13 @@ use payments_core::{Delivery, TransportError, TransportErrorKind, TransportRespo
 
 use crate::violation::Violation;
 
-/// What a call gave, and when.
+/// The result of a call, and how long it took.
 #[derive(Debug)]
 pub(crate) struct CompletedCall {
     pub(crate) id: String,
     pub(crate) result: Result<TransportResponse, TransportError>,
     pub(crate) took: Duration,
-    /// The total deadline that the call had.
+    /// The total deadline of the call.
     pub(crate) total: Duration,
 }
 
@@ -20,15 +20,15 @@ impl CompletedCall {
         self.result.as_ref().err().map(TransportError::delivery)
     }
 
-    /// An answer, of this status.
+    /// Requires a response with this status.
     pub(crate) fn must_have_status(&self, status: StatusCode) -> Result<&TransportResponse, Violation> {
         match &self.result {
             Ok(response) if response.status() == status => Ok(response),
-            _ => Err(self.expected(&format!("an answer with status {}", status.as_u16()))),
+            _ => Err(self.expected(&format!("a response with status {}", status.as_u16()))),
         }
     }
 
-    /// An answer with status 200 and this body.
+    /// Requires a response with status 200 and this body.
     pub(crate) fn must_have_body(&self, body: &[u8]) -> Result<&TransportResponse, Violation> {
         let response = self.must_have_status(StatusCode::OK)?;
         if response.body() == body {
@@ -39,14 +39,14 @@ impl CompletedCall {
             format!("{} bytes {text:?}", bytes.len())
         };
         Err(Violation::new(format!(
-            "{} was answered with a body of {}, not the one that was sent to it: {}",
+            "{} returned a body of {}; the transport must return the body that was sent: {}",
             self.id,
             shown(response.body()),
             shown(body)
         )))
     }
 
-    /// The server's echo of the call's own id.
+    /// Requires the server's echo of this call's id.
     pub(crate) fn must_get_own_response(&self) -> Result<&Self, Violation> {
         self.must_have_body(self.id.as_bytes())?;
         Ok(self)
@@ -56,7 +56,7 @@ impl CompletedCall {
         self.result.as_ref().err().ok_or_else(|| self.expected("an error"))
     }
 
-    /// An error that leaves open whether the request was read.
+    /// Requires an error with `Delivery::Unknown`.
     pub(crate) fn must_be_unknown(&self) -> Result<&TransportError, Violation> {
         self.must_be(Delivery::Unknown, "an error with Delivery::Unknown")
     }
@@ -65,66 +65,71 @@ impl CompletedCall {
         self.must_be(Delivery::NotProcessed, "an error with Delivery::NotProcessed")
     }
 
-    /// An error after this status was read, with what came of the body.
-    pub(crate) fn must_have_partial_response(&self, status: StatusCode) -> Result<&TransportResponse, Violation> {
-        let wanted =
-            format!("an error with Delivery::Answered({}) that keeps what came of the body", status.as_u16());
+    /// Requires an error with this status that keeps what arrived of the body.
+    pub(crate) fn must_have_partial_response(
+        &self,
+        status: StatusCode,
+    ) -> Result<&TransportResponse, Violation> {
+        let wanted = format!(
+            "an error with Delivery::Answered({}) and the part of the body that arrived",
+            status.as_u16()
+        );
         let error = self.must_be(Delivery::Answered(status), &wanted)?;
         error.partial().ok_or_else(|| self.expected(&wanted))
     }
 
-    /// An error that says by its kind that a deadline ended.
+    /// Requires the error kind `Timeout`.
     pub(crate) fn must_be_a_timeout(&self) -> Result<&TransportError, Violation> {
         let error = self.must_fail()?;
         if error.kind() == TransportErrorKind::Timeout {
             return Ok(error);
         }
-        Err(self.expected("an error of the kind Timeout"))
+        Err(self.expected("an error with the kind Timeout"))
     }
 
-    /// Anything but the claim that nothing was sent.
+    /// Accepts any result except `Delivery::NotProcessed`.
     pub(crate) fn must_not_be_not_processed(&self) -> Result<&Self, Violation> {
         if self.delivery() == Some(Delivery::NotProcessed) {
-            return Err(self.expected("an answer, or an error that does not claim Delivery::NotProcessed"));
+            return Err(self.expected("a response, or an error without Delivery::NotProcessed"));
         }
         Ok(self)
     }
 
-    /// The call ended with its total deadline; gives by how much it was late.
+    /// Requires that the call ended at its total deadline. Returns how late it was.
     pub(crate) fn must_end_with_the_deadline(&self) -> Result<Duration, Violation> {
         if self.took + CLOCK_RESOLUTION < self.total || self.took > self.total + TOLERANCE {
             return Err(Violation::new(format!(
-                "the call of {} ended after {:.0?}; its total deadline was {:.0?}, and it should have ended with it",
+                "{} ended after {:.0?}; it must end at its total deadline of {:.0?}",
                 self.id, self.took, self.total
             )));
         }
         Ok(self.took.saturating_sub(self.total))
     }
 
-    /// The call ended before its total deadline or with it.
+    /// Requires that the call ended no later than its total deadline.
     pub(crate) fn must_end_by_the_deadline(&self) -> Result<(), Violation> {
         if self.took <= self.total + TOLERANCE {
             return Ok(());
         }
         Err(Violation::new(format!(
-            "the call of {} ended after {:.0?}; its total deadline was {:.0?}, and it should have ended by then",
+            "{} ended after {:.0?}; it must end no later than its total deadline of {:.0?}",
             self.id, self.took, self.total
         )))
     }
 
-    /// What the call gave, in one line, with nothing of a body.
+    /// The result in one line, without the body.
     pub(crate) fn summary(&self) -> String {
         let Self { id, result, took, .. } = self;
         match result {
             Ok(response) => {
                 format!(
-                    "{id} was answered with status {} and a body of {} bytes, after {took:.0?}",
+                    "{id} returned status {} with a body of {} bytes after {took:.0?}",
                     response.status().as_u16(),
                     response.body().len()
                 )
             }
             Err(error) => format!(
-                "{id} failed as {:?} with Delivery::{:?}, after {took:.0?}: {error}{}",
+                "{id} failed with the kind {:?} and Delivery::{:?} after {took:.0?}: {error}{}",
                 error.kind(),
                 error.delivery(),
                 sources(error)
@@ -140,7 +145,7 @@ impl CompletedCall {
     }
 
     pub(crate) fn expected(&self, wanted: &str) -> Violation {
-        Violation::new(format!("{}; it should have given {wanted}", self.summary()))
+        Violation::new(format!("{}; the transport must return {wanted}", self.summary()))
     }
 }
 
@@ -155,8 +160,8 @@ fn sources(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// A stack may count by a coarser clock than the kit's.
+/// A stack's clock may be coarser than the kit's.
 const CLOCK_RESOLUTION: Duration = Duration::from_millis(10);
 
-/// The goal is 50 ms, and the figure is in the report. A busy machine can take this much longer.
+/// The goal is 50 ms, and the report shows the measured value. A busy machine can take this much longer.
 const TOLERANCE: Duration = Duration::from_secs(2);

@@ -14,10 +14,10 @@ use crate::script::Act;
 use crate::server::Security;
 use crate::signal::Signal;
 
-/// One connection, seen from the server.
+/// One connection, from the server's side.
 pub(crate) struct Connection {
     index: usize,
-    /// `None` once the server has ended the connection.
+    /// `None` once the server has closed the connection.
     tcp: Option<Arc<TcpStream>>,
     tls: Option<Box<rustls::ServerConnection>>,
     unread: Vec<u8>,
@@ -33,8 +33,8 @@ impl Connection {
         journal: Journal,
         server_stopped: Signal,
     ) -> Self {
-        // What was written has left, and over this machine's own network has arrived, when the write returns. A socket
-        // that refuses an option is one that the client has closed already, and the first read says so.
+        // Without delay, so that written bytes have arrived when the write returns. Setting an option fails if the client
+        // has already closed the connection; the first read will report that.
         drop(tcp.set_nodelay(true));
         drop(tcp.set_read_timeout(Some(PATIENCE)));
         drop(tcp.set_write_timeout(Some(PATIENCE)));
@@ -48,17 +48,17 @@ impl Connection {
         Self { index, tcp: Some(tcp), tls, unread: Vec::new(), journal, server_stopped }
     }
 
-    /// The how-manieth connection of the server, from 0.
+    /// The index of this connection on its server, from 0.
     pub(crate) fn index(&self) -> usize {
         self.index
     }
 
-    /// Ends with the server.
+    /// Set when the server stops.
     pub(crate) fn server_stopped(&self) -> &Signal {
         &self.server_stopped
     }
 
-    /// The next whole request, into the journal; `None` if the client closed the connection instead.
+    /// Reads the next whole request and adds it to the journal. `None` if the client closed the connection.
     pub(crate) fn read_request(&mut self) -> Option<Received> {
         loop {
             if let Some((received, length)) = parse(self.index, &self.unread) {
@@ -70,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// Reads until at least this much of a request has come; `false` if the client closed the connection instead.
+    /// Reads at least this many bytes of a request. `false` if the client closed the connection first.
     pub(crate) fn read_at_least(&mut self, bytes: usize) -> bool {
         while self.unread.len() < bytes {
             if self.read_more().is_none() {
@@ -80,10 +80,10 @@ impl Connection {
         true
     }
 
-    /// The next so many bytes, whatever they mean; `None` if the client closed the connection instead.
+    /// Reads exactly this many bytes of any protocol. `None` if the client closed the connection first.
     ///
-    /// For a protocol that is read elsewhere, and writes the journal by [`keep`](Self::keep) and
-    /// [`begin`](Self::begin).
+    /// The caller parses the protocol and writes the journal with [`record`](Self::record) and
+    /// [`record_started`](Self::record_started).
     pub(crate) fn read_exact(&mut self, length: usize) -> Option<Vec<u8>> {
         while self.unread.len() < length {
             self.fill()?;
@@ -92,32 +92,32 @@ impl Connection {
         Some(std::mem::replace(&mut self.unread, rest))
     }
 
-    /// Whether nothing that was received is still to be looked at.
+    /// Whether all received bytes have been processed.
     pub(crate) fn is_caught_up(&self) -> bool {
         self.unread.is_empty()
     }
 
-    /// Writes into the journal that a whole request arrived.
+    /// Adds a whole request to the journal.
     pub(crate) fn record(&self, request: Received) {
         self.journal.add(self.index, request);
     }
 
-    /// Writes into the journal that a request began to arrive.
+    /// Adds to the journal that a request began to arrive.
     pub(crate) fn record_started(&self, id: &str) {
         self.journal.add_started(self.index, id);
     }
 
-    /// Writes into the journal that the server does nothing with the request and is about to prove it to the client.
+    /// Adds to the journal that the server is about to prove to the client that it did not process the request.
     pub(crate) fn record_refused(&self, id: &str) {
         self.journal.add_refused(self.index, id);
     }
 
-    /// Writes into the journal what else happened.
+    /// Adds another event to the journal.
     pub(crate) fn note(&self, event: &'static str) {
         self.journal.note(self.index, event);
     }
 
-    /// Waits until the client closes or resets the connection; gives how many bytes came meanwhile or stood unread.
+    /// Waits until the client closes or resets the connection. Returns the number of unprocessed bytes.
     pub(crate) fn wait_for_close(&mut self) -> usize {
         while self.read_more().is_some() {}
         if self.tcp.is_some() && !self.server_stopped.is_set() {
@@ -126,9 +126,9 @@ impl Connection {
         self.unread.len()
     }
 
-    /// Reads what the client sends, without a look at it, until the client closes or resets the connection.
+    /// Reads and discards everything until the client closes or resets the connection.
     pub(crate) fn discard_input(&mut self) {
-        self.journal.note(self.index, "from now on nothing came through");
+        self.journal.note(self.index, "from here on everything was dropped");
         let mut buffer = [0; 4096];
         while let Some(mut tcp) = self.tcp.as_deref() {
             match tcp.read(&mut buffer) {
@@ -138,7 +138,7 @@ impl Connection {
         }
     }
 
-    /// `false` once the client no longer reads.
+    /// Returns `false` once the client no longer reads.
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         let Some(mut tcp) = self.tcp.as_deref() else { return false };
         match &mut self.tls {
@@ -150,19 +150,19 @@ impl Connection {
         }
     }
 
-    /// Sends an answer with a `Content-Length`, unless it is of a status that has no body.
+    /// Sends a response, with `Content-Length` unless its status allows no body.
     pub(crate) fn respond(&mut self, response: &Response<impl AsRef<[u8]>>) -> bool {
         let mut bytes = head(response);
         bytes.extend_from_slice(response.body().as_ref());
         self.write(bytes)
     }
 
-    /// Answers with the id of the request, so that a caller can tell whether the answer is its own.
+    /// Responds with the id of the request, so that a caller can recognize its own response.
     pub(crate) fn echo(&mut self, request: &Received) -> bool {
         self.respond(&Response::new(request.id()))
     }
 
-    /// Echoes every request until the client closes.
+    /// Echoes every request until the client closes the connection.
     pub(crate) fn serve(&mut self) {
         while let Some(request) = self.read_request() {
             if !self.echo(&request) {
@@ -171,12 +171,12 @@ impl Connection {
         }
     }
 
-    /// Plays one act of a script on the request that was just read; `false` if the connection is of no more use.
+    /// Performs one act for the request that was just read. Returns `false` if the connection is no longer usable.
     pub(crate) fn play(&mut self, act: &Act, request: &Received) -> bool {
         match act {
             Act::Echo => return self.echo(request),
             Act::Answer(answer) => return self.respond(answer),
-            // Nobody listens where all is refused, and no script refuses one request after another.
+            // A script that refuses has no listener, so `Refuse` does not get here.
             Act::Close | Act::Refuse => self.close(),
             Act::Reset => self.reset(),
             Act::Silence => drop(self.wait_for_close()),
@@ -207,7 +207,7 @@ impl Connection {
         self.wait_for_close();
     }
 
-    /// Whatever was written arrives, then the client sees the end. What the client still sends goes nowhere.
+    /// Sends everything that was written, then closes the connection. Discards what the client still sends.
     pub(crate) fn close(&mut self) {
         self.journal.note(self.index, "the server closed it");
         self.send_close_notify();
@@ -215,16 +215,16 @@ impl Connection {
         self.tcp = None;
     }
 
-    /// The same, but through TLS the server does not say goodbye, as where somebody in between cuts the line.
+    /// Like `close`, but over TLS without `close_notify`, as if the network cut the connection.
     pub(crate) fn cut(&mut self) {
-        self.journal.note(self.index, "the line was cut");
+        self.journal.note(self.index, "the connection was cut");
         self.shut_down(Shutdown::Both);
         self.tcp = None;
     }
 
-    /// The client sees the end, but the server goes on reading.
+    /// Closes only the writing side. The server continues to read.
     pub(crate) fn close_writing(&mut self) {
-        self.journal.note(self.index, "the server closed its side");
+        self.journal.note(self.index, "the server closed its writing side");
         self.send_close_notify();
         self.shut_down(Shutdown::Write);
     }
@@ -242,11 +242,11 @@ impl Connection {
         }
     }
 
-    /// The client sees "connection reset by peer".
+    /// Resets the connection. The client sees "connection reset by peer".
     pub(crate) fn reset(&mut self) {
         self.journal.note(self.index, "the server reset it");
         if let Some(tcp) = self.tcp.take() {
-            // The reset is sent when the last handle is gone, and this is the only one.
+            // The reset is sent when the last handle is dropped, and this is the only one.
             drop(socket2::SockRef::from(&*tcp).set_linger(Some(Duration::ZERO)));
         }
     }
@@ -273,7 +273,7 @@ impl Connection {
     }
 }
 
-/// The first request in `bytes`, if it is there as a whole, and how long it is there.
+/// The first whole request in `bytes` and its length.
 fn parse(connection: usize, bytes: &[u8]) -> Option<(Received, usize)> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);
@@ -303,7 +303,7 @@ fn parse(connection: usize, bytes: &[u8]) -> Option<(Received, usize)> {
     Some((received, head + length))
 }
 
-/// A whole chunked body without trailers, and how long it is with its chunks' sizes.
+/// A whole chunked body without trailers, and its encoded length.
 fn chunked(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
     let (mut body, mut at) = (Vec::new(), 0);
     loop {
@@ -337,5 +337,5 @@ fn head<B: AsRef<[u8]>>(response: &Response<B>) -> Vec<u8> {
     head
 }
 
-/// Longer than any contract lasts.
+/// Longer than any contract takes.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::authority::Authority;
-use crate::violation::{Violation, PANICS};
 use crate::child::Child;
 use crate::connection::Connection;
 use crate::http2::Peer;
 use crate::script::{Act, Script};
 use crate::server::{Security, Server};
 use crate::test_run::TestRun;
+use crate::violation::{PANICS, Violation};
 use crate::{Abilities, Ability, Journal, Setup, Stack, Verdict};
 
-/// One contract: its name, why it matters for money, and what a stack must be able to do for it to apply.
+/// One contract: its name, why it matters for money, and which abilities it needs.
 pub(crate) struct Contract {
     name: &'static str,
     why: &'static str,
@@ -22,7 +22,7 @@ pub(crate) struct Contract {
     exclusive: bool,
 }
 
-/// Held by every contract that is being checked: alone by those that would take the memory of another for their own.
+/// Locked during every check: exclusively by contracts that measure the memory of the process, shared by all others.
 static PROCESS: RwLock<()> = RwLock::new(());
 
 impl Contract {
@@ -31,7 +31,7 @@ impl Contract {
         Self { needs: vec![Ability::Sockets], ..Self::scripted(name, why) }
     }
 
-    /// A contract whose server can be played from a [`Script`] by a stack without sockets.
+    /// A contract whose server is a [`Script`], which a stack without sockets can run itself.
     pub(crate) fn scripted(name: &'static str, why: &'static str) -> Self {
         Self { name, why, needs: Vec::new(), tested: None, exclusive: false }
     }
@@ -41,17 +41,17 @@ impl Contract {
         self
     }
 
-    /// The same, of a contract that a stack without this ability breaks: the story says how to declare that.
+    /// A contract that a stack without this ability breaks. The failure message says how to declare the missing ability.
     pub(crate) fn tests(self, ability: Ability) -> Self {
         Self { tested: Some(ability), ..self.needs(ability) }
     }
 
-    /// Of the kit's contracts no other is checked in this process meanwhile.
+    /// Checks no other contract of the kit in this process at the same time.
     pub(crate) fn exclusive(self) -> Self {
         Self { exclusive: true, ..self }
     }
 
-    /// Checks the contract over every scheme that the stack speaks.
+    /// Checks the contract over every scheme that the stack supports.
     pub(crate) fn check<S: Stack>(
         self,
         stack: &S,
@@ -59,7 +59,7 @@ impl Contract {
     ) -> Verdict {
         let abilities = stack.abilities();
         if let Some(contract) = Child::contract().filter(|contract| contract != self.name) {
-            let reason = format!("this process is for {contract}");
+            let reason = format!("this process was started for {contract}");
             return Verdict::not_applicable(self.name, reason);
         }
         if let Some(reason) = self.needs.iter().find_map(|ability| abilities.missing(*ability)) {
@@ -69,9 +69,9 @@ impl Contract {
         let schemes = schemes(&abilities, &self.needs);
         if schemes.is_empty() {
             let reason = if abilities.missing(Ability::Http2).is_none() {
-                "the stack speaks HTTP/2 but not https, which is the only way that the kit offers it"
+                "the stack supports HTTP/2 but not https, and the kit offers HTTP/2 only over TLS"
             } else {
-                "the stack speaks neither http nor https"
+                "the stack supports neither http nor https"
             };
             let reason = reason.to_owned();
             return Verdict::broken(self.name, reason, Vec::new());
@@ -83,10 +83,11 @@ impl Contract {
         for scheme in schemes {
             let harness =
                 Harness { stack, contract: &self, scheme, authority: Authority::new(), figures: &figures };
-            // The next contract is still to be checked.
+            // A panic must not keep the next contract from being checked.
             let kept = catch_unwind(AssertUnwindSafe(|| body(&harness))).unwrap_or_else(|panic| {
-                Err(panicked(&*panic)
-                    .with_context(|violation| harness.failure_message("was not reached", violation, "nothing", "no call was made")))
+                Err(panicked(&*panic).with_context(|violation| {
+                    harness.failure_message("was not reached", violation, "nothing", "no call was made")
+                }))
             });
             if let Err(violation) = kept {
                 broken = Some(violation);
@@ -98,28 +99,28 @@ impl Contract {
         let verdict = match (broken, deviation) {
             (None, _) => Verdict::kept(self.name, figures),
             (Some(violation), Some(reason)) if violation.is_general() => {
-                let failure_message = format!(
-                    "{violation}\n  deviation:      the one that is declared (\"{reason}\") covers what this contract \
-                     demands; this is owed in every situation"
+                let message = format!(
+                    "{violation}\n  deviation:      the declared deviation (\"{reason}\") covers only this contract's own \
+                     requirement, and the transport broke a general rule"
                 );
-                return Verdict::broken(self.name, failure_message, figures);
+                return Verdict::broken(self.name, message, figures);
             }
             (Some(violation), _) => Verdict::broken(self.name, violation.to_string(), figures),
         };
         verdict.with_deviation(deviation)
     }
 
-    /// How a stack declares that it lacks what the contract is about.
+    /// How to declare that the stack lacks the ability that this contract tests.
     fn declaration(&self) -> Option<String> {
         let ability = self.tested?;
         Some(format!(
-            "if the stack cannot do this at all, declare it: \
+            "if the stack cannot do this at all, declare it with \
              `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
         ))
     }
 }
 
-/// Over which a contract is checked. HTTP/2 is offered within TLS alone, and without sockets there is no difference.
+/// The schemes to check. HTTP/2 is offered only over TLS. Without sockets all schemes are the same.
 fn schemes(abilities: &Abilities, needs: &[Ability]) -> Vec<Scheme> {
     if abilities.missing(Ability::Sockets).is_some() {
         return vec![Scheme::Http];
@@ -133,7 +134,7 @@ fn schemes(abilities: &Abilities, needs: &[Ability]) -> Vec<Scheme> {
     if speaks(Ability::Https) && !needs(Ability::PlainHttp) && !needs(Ability::Http2) {
         schemes.push(Scheme::Https);
     }
-    // What needs a server of sockets says byte by byte what it does, in the words of HTTP/1.1.
+    // A contract that needs sockets but not HTTP/2 scripts its server byte by byte in HTTP/1.1.
     if speaks(Ability::Https) && speaks(Ability::Http2) && (needs(Ability::Http2) || !needs(Ability::Sockets))
     {
         schemes.push(Scheme::Http2);
@@ -142,20 +143,20 @@ fn schemes(abilities: &Abilities, needs: &[Ability]) -> Vec<Scheme> {
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Violation {
-    Violation::general(format!("something panicked: {}", message(panic)), PANICS)
+    Violation::general(format!("a panic occurred: {}", panic_text(panic)), PANICS)
 }
 
-fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// What the addresses of a server begin with.
+/// The scheme and protocol of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Http,
     Https,
-    /// `https` with a server that speaks HTTP/2 and nothing else.
+    /// `https` with a server that speaks only HTTP/2.
     Http2,
 }
 
@@ -169,7 +170,7 @@ impl std::fmt::Display for Scheme {
     }
 }
 
-/// Where trials of one contract take place: a stack and a scheme.
+/// Starts servers and test runs for one contract, stack and scheme.
 pub(crate) struct Harness<'a, S> {
     pub(crate) stack: &'a S,
     contract: &'a Contract,
@@ -179,7 +180,7 @@ pub(crate) struct Harness<'a, S> {
 }
 
 impl<S: Stack> Harness<'_, S> {
-    /// A trial with a server that does what the script says; `situation` says it in words.
+    /// Runs `body` against a server that follows the script. `situation` describes the server's behavior in words.
     pub(crate) fn with_script(
         &self,
         situation: &str,
@@ -195,12 +196,12 @@ impl<S: Stack> Harness<'_, S> {
             return self.run_check(situation, TestRun::new(self.stack, transport, None, journal, url), body);
         }
         if script.refuses_all() {
-            // Bound, so that nobody else can take the port, and not listening: whoever connects is refused.
-            let nobody = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
-            let nobody = nobody.expect("this machine has sockets");
-            let bound = nobody.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into());
+            // Bound to reserve the port, but not listening, so that connections are refused.
+            let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+            let socket = socket.expect("this machine has sockets");
+            let bound = socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into());
             bound.expect("loopback has a free port");
-            let address = nobody.local_addr().ok().and_then(|address| address.as_socket());
+            let address = socket.local_addr().ok().and_then(|address| address.as_socket());
             let url = self.url(address.expect("a bound socket has an address"));
             let transport = self.stack.transport(&self.setup(journal.clone(), None));
             return self.run_check(situation, TestRun::new(self.stack, transport, None, journal, url), body);
@@ -231,7 +232,7 @@ impl<S: Stack> Harness<'_, S> {
         )
     }
 
-    /// A trial with a server whose every connection runs `script` on a thread of its own.
+    /// Runs `body` against a server that runs `script` on its own thread for each connection.
     pub(crate) fn with_server(
         &self,
         situation: &str,
@@ -241,7 +242,7 @@ impl<S: Stack> Harness<'_, S> {
         self.with_server_over(self.security(), situation, script, body)
     }
 
-    /// The same, with a server that greets its clients otherwise than the scheme asks for.
+    /// Like `with_server`, with or without TLS regardless of the scheme.
     pub(crate) fn with_server_over(
         &self,
         security: Security,
@@ -256,7 +257,7 @@ impl<S: Stack> Harness<'_, S> {
         self.run_check(situation, TestRun::new(self.stack, transport, Some(&server), journal, url), body)
     }
 
-    /// A trial with a server that speaks HTTP/2 and greets with these settings. Every connection runs `script`.
+    /// Runs `body` against an HTTP/2 server with these settings. Each connection runs `script`.
     pub(crate) fn with_http2_server(
         &self,
         situation: &str,
@@ -272,12 +273,12 @@ impl<S: Stack> Harness<'_, S> {
         self.with_server_over(self.http2_security(), situation, script, body)
     }
 
-    /// TLS with HTTP/2 and nothing else.
+    /// TLS that negotiates only HTTP/2.
     pub(crate) fn http2_security(&self) -> Security {
         Security::Tls(self.authority.server_speaking(&["h2"]))
     }
 
-    /// A further server, beside that of the trial.
+    /// A second server with its own journal.
     pub(crate) fn another_server(
         &self,
         journal: &Journal,
@@ -286,7 +287,7 @@ impl<S: Stack> Harness<'_, S> {
         Server::start(self.security(), journal, script)
     }
 
-    /// A further server on a socket that listens already.
+    /// A second server on a socket that already listens.
     pub(crate) fn another_server_on(
         &self,
         listener: TcpListener,
@@ -314,13 +315,13 @@ impl<S: Stack> Harness<'_, S> {
         }
     }
 
-    /// Keeps a measured value for the report.
+    /// Adds a measured value to the report.
     pub(crate) fn figure(&self, text: impl AsRef<str>) {
         let figure = format!("{}: {}", self.scheme, text.as_ref());
         self.figures.lock().unwrap_or_else(PoisonError::into_inner).push(figure);
     }
 
-    /// Whether requests arrive in the words of HTTP/1.1.
+    /// Whether the server speaks HTTP/1.1.
     pub(crate) fn speaks_http1(&self) -> bool {
         self.scheme != Scheme::Http2 && !self.lacks(Ability::Sockets)
     }
@@ -351,8 +352,8 @@ impl<S: Stack> Harness<'_, S> {
         let finished =
             catch_unwind(AssertUnwindSafe(|| run.finish())).unwrap_or_else(|panic| Err(panicked(&*panic)));
         let outcome = match (kept, finished) {
-            // What is owed in every situation weighs more than what the contract demands, and no deviation covers it.
-            (Err(violation), Err(owed)) if !violation.is_general() && owed.is_general() => Err(owed),
+            // A broken general rule takes precedence, because no deviation covers it.
+            (Err(violation), Err(general)) if !violation.is_general() && general.is_general() => Err(general),
             (kept, finished) => kept.and(finished),
         };
         outcome.map_err(|violation| {
@@ -367,16 +368,16 @@ impl<S: Stack> Harness<'_, S> {
         let over = format!("`{}`, over {}", self.contract.name, self.scheme);
         let why = violation.why().unwrap_or(self.contract.why);
         let declaration = self.contract.declaration().filter(|_| !violation.is_general());
-        let fields = [("contract", over.as_str()), ("the server", situation), ("its journal", journal)];
-        let beside = violation.lines().iter().map(|(name, text)| (*name, text.as_str()));
-        let after = [("the transport", calls), ("why", why)];
+        let fields = [("contract", over.as_str()), ("the server", situation), ("received", journal)];
+        let details = violation.lines().iter().map(|(name, text)| (*name, text.as_str()));
+        let after = [("returned", calls), ("risk", why)];
         let declared = declaration.iter().map(|text| ("otherwise", text.as_str()));
-        let mut failure_message = format!("{violation}\n");
-        for (name, text) in fields.into_iter().chain(beside).chain(after).chain(declared) {
+        let mut message = format!("{violation}\n");
+        for (name, text) in fields.into_iter().chain(details).chain(after).chain(declared) {
             let name = format!("{name}:");
-            failure_message.extend(["\n  ", &name, &" ".repeat(16_usize.saturating_sub(name.len()))]);
-            failure_message.push_str(&text.replace('\n', "\n                  "));
+            message.extend(["\n  ", &name, &" ".repeat(16_usize.saturating_sub(name.len()))]);
+            message.push_str(&text.replace('\n', "\n                  "));
         }
-        failure_message
+        message
     }
 }

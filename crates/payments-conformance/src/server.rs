@@ -10,27 +10,27 @@ use crate::Journal;
 use crate::connection::Connection;
 use crate::signal::Signal;
 
-/// A listening socket of this machine, whose every connection runs a script on a thread of its own.
+/// A server on the loopback interface that runs a script on its own thread for each connection.
 ///
-/// It ends when it is dropped, and every connection with it.
+/// Dropping it stops the server and closes its connections.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     state: Arc<State>,
 }
 
-/// What has to be ended with the server.
+/// What must be stopped with the server.
 #[derive(Default)]
 struct State {
     stopping: AtomicBool,
-    /// Not to be kept open by this: a connection is reset only when its last handle is gone.
+    /// Weak, because a connection is reset only when its last handle is dropped.
     open: Mutex<Vec<Weak<TcpStream>>>,
-    /// Conversations under way.
+    /// The number of connections whose script is still running.
     running: AtomicUsize,
-    /// Thrown when the server ends, for scripts that wait for anything else than their client.
+    /// Set when the server stops, for scripts that wait for something other than their client.
     stopped: Signal,
 }
 
-/// How a server greets its connections.
+/// Whether the server uses TLS.
 #[derive(Clone)]
 pub(crate) enum Security {
     Plain,
@@ -47,7 +47,7 @@ impl Server {
         Self::start_on(listener, security, journal, script)
     }
 
-    /// The same on a socket that listens already.
+    /// Starts a server on a socket that already listens.
     pub(crate) fn start_on(
         listener: TcpListener,
         security: Security,
@@ -82,8 +82,7 @@ impl Server {
         server
     }
 
-    /// Waits until every conversation has ended by itself, but not for long: a connection that the client keeps open
-    /// is no fault.
+    /// Waits briefly until every script has ended. A connection that the client keeps open is not an error.
     pub(crate) fn wait_until_idle(&self) {
         for _ in 0..100 {
             if self.state.running.load(Ordering::SeqCst) == 0 {
@@ -93,12 +92,12 @@ impl Server {
         }
     }
 
-    /// Closes every connection and accepts no more.
+    /// Returns a function that closes every connection and stops accepting.
     pub(crate) fn stopper(&self) -> impl Fn() + Send + 'static {
         let (address, state) = (self.address, Arc::clone(&self.state));
         move || {
             if !state.stopping.swap(true, Ordering::SeqCst) {
-                // Wakes the thread that accepts, which then sees that it is over.
+                // Wakes the accepting thread, which then sees that the server has stopped.
                 drop(TcpStream::connect(address));
             }
             state.stopped.set();
@@ -117,7 +116,7 @@ impl Drop for Server {
     }
 }
 
-/// Counts a conversation for as long as it runs, even if its script panics.
+/// Counts a running script, even if it panics.
 struct Running(Arc<State>);
 
 impl Drop for Running {

@@ -9,10 +9,10 @@ use futures_util::future::{Either, Shared, select};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 
-/// A switch that is thrown once, from any thread. Futures and threads can wait for it.
+/// An event that is set once, from any thread. Futures and threads can wait for it.
 #[derive(Clone)]
 pub(crate) struct Signal {
-    /// Dropped when the switch is thrown.
+    /// Dropped when the signal is set.
     sender: Arc<Mutex<Option<oneshot::Sender<()>>>>,
     received: Shared<oneshot::Receiver<()>>,
 }
@@ -26,7 +26,7 @@ impl Default for Signal {
 
 impl Signal {
     pub(crate) fn set(&self) {
-        // Outside of the lock, because it wakes those who wait.
+        // Dropped outside the lock, because this wakes waiting tasks.
         let sender = self.sender().take();
         drop(sender);
     }
@@ -35,12 +35,12 @@ impl Signal {
         self.sender().is_none()
     }
 
-    /// Blocks until the switch is thrown, or gives `false` after `patience`.
+    /// Blocks until the signal is set. Returns `false` on a timeout.
     pub(crate) fn wait(&self, patience: Duration) -> bool {
         block_on(cancel_on(self, Delay::new(patience))).is_none()
     }
 
-    /// Ends when the switch is thrown.
+    /// Waits until the signal is set.
     pub(crate) async fn until_set(&self) {
         let _ = self.received.clone().await;
     }
@@ -50,7 +50,7 @@ impl Signal {
     }
 }
 
-/// The future's output, or `None` if the switch is thrown first: then the future is dropped.
+/// Runs the future until it completes or the signal is set. In the second case drops it and returns `None`.
 pub(crate) async fn cancel_on<T>(signal: &Signal, future: impl Future<Output = T> + Send) -> Option<T> {
     match select(pin!(signal.until_set()), pin!(future)).await {
         Either::Left(_) => None,
@@ -58,18 +58,18 @@ pub(crate) async fn cancel_on<T>(signal: &Signal, future: impl Future<Output = T
     }
 }
 
-/// Runs all futures at once within one, and gives their outputs in order.
+/// Runs all futures concurrently and returns their outputs in order.
 ///
-/// Only those are polled that were woken, as a runtime would do with tasks.
+/// Polls only futures that were woken, as a runtime does with tasks.
 pub(crate) async fn join_all<T: Send>(
     futures: impl IntoIterator<Item = impl Future<Output = T> + Send>,
 ) -> Vec<T> {
     FuturesOrdered::from_iter(futures).collect().await
 }
 
-/// Runs one future to its end on this thread, which sleeps meanwhile.
+/// Runs a future to completion on this thread, which sleeps while it waits.
 ///
-/// It has no runtime: a transport that waits for sockets or timers of a runtime needs that runtime's own.
+/// There is no runtime: a transport that uses a runtime's sockets or timers needs that runtime's own `block_on`.
 ///
 /// ```
 /// assert_eq!(payments_conformance::block_on(async { 6 * 7 }), 42);

@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use payments_core::{Delivery, Transport};
 
-use crate::violation::{Violation, FALSE_NOT_PROCESSED, HANGS, SENT_TWICE};
-use crate::test_request::{AMPLE, TestRequest};
+use crate::completed_call::CompletedCall;
 use crate::journal::{counted, id_in};
 use crate::secrets;
-use crate::completed_call::CompletedCall;
 use crate::server::Server;
+use crate::signal::{Signal, cancel_on, join_all};
 use crate::situations::MEDIUM;
-use crate::signal::{Signal, join_all, cancel_on};
+use crate::test_request::{AMPLE, TestRequest};
+use crate::violation::{FALSE_NOT_PROCESSED, HANGS, SENT_TWICE, Violation};
 use crate::{Journal, Stack};
 
-/// One transport against one server, and everything that was done with it.
+/// One transport against one server, with a record of every call.
 pub(crate) struct TestRun<'a, S: Stack> {
     stack: &'a S,
     transport: S::Transport,
-    /// `None` for a stack that reaches no sockets.
+    /// `None` for a stack without sockets.
     server: Option<&'a Server>,
     journal: Journal,
     base_url: String,
@@ -29,11 +29,11 @@ pub(crate) struct TestRun<'a, S: Stack> {
     calls: Mutex<Vec<CallRecord>>,
 }
 
-/// What is remembered of a call.
+/// The record of one call.
 struct CallRecord {
     id: String,
     delivery: Option<Delivery>,
-    /// `None` until it has ended.
+    /// `None` until the call has ended.
     summary: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
         &self.base_url
     }
 
-    /// A new payment with an id of its own.
+    /// A new payment with a unique id.
     pub(crate) fn charge(&self) -> TestRequest {
         TestRequest::charge(&self.base_url, self.next_id("charge"))
     }
@@ -67,33 +67,40 @@ impl<'a, S: Stack> TestRun<'a, S> {
         TestRequest::charge(base_url, self.next_id("charge"))
     }
 
-    /// A new look-up with an id of its own.
+    /// A new lookup with a unique id.
     pub(crate) fn lookup(&self) -> TestRequest {
-        TestRequest::lookup(&self.base_url, self.next_id("look-up"))
+        TestRequest::lookup(&self.base_url, self.next_id("lookup"))
     }
 
     fn next_id(&self, kind: &str) -> String {
         format!("{kind}-{:05}", self.next.fetch_add(1, Ordering::SeqCst))
     }
 
-    /// Makes one call and waits for its end.
+    /// Makes one call and waits until it ends.
     pub(crate) fn send(&self, charge: TestRequest) -> Result<CompletedCall, Violation> {
         let patience = charge.total.min(AMPLE) + GRACE;
         let hung = format!(
-            "{} had not ended after {patience:.1?}, and its total deadline was {:.1?}",
+            "{} had not ended after {patience:.1?}, but its total deadline was {:.1?}",
             charge.id, charge.total
         );
         self.block_on_for(patience, &hung, self.call(charge))?
     }
 
     /// Makes many calls at once and waits for all of them.
-    pub(crate) fn send_all(&self, charges: impl IntoIterator<Item = TestRequest>) -> Result<Vec<CompletedCall>, Violation> {
+    pub(crate) fn send_all(
+        &self,
+        charges: impl IntoIterator<Item = TestRequest>,
+    ) -> Result<Vec<CompletedCall>, Violation> {
         let calls: Vec<_> = charges.into_iter().map(|charge| self.call(charge)).collect();
         self.block_on(join_all(calls))?.into_iter().collect()
     }
 
-    /// Makes one call that is dropped when the switch is thrown: then there is nothing to be seen.
-    pub(crate) async fn call_until(&self, signal: &Signal, charge: TestRequest) -> Result<Option<CompletedCall>, Violation> {
+    /// Makes one call that is dropped when the signal is set. Then there is no result.
+    pub(crate) async fn call_until(
+        &self,
+        signal: &Signal,
+        charge: TestRequest,
+    ) -> Result<Option<CompletedCall>, Violation> {
         let id = charge.id.clone();
         let call = cancel_on(signal, self.call(charge)).await;
         if call.is_none() {
@@ -102,20 +109,21 @@ impl<'a, S: Stack> TestRun<'a, S> {
         call.transpose()
     }
 
-    /// One call. Whatever it gives is searched for secrets.
+    /// Makes one call and searches its result for secrets.
     pub(crate) async fn call(&self, charge: TestRequest) -> Result<CompletedCall, Violation> {
         let (id, total) = (charge.id.clone(), charge.total);
         let request = charge.into_transport_request();
         self.calls().push(CallRecord { id: id.clone(), delivery: None, summary: None });
         let started = self.stack.now();
         let result = self.transport.send(request).await;
-        let call = CompletedCall { id, result, took: self.stack.now().saturating_duration_since(started), total };
+        let call =
+            CompletedCall { id, result, took: self.stack.now().saturating_duration_since(started), total };
         self.finish_record(&call.id, call.delivery(), call.summary());
         secrets::must_hold_no_secret(&call.result)?;
         Ok(call)
     }
 
-    /// Runs a future in the stack's runtime. If it does not end, the server does, and the contract is broken.
+    /// Runs a future in the stack's runtime. If it hangs, stops the server and reports a violation.
     pub(crate) fn block_on<T: Send>(&self, future: impl Future<Output = T> + Send) -> Result<T, Violation> {
         let hung = format!("no call had ended for {LONGEST:.1?}, longer than any deadline of this contract");
         self.block_on_for(LONGEST, &hung, future)
@@ -134,7 +142,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
         let watchdog = move || {
             let mut before = ended_calls();
             while wait_for_end.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
-                // Where many calls are made, a slow machine takes its time for all of them together.
+                // A slow machine may need this long for many calls, so only a time without progress counts.
                 let now = ended_calls();
                 if now == before {
                     abort.set();
@@ -151,12 +159,12 @@ impl<'a, S: Stack> TestRun<'a, S> {
             let output = self.stack.block_on(cancel_on(&hung, future));
             drop(ended);
             output.ok_or_else(|| {
-                Violation::general(format!("{found}; every call must end, at the latest with its deadline"), HANGS)
+                Violation::general(format!("{found}; a call must end no later than its deadline"), HANGS)
             })
         })
     }
 
-    /// A payment that the server answers with its id. The next may find a connection that has served before.
+    /// Makes a payment that the server echoes. A call after it may reuse the connection.
     pub(crate) fn round_trip(&self) -> Result<(), Violation> {
         let before = self.last_id();
         let call = self.send(self.charge().total(MEDIUM))?;
@@ -170,11 +178,11 @@ impl<'a, S: Stack> TestRun<'a, S> {
     }
 
     fn calls(&self) -> MutexGuard<'_, Vec<CallRecord>> {
-        // Each change is whole, so what was remembered before a panic can still be told.
+        // Each change is complete, so the records are valid even after a panic.
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A payment after one that ended badly: it gets its own answer, and not on the connection of the other.
+    /// Makes a payment after a failed call. It must get its own response, on another connection.
     pub(crate) fn follow_up(&self, after: &CompletedCall) -> Result<(), Violation> {
         let next = self.send(self.charge().total(MEDIUM))?;
         self.must_be_on_different_connections(&after.id, &next.id)?;
@@ -182,36 +190,40 @@ impl<'a, S: Stack> TestRun<'a, S> {
         Ok(())
     }
 
-    /// The request did not reach the server a second time.
+    /// Fails if the request reached the server more than once.
     pub(crate) fn must_have_arrived_at_most_once(&self, id: &str) -> Result<(), Violation> {
         let copies = self.journal.carriers_of(id).len();
         if copies < 2 {
             return Ok(());
         }
-        Err(Violation::general(format!("{id} arrived {copies} times; it should have arrived once"), SENT_TWICE))
+        Err(Violation::general(format!("{id} arrived {copies} times; it must be sent only once"), SENT_TWICE))
     }
 
-    /// The request reached the server whole, and once.
+    /// Fails unless the whole request reached the server exactly once.
     pub(crate) fn must_have_arrived_once(&self, id: &str) -> Result<(), Violation> {
         self.must_have_arrived_at_most_once(id)?;
         if self.journal.carriers_of(id).is_empty() {
-            return Err(Violation::new(format!("{id} did not arrive; it should have arrived once")));
+            return Err(Violation::new(format!("{id} did not arrive; it must arrive once")));
         }
         Ok(())
     }
 
-    /// So many connections were made.
+    /// Fails unless the transport opened this many connections.
     pub(crate) fn must_have_connected(&self, times: usize, why: &str) -> Result<(), Violation> {
         let connections = self.journal.connections();
         if connections == times {
             return Ok(());
         }
         let made = counted(connections, "connection");
-        Err(Violation::new(format!("the transport made {made}; it should have been {times}: {why}")))
+        Err(Violation::new(format!("the transport opened {made}; it must open only {times}: {why}")))
     }
 
-    /// Two calls must not have been carried by the same connection.
-    pub(crate) fn must_be_on_different_connections(&self, first: &str, second: &str) -> Result<(), Violation> {
+    /// Fails if both calls used the same connection.
+    pub(crate) fn must_be_on_different_connections(
+        &self,
+        first: &str,
+        second: &str,
+    ) -> Result<(), Violation> {
         let received = self.journal.received();
         let connection =
             |id: &str| received.iter().find(|request| request.id() == id).map(|one| one.connection);
@@ -219,20 +231,20 @@ impl<'a, S: Stack> TestRun<'a, S> {
             && one == other
         {
             return Err(Violation::new(format!(
-                "{second} was sent on the connection of {first}; it should have taken another, because nobody can say \
-                 whose answer comes next on that one"
+                "{second} was sent on the connection of {first}; it must use another one, because the next response on \
+                 that connection may belong to {first}"
             )));
         }
         Ok(())
     }
 
-    /// What every transport owes in every situation: nothing is sent twice, and nothing of which the server saw a byte
-    /// is called unsent.
+    /// Checks the general rules: nothing is sent twice, and no request of which the server read a byte is reported as not
+    /// processed.
     ///
-    /// The transport is dropped first, and what it may still do in the background is waited for.
+    /// Drops the transport first, then waits for what it may still do in the background.
     pub(crate) fn finish(self) -> Result<(), Violation> {
         if let Some(debug) = self.stack.debug(&self.transport) {
-            secrets::must_be_absent("the Debug of the transport", &debug)?;
+            secrets::must_be_absent("the Debug output of the transport", &debug)?;
         }
         let Self { transport, server, journal, calls, .. } = self;
         drop(transport);
@@ -248,8 +260,8 @@ impl<'a, S: Stack> TestRun<'a, S> {
         }
         if let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) {
             let found = format!(
-                "{id} was sent {} times, on the connections {connections:?}; a transport must send a request once, \
-                 whatever happens to it",
+                "{id} was sent {} times, on the connections {connections:?}; the transport must send a request only \
+                 once, whatever happens to it",
                 connections.len()
             );
             return Err(Violation::general(found, SENT_TWICE));
@@ -265,8 +277,8 @@ impl<'a, S: Stack> TestRun<'a, S> {
             None => Ok(()),
             Some(call) => {
                 let found = format!(
-                    "{}; but the server read it. NotProcessed may be claimed only when not one byte of the request \
-                     reached a connection",
+                    "{}; but the server read it. The transport may report NotProcessed only if not one byte of the \
+                     request was written to a connection",
                     call.summary.as_deref().unwrap_or(&call.id)
                 );
                 Err(Violation::general(found, FALSE_NOT_PROCESSED))
@@ -274,35 +286,36 @@ impl<'a, S: Stack> TestRun<'a, S> {
         }
     }
 
-    /// What the transport said, call by call.
+    /// What each call returned.
     pub(crate) fn call_log(&self) -> CallLog {
-        let summary = |call: &CallRecord| call.summary.clone().unwrap_or_else(|| format!("{} had not ended", call.id));
+        let summary =
+            |call: &CallRecord| call.summary.clone().unwrap_or_else(|| format!("{} had not ended", call.id));
         CallLog(self.calls().iter().map(|call| (call.id.clone(), summary(call))).collect())
     }
 
     fn finish_record(&self, id: &str, delivery: Option<Delivery>, summary: String) {
         let mut calls = self.calls();
-        // Among the last, where many calls were made.
+        // Searched from the end, because it is among the last of many calls.
         if let Some(call) = calls.iter_mut().rev().find(|call| call.id == id) {
             (call.delivery, call.summary) = (delivery, Some(summary));
         }
     }
 }
 
-/// The call whose request a server saw the beginning of, even if it was too little to have the id in it: where one call
-/// alone was made, it is that one's.
+/// The call that sent an incomplete request. A request cut off before its id can be attributed only if there was a single
+/// call.
 fn only_sender<'a>(calls: &'a [CallRecord], unfinished: &[(usize, Vec<u8>)]) -> Option<&'a str> {
     let [call] = calls else { return None };
-    // A request begins with a letter, and the handshake of TLS, which is no request, does not.
+    // A request begins with a letter, a TLS handshake does not.
     let is_request = |bytes: &[u8]| bytes.first().is_some_and(u8::is_ascii_alphabetic);
     unfinished.iter().any(|(_, bytes)| is_request(bytes)).then_some(call.id.as_str())
 }
 
-/// The calls of a trial, each with what it gave.
+/// The id and the result of every call in a run.
 pub(crate) struct CallLog(Vec<(String, String)>);
 
 impl CallLog {
-    /// The calls that the finding names, with their connections, and then the others as they were made.
+    /// Lists the calls that `found` names, with their connections, then the most recent others.
     pub(crate) fn about(&self, found: &str, journal: &Journal) -> String {
         let (named, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|(id, _)| found.contains(id.as_str()));
@@ -310,7 +323,7 @@ impl CallLog {
             named.into_iter().map(|(id, summary)| with_connections(id, summary, journal)).collect();
         let skipped = others.len().saturating_sub(SHOWN);
         if skipped > 0 {
-            lines.push(format!("({skipped} other calls before these)"));
+            lines.push(format!("({skipped} earlier calls omitted)"));
         }
         lines.extend(others[skipped..].iter().map(|(_, summary)| summary.clone()));
         if lines.is_empty() { "no call was made".to_owned() } else { lines.join("\n") }
@@ -321,18 +334,18 @@ fn with_connections(id: &str, summary: &str, journal: &Journal) -> String {
     let connections: Vec<_> = journal.connections_of(id).iter().map(usize::to_string).collect();
     match connections.as_slice() {
         [] => summary.to_owned(),
-        [one] => format!("{summary} (it came over connection {one})"),
-        many => format!("{summary} (it came over the connections {})", many.join(", ")),
+        [one] => format!("{summary} (on connection {one})"),
+        many => format!("{summary} (on connections {})", many.join(", ")),
     }
 }
 
-/// How many calls are told of that are not named.
+/// How many calls are listed besides those that are named.
 const SHOWN: usize = 10;
 
-/// What a call may take beyond its deadline before it is given up: far above any noise of the machine.
+/// How long a call may run past its deadline before it counts as hung: far above the noise of a slow machine.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// Longer than any deadline of a contract.
+/// Longer than any contract's deadline.
 const LONGEST: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
@@ -340,12 +353,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_single_byte_is_of_the_only_call_that_was_made() {
+    fn a_single_byte_belongs_to_the_only_call() {
         let call = |id: &str| CallRecord { id: id.to_owned(), delivery: None, summary: None };
         let (one, two) = ([call("charge-00001")], [call("charge-00001"), call("charge-00002")]);
         let beginning = [(0, b"P".to_vec())];
         assert_eq!(only_sender(&one, &beginning), Some("charge-00001"));
-        assert_eq!(only_sender(&two, &beginning), None, "it may be of either");
+        assert_eq!(only_sender(&two, &beginning), None, "it may belong to either");
         assert_eq!(only_sender(&one, &[]), None);
         assert_eq!(only_sender(&one, &[(0, b"\x16\x03\x01".to_vec())]), None, "that is a TLS handshake");
     }

@@ -1,49 +1,47 @@
 use std::fmt;
 
-/// Why a contract is broken: at first one sentence, then the whole story.
+/// How a transport broke a contract: one sentence first, with the full context added later.
 #[derive(Debug)]
 pub(crate) struct Violation {
     text: String,
     has_context: bool,
-    /// Further lines of the story, each with its name.
+    /// Further labeled lines of the failure message.
     details: Vec<(&'static str, String)>,
-    /// Why it matters, for what is owed in every situation; `None` for what the contract itself demands.
+    /// Why it matters, if it breaks a general rule; `None` if it breaks the contract's own requirement.
     general: Option<&'static str>,
 }
 
 impl Violation {
-    /// What the transport did against the contract's own demand, and what it should have done.
+    /// Breaks the contract's own requirement. `text` says what the transport did and what it must do.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), has_context: false, details: Vec::new(), general: None }
     }
 
-    /// What the transport did against what is owed in every situation, and why that matters.
-    ///
-    /// No declared deviation covers it.
+    /// Breaks a rule that every contract checks. No declared deviation covers it.
     pub(crate) fn general(text: impl Into<String>, why: &'static str) -> Self {
         Self { general: Some(why), ..Self::new(text) }
     }
 
-    /// Adds a line to the story. A name has at most thirteen letters.
+    /// Adds a labeled line to the failure message. A label has at most thirteen characters.
     pub(crate) fn detail(mut self, name: &'static str, text: impl Into<String>) -> Self {
         self.details.push((name, text.into()));
         self
     }
 
-    /// Says that it befell the call after this one, which is what the contract is about.
+    /// Says that this happened in the call after `before`, which is the call that the contract is about.
     pub(crate) fn after(self, before: Option<&str>) -> Self {
         match before {
             None => self,
-            Some(id) => Self { text: format!("of the call after {id}: {}", self.text), ..self },
+            Some(id) => Self { text: format!("in the call after {id}: {}", self.text), ..self },
         }
     }
 
-    /// Whether it is about what is owed in every situation.
+    /// Whether it breaks a general rule.
     pub(crate) fn is_general(&self) -> bool {
         self.general.is_some()
     }
 
-    /// Why it matters, if that is not for the contract to say.
+    /// Why it matters, if it breaks a general rule. Otherwise the contract explains that.
     pub(crate) fn why(&self) -> Option<&'static str> {
         self.general
     }
@@ -52,7 +50,7 @@ impl Violation {
         &self.details
     }
 
-    /// Adds what surrounded it, unless that was done already.
+    /// Adds the context, unless it was added before.
     pub(crate) fn with_context(self, context: impl FnOnce(&Self) -> String) -> Self {
         if self.has_context { self } else { Self { text: context(&self), has_context: true, ..self } }
     }
@@ -64,17 +62,17 @@ impl fmt::Display for Violation {
     }
 }
 
-pub(crate) const SENT_TWICE: &str = "a payment that is sent twice can be charged twice, and whoever else is sent it has \
-     what is in it";
+pub(crate) const SENT_TWICE: &str = "a payment that is sent twice can be charged twice, and a request sent to another \
+     server exposes its contents there";
 
 pub(crate) const FALSE_NOT_PROCESSED: &str =
-    "NotProcessed lets the caller charge again, and this charge may be under way";
+    "after NotProcessed the caller may charge again, although this charge may still succeed";
 
-pub(crate) const HANGS: &str = "whoever waits for a call that never ends neither learns that its payment is open nor \
-     looks it up";
+pub(crate) const HANGS: &str = "while a call hangs, its caller does not know that the payment is unresolved and cannot look \
+     it up";
 
 pub(crate) const PANICS: &str =
-    "a panic in the middle of a payment leaves its outcome unknown, and takes others with it";
+    "a panic in the middle of a payment leaves its outcome unknown and can take other payments with it";
 
-pub(crate) const SHOWS_A_SECRET: &str = "what a program can print is logged, and a log with a card number or a key is a \
-     leak that has to be reported";
+pub(crate) const SHOWS_A_SECRET: &str = "programs log what they can print, and a log with a card number or an API key is a \
+     leak that must be reported";

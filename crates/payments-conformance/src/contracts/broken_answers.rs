@@ -1,19 +1,19 @@
-//! A status came, and the body did not: what was read is handed over as evidence, and the connection is done for.
+//! A status arrived but not the whole body: the transport keeps what arrived and does not reuse the connection.
 
 use http::StatusCode;
 
-use crate::violation::Violation;
-use crate::contract::Contract;
+use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
+use crate::contract::Contract;
 use crate::journal::Received;
 use crate::script::{Act, response};
-use crate::completed_call::CompletedCall;
+use crate::violation::Violation;
 use crate::{Ability, Stack, Verdict};
 
 /// The server announces a longer body than it sends, and closes.
 ///
-/// The call fails as `Answered` with the status, and keeps what came: the transaction's id may be in it. It is never an
-/// answer, and the next call takes another connection.
+/// The call must fail with `Answered`, the status and the part of the body that arrived, which may contain the transaction
+/// id. The next call uses another connection.
 pub fn a_truncated_body_is_answered_and_kept(stack: &impl Stack) -> Verdict {
     Contract::scripted("a_truncated_body_is_answered_and_kept", HALF_A_RECEIPT).check(stack, |harness| {
         for status in [StatusCode::OK, StatusCode::BAD_REQUEST, StatusCode::SERVICE_UNAVAILABLE] {
@@ -31,7 +31,7 @@ pub fn a_truncated_body_is_answered_and_kept(stack: &impl Stack) -> Verdict {
 
 /// The server sends a chunked body and closes before the last chunk.
 ///
-/// Without the last chunk nobody can say that the body was whole. The call fails as `Answered`, and keeps what came.
+/// Without the last chunk the body may be incomplete. The call must fail with `Answered` and keep what arrived.
 pub fn a_chunked_body_without_its_end_is_answered(stack: &impl Stack) -> Verdict {
     Contract::new("a_chunked_body_without_its_end_is_answered", HALF_A_RECEIPT).check(stack, |harness| {
         for end in ["", "5\r\nab", "0", "0\r\n"] {
@@ -41,7 +41,7 @@ pub fn a_chunked_body_without_its_end_is_answered(stack: &impl Stack) -> Verdict
                 connection.close();
             };
             let what = match end {
-                "" => "sends a chunk and closes without the last one".to_owned(),
+                "" => "sends a chunk and closes without the last chunk".to_owned(),
                 end => format!("sends a chunk, then {end:?}, and closes"),
             };
             harness.on_first_request(
@@ -49,7 +49,7 @@ pub fn a_chunked_body_without_its_end_is_answered(stack: &impl Stack) -> Verdict
                 action,
                 |charge| charge,
                 |_, call| {
-                    // The last line break, which ends no trailer, is one that some readers do not wait for.
+                    // Some clients do not wait for the line break that ends the trailers.
                     if end == "0\r\n" && call.result.as_ref().is_ok_and(|response| response.body() == HALF) {
                         return Ok(());
                     }
@@ -57,7 +57,7 @@ pub fn a_chunked_body_without_its_end_is_answered(stack: &impl Stack) -> Verdict
                     if partial.starts_with(HALF.as_bytes()) {
                         return Ok(());
                     }
-                    Err(call.expected("what came of the body"))
+                    Err(call.expected("the part of the body that arrived"))
                 },
             )?;
         }
@@ -65,16 +65,16 @@ pub fn a_chunked_body_without_its_end_is_answered(stack: &impl Stack) -> Verdict
     })
 }
 
-/// The server sends chunks whose sizes are no sizes, or too large for any machine, and leaves the connection open.
+/// The server sends invalid or impossibly large chunk sizes and leaves the connection open.
 ///
-/// The call fails as `Answered`. What follows on the connection is anybody's guess, so the next call takes another.
+/// The call must fail with `Answered`. The rest of the connection cannot be interpreted, so the next call uses another.
 pub fn a_broken_chunk_is_answered_and_ends_the_connection(stack: &impl Stack) -> Verdict {
     let name = "a_broken_chunk_is_answered_and_ends_the_connection";
     Contract::new(name, MIXED_UP_RESPONSES).check(stack, |harness| {
         for size in ["nonsense", "-1", "", "FFFFFFFFFFFFFFFFF", "10000000000000002", "0x2", "2 2"] {
             let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
             let chunks = format!("{:x}\r\n{HALF}\r\n{size}\r\n{{}}\r\n0\r\n\r\n", HALF.len());
-            let what = format!("sends a good chunk and one of the size {size:?}");
+            let what = format!("sends a valid chunk, then one with the size {size:?}");
             harness.respond_to_first(&what, format!("{head}{chunks}"), |run, call| {
                 call.must_have_partial_response(StatusCode::OK)?;
                 run.follow_up(call)
@@ -84,14 +84,14 @@ pub fn a_broken_chunk_is_answered_and_ends_the_connection(stack: &impl Stack) ->
     })
 }
 
-/// The server sends a part of a large body and resets the connection.
+/// The server sends part of a large body and resets the connection.
 ///
-/// The call fails as `Answered`: the status was read.
+/// The status was read, so the call must fail with `Answered`.
 pub fn a_body_broken_off_by_a_reset_is_answered(stack: &impl Stack) -> Verdict {
     Contract::new("a_body_broken_off_by_a_reset_is_answered", HALF_A_RECEIPT).check(stack, |harness| {
         let action = |connection: &mut Connection, _: &Received| {
-            // A reset throws away what the client has not read yet. This is more than the sockets hold, so that the head
-            // was read when the last of it has been written.
+            // A reset discards what the client has not read. This is more than the socket buffers hold, so the client
+            // has read the head by the time everything is written.
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n");
             connection.write(vec![b'a'; 32 * 1024 * 1024]);
             connection.reset();
@@ -109,10 +109,10 @@ pub fn a_body_broken_off_by_a_reset_is_answered(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The line is cut in the middle of a body that only the end of the connection ends.
+/// The connection is cut in the middle of a body that has no length and would end with the connection.
 ///
-/// Over TLS this shows: the server did not say goodbye. An answer that somebody in between can shorten is no answer; the
-/// call fails as `Answered`.
+/// Over TLS the cut is visible, because there is no `close_notify`. Otherwise anyone on the network could shorten a
+/// response. The call must fail with `Answered`.
 pub fn a_body_cut_without_goodbye_is_not_whole(stack: &impl Stack) -> Verdict {
     let contract = Contract::new("a_body_cut_without_goodbye_is_not_whole", HALF_A_RECEIPT);
     contract.needs(Ability::Https).check(stack, |harness| {
@@ -120,7 +120,7 @@ pub fn a_body_cut_without_goodbye_is_not_whole(stack: &impl Stack) -> Verdict {
             connection.write(format!("HTTP/1.1 200 OK\r\n\r\n{HALF}"));
             connection.cut();
         };
-        let what = "sends a part of a body without a length, and the line is cut without TLS saying so";
+        let what = "sends part of a body without a length, then the connection is cut without close_notify";
         harness.on_first_request(
             what,
             action,
@@ -133,11 +133,12 @@ pub fn a_body_cut_without_goodbye_is_not_whole(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server sends more than the response cap allows: announced, unannounced, and in chunks.
+/// The server sends more than the response cap: with a length, in chunks, and without a length.
 ///
-/// The call fails as `Answered`, keeps at most the cap, and nothing of the rest is taken for another call's answer.
+/// The call must fail with `Answered` and keep at most as many bytes as the cap. The rest must not become another call's
+/// response.
 pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &impl Stack) -> Verdict {
-    let why = "an answer without a bound is the machine's memory in the hands of whoever answers";
+    let why = "without a limit a response can use all memory and stop every payment of the process";
     Contract::new("a_body_over_the_cap_is_cut_at_the_cap", why).check(stack, |harness| {
         let body = "x".repeat(101);
         let announced = format!("HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n{body}");
@@ -146,7 +147,7 @@ pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &impl Stack) -> Verdict {
             format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}{chunk}1\r\nx\r\n0\r\n\r\n");
         let unannounced = format!("HTTP/1.1 200 OK\r\n\r\n{body}");
         for (kind, bytes) in
-            [("with its length", announced), ("in chunks", chunked), ("without a length", unannounced)]
+            [("with a length", announced), ("in chunks", chunked), ("without a length", unannounced)]
         {
             let closes = kind == "without a length";
             let action = move |connection: &mut Connection, _: &Received| {
@@ -174,11 +175,10 @@ pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server gives the length of its answer twice: as `Content-Length` and `Transfer-Encoding`, as two different
-/// lengths, or as a length that is none.
+/// The server sends ambiguous lengths: `Content-Length` with `Transfer-Encoding`, two different lengths, or an invalid one.
 ///
-/// Where one reader sees the end of the answer another sees the beginning of the next. The call fails, as `Unknown` or as
-/// `Answered`, and the next call takes another connection. Two equal lengths may be believed, as RFC 9112 allows.
+/// Two readers could disagree about where the response ends and the next one begins. The call must fail with `Unknown` or
+/// `Answered`, and the next call uses another connection. Two equal lengths may be accepted, as RFC 9112 allows.
 pub fn an_ambiguous_length_is_refused(stack: &impl Stack) -> Verdict {
     Contract::new("an_ambiguous_length_is_refused", MIXED_UP_RESPONSES).check(stack, |harness| {
         for lengths in [
@@ -194,7 +194,7 @@ pub fn an_ambiguous_length_is_refused(stack: &impl Stack) -> Verdict {
             "Content-Length: +2",
             "Content-Length: 2 2",
             "Content-Length: 99999999999999999999999",
-            // By one of the two the response ends at its head, and the connection seems free.
+            // If the client used this length, the response would end with its head and the connection would seem idle.
             "Content-Length: 0\r\nTransfer-Encoding: gzip",
         ] {
             let equal =
@@ -205,7 +205,7 @@ pub fn an_ambiguous_length_is_refused(stack: &impl Stack) -> Verdict {
                 none if none.ends_with("gzip") => "",
                 _ => "{}",
             };
-            let what = format!("answers with the headers {lengths:?}");
+            let what = format!("responds with the headers {lengths:?}");
             harness.respond_to_first(
                 &what,
                 format!("HTTP/1.1 200 OK\r\n{lengths}\r\n\r\n{bytes}"),
@@ -223,14 +223,15 @@ pub fn an_ambiguous_length_is_refused(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server has answered on the connection before. Of the next response it sends the head and a part of the body, then
-/// closes or cuts the line.
+/// The server has already responded on this connection. It then sends the head and part of the next response, and closes or
+/// cuts the connection.
 ///
-/// The call fails as `Answered` and keeps what came. The request arrives once, and the next call uses another connection.
+/// The call must fail with `Answered` and keep what arrived. The request arrives once, and the next call uses another
+/// connection.
 pub fn a_body_broken_off_on_a_reused_connection_is_answered(stack: &impl Stack) -> Verdict {
     let name = "a_body_broken_off_on_a_reused_connection_is_answered";
-    let why = "many clients repeat whatever fails on a reused connection, because it may have been closed before the \
-               request came. This request was answered: sent again, it is charged again";
+    let why = "many clients retry any failure on a reused connection, assuming that the server had closed it before the \
+               request. This request was processed: sending it again charges again. Disable such retries";
     Contract::new(name, why).needs(Ability::Reuse).check(stack, |harness| {
         let length = WHOLE.len();
         let chunk = format!("{:x}\r\n{HALF}\r\n", HALF.len());
@@ -247,7 +248,7 @@ pub fn a_body_broken_off_on_a_reused_connection_is_answered(stack: &impl Stack) 
                     end(connection);
                 };
                 let what =
-                    format!("announces a body by {framing:?}, sends {} bytes of it and ends", kept.len());
+                    format!("announces a body with {framing:?}, sends {} bytes of it and ends", kept.len());
                 harness.on_second_request(
                     &what,
                     action,
@@ -264,21 +265,21 @@ pub fn a_body_broken_off_on_a_reused_connection_is_answered(stack: &impl Stack) 
     })
 }
 
-/// The error holds the status and what came of the body.
+/// Requires the status and exactly the part of the body that was sent.
 fn must_keep(call: &CompletedCall, status: StatusCode, sent: &str) -> Result<(), Violation> {
     let kept = call.must_have_partial_response(status)?.body();
     if kept == sent {
         return Ok(());
     }
-    Err(call.expected(&format!("the {} bytes of the body that came", sent.len())))
+    Err(call.expected(&format!("the {} bytes of the body that arrived", sent.len())))
 }
 
 const WHOLE: &str =
     r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1","Amount":10.50}}"#;
 const HALF: &str = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1","#;
 
-const HALF_A_RECEIPT: &str = "half an answer proves no payment, and its status and its beginning are all that a person \
-     has to find the payment by";
+const HALF_A_RECEIPT: &str = "half a response does not prove a payment, but its status and first bytes may be the only way \
+     to find it";
 
-const MIXED_UP_RESPONSES: &str = "once nobody can say where an answer ends, the rest of it is taken for the answer to the \
-     next payment, which is then booked as paid, or paid again";
+const MIXED_UP_RESPONSES: &str = "if it is unclear where a response ends, its rest can be read as the response to the next \
+     payment, which is then recorded as paid although it was not, or charged again";

@@ -1,27 +1,27 @@
-//! There is a second way to the same server: a request that may have arrived takes none.
+//! There is another route to the service: a request that may have arrived must not take it.
 
 use std::net::{Ipv6Addr, TcpListener, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 
 use http::{StatusCode, Uri};
 
-use crate::violation::Violation;
-use crate::contract::Contract;
 use crate::connection::Connection;
+use crate::contract::Contract;
 use crate::journal::counted;
+use crate::violation::Violation;
 use crate::{Journal, Stack, Verdict};
 
-/// The server names an alternative service in `Alt-Svc`, which responds, and closes. Later it responds 421, and loses a
-/// response.
+/// The server advertises an alternative service in `Alt-Svc` and closes after each response. Later it responds with 421, and
+/// then loses a response.
 ///
-/// Every request goes to the server that the address names. The alternative sees no connection and no packet.
+/// Every request must go to the server in the URL. The alternative, which would respond, sees no connection and no packet.
 pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
-    let why = "a header of one response decides where every later payment goes, key and card with it, and a payment that \
-               was lost on one way is charged again over the other";
+    let why = "one response header would redirect all later payments, with the card and the API key. A payment lost on \
+               one route would be charged again over the other. Disable Alt-Svc in the HTTP client";
     Contract::new("an_alternative_service_is_not_used", why).check(stack, |harness| {
         let elsewhere = Journal::default();
         let other = harness.another_server(&elsewhere, Connection::serve);
-        // HTTP/3 would come there. If the port is taken, nothing is seen of it.
+        // HTTP/3 would arrive here. If the port is taken, HTTP/3 is not checked.
         let datagrams = UdpSocket::bind(other.address).and_then(|udp| udp.set_nonblocking(true).map(|()| udp));
         let port = other.address.port();
         let services = ["h3", "h2", "http/1.1", "http%2F1.1"].map(|protocol| format!("{protocol}=\":{port}\"; ma=3600"));
@@ -37,14 +37,14 @@ pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
             ));
             connection.close();
         };
-        let what = "names an alternative service in each response, later responds 421, and then nothing";
+        let what = "advertises an alternative service in each response, later responds with 421, then closes without one";
         harness.with_server(what, script, |run| {
             let mut calls = Vec::new();
             for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.charge()] {
                 calls.push(run.send(charge)?);
                 if elsewhere.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
-                    let found = "the transport went to the alternative service; it should go nowhere but to the server \
-                                 that the address names";
+                    let found = "the transport contacted the alternative service; it must contact only the server in the \
+                                 URL";
                     return Err(Violation::new(found).detail("other server", elsewhere.to_string()));
                 }
             }
@@ -58,15 +58,15 @@ pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server's name has two addresses, and a server at each. The first that the transport chooses reads the request and
+/// The server's name has two addresses, with a server at each. The one that the transport connects to reads the request and
 /// closes or resets the connection.
 ///
-/// The call is `Unknown`, and the request arrives once, at one address. Another address is for connections that could
-/// not be made, not for requests that may have been read.
+/// The call must be `Unknown`, and the request arrives once, at one address. Trying another address is for failed connects,
+/// not for requests that may have been read.
 ///
-/// The name is `localhost`. Where it has one address, or the machine has no IPv6, there is no second way to be taken.
+/// The name is `localhost`. If the machine has no IPv6 or the name only one address, there is nothing to find.
 pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Verdict {
-    let why = "both addresses lead to the same service: the payment that was lost at the first is charged again at the \
+    let why = "both addresses lead to the same service: a payment lost at the first is charged again at the \
                second";
     Contract::new("the_next_address_is_not_tried_after_the_request", why).check(stack, |harness| {
         for end in [Connection::close, Connection::reset] {
@@ -83,7 +83,7 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Ve
                 |run| {
                     let port = port_of(run.base_url());
                     let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, port)) else {
-                        harness.figure("not checked: this machine has one loopback address");
+                        harness.figure("not checked: this machine has only one loopback address");
                         return Ok(());
                     };
                     let second = harness
@@ -96,7 +96,9 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Ve
                     run.must_have_arrived_once(&call.id)?;
                     let addresses = ("localhost", port).to_socket_addrs().map_or(0, Iterator::count);
                     let connections = counted(run.journal().connections(), "connection");
-                    harness.figure(format!("{connections}; addresses of localhost by the system: {addresses}"));
+                    harness.figure(format!(
+                        "{connections}; the system resolves localhost to {addresses} addresses"
+                    ));
                     Ok(())
                 },
             )?;
@@ -107,5 +109,5 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Ve
 
 fn port_of(url: &str) -> u16 {
     let uri: Uri = url.parse().expect("the kit's addresses are valid");
-    uri.port_u16().expect("the kit's servers have ports of their own")
+    uri.port_u16().expect("the kit's addresses have a port")
 }

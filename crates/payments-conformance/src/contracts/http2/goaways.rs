@@ -4,24 +4,24 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 
 use super::{contract, new_and_reused, unknown_and_once};
-use crate::violation::Violation;
-use crate::contracts::connections::{seed, tally};
-use crate::connection::Connection;
-use crate::http2::{Peer, Request, code};
 use crate::completed_call::CompletedCall;
-use crate::situations::pause;
+use crate::connection::Connection;
+use crate::contracts::connections::{seed, tally};
+use crate::http2::{Peer, Request, code};
 use crate::signal::join_all;
+use crate::situations::pause;
 use crate::test_run::TestRun;
+use crate::violation::Violation;
 use crate::{Stack, Verdict};
 
 /// The server reads the whole request, then sends `GOAWAY` with a last stream below the request's.
 ///
-/// RFC 9113 §6.8 says that such a request was not processed. Servers and gateways were seen to send it for requests that
-/// they had handed on and that were booked, so it is not believed: the call is `Unknown`, with every error code, whether
-/// the connection is closed behind it or left open, and the request arrives once.
+/// RFC 9113 §6.8 says that such a request was not processed. But real servers and gateways sent it for requests that they
+/// had forwarded and that were charged. The call must be `Unknown`, with every error code, whether the connection is then
+/// closed or left open, and the request arrives once.
 pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
-    let why = "real servers were seen to process what their GOAWAY disowned. A client that believes it and sends again \
-               charges twice, and this is what several well-known clients do by default";
+    let why = "real servers process requests that their GOAWAY excludes. A client that trusts it and sends again charges \
+               twice, and several well-known clients do so by default";
     contract("goaway_is_no_proof", why).check(stack, |harness| {
         for (name, code) in [
             ("NO_ERROR", code::NO_ERROR),
@@ -36,7 +36,7 @@ pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
                     }
                 };
                 let rest = if closes { ", and closes" } else { "" };
-                let what = format!("reads the whole request, sends GOAWAY {name} that disowns it{rest}");
+                let what = format!("reads the whole request, sends GOAWAY {name} that excludes it{rest}");
                 new_and_reused(harness, &what, action, |charge| charge.total(SHORT), unknown_and_once)?;
             }
         }
@@ -44,23 +44,24 @@ pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server sends `GOAWAY` that spares a request under way, and answers it.
+/// The server sends a `GOAWAY` that includes the request in progress, and responds to it.
 ///
-/// So does every server that is shut down in good order. The answer is taken, and the next call goes over another
-/// connection. A transport may notice the end of the connection only when it is about to use it: then the next call is
-/// `NotProcessed`, and a later one gets its response.
+/// Every graceful shutdown does this. The call must return the response, and the next call uses another connection. A
+/// transport may notice the `GOAWAY` only when it is about to reuse the connection: then the next calls may be
+/// `NotProcessed`, and a later one must succeed.
 pub fn a_goaway_that_spares_a_request_lets_it_be_answered(stack: &impl Stack) -> Verdict {
-    let why = "each deployment of the service would otherwise make a person look up every payment that was under way";
+    let why = "otherwise each deployment of the service leaves every payment in progress to be looked up by a person";
     contract("a_goaway_that_spares_a_request_lets_it_be_answered", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             let Some(request) = peer.next_request() else { return };
             peer.goaway(u32::MAX >> 1, code::NO_ERROR);
             peer.goaway(request.stream, code::NO_ERROR);
             peer.echo(&request);
-            // What still comes is read and never answered.
+            // Later requests are read, but get no response.
             peer.wait_for_close();
         };
-        let what = "reads one request on each connection, sends GOAWAY that spares it, then answers it";
+        let what =
+            "reads one request on each connection, sends a GOAWAY that includes it, then responds to it";
         harness.with_http2_server(what, &[], script, |run| {
             let mut last: Option<String> = None;
             for _ in 0..3 {
@@ -81,21 +82,21 @@ pub fn a_goaway_that_spares_a_request_lets_it_be_answered(stack: &impl Stack) ->
     })
 }
 
-/// How many calls may fail as `NotProcessed` before the end of a connection is noticed.
+/// How many calls may be `NotProcessed` before the transport notices the end of a connection.
 const MOST_NOTICED: usize = 10;
 
-/// Sixteen callers make 3 000 payments, or as many as they can in a few seconds, of a server that sends `GOAWAY` at
-/// random moments on every connection: it disowns requests that it has processed, and then answers some of them all the
-/// same, or closes, or resets.
+/// Sixteen callers make 3 000 payments, or as many as possible in a few seconds. On every connection the server sends
+/// `GOAWAY` at a random moment. It excludes requests that it has processed, and then still responds to some of them, closes
+/// or resets.
 ///
-/// None arrives twice, and none that arrived is called `NotProcessed`. The seed of the server's choices is in the
-/// report; the environment variable `PAYMENTS_CONFORMANCE_SEED` sets it.
+/// No payment may arrive twice, and none that arrived may be `NotProcessed`. The report shows the server's random seed; the
+/// environment variable `PAYMENTS_CONFORMANCE_SEED` sets it.
 pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &impl Stack) -> Verdict {
-    let why = "a server under load, or one that is deployed anew, does this all day; one payment in thousands that is \
-               sent twice is found by the payer";
+    let why = "a server that is overloaded or redeployed does this constantly, and one payment in thousands that is sent \
+               twice is enough to charge somebody twice";
     contract("goaways_at_random_moments_repeat_and_hide_no_payment", why).check(stack, |harness| {
         let seed = seed();
-        let what = format!("sends GOAWAY at random moments, on every connection, by the seed {seed}");
+        let what = format!("sends GOAWAY at random moments on every connection, with the seed {seed}");
         harness.with_http2_server(
             &what,
             &[],
@@ -135,9 +136,8 @@ fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
     let mut left = 1 + random.u8(..200);
     let mut under_way: Vec<Request> = Vec::new();
     while left > 0 {
-        // Answered only in a lull, so that many are under way when many were sent.
-        let request =
-            if under_way.is_empty() { peer.next_request() } else { peer.next_request_if_pending() };
+        // Responds only when no request is pending, so that many can be in progress at once.
+        let request = if under_way.is_empty() { peer.next_request() } else { peer.next_request_if_pending() };
         if let Some(request) = request {
             under_way.push(request);
             left -= 1;
@@ -150,7 +150,7 @@ fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
     let highest = under_way.iter().map(|request| request.stream).max().unwrap_or(1);
     let last = random.u32(..=highest);
     let action = random.u8(..6);
-    // Some go without a word.
+    // Some connections end without GOAWAY.
     if action >= 2 {
         peer.goaway(last, if random.u8(..4) == 0 { code::ENHANCE_YOUR_CALM } else { code::NO_ERROR });
     }
@@ -175,10 +175,10 @@ fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
 const PAYMENTS: usize = 3000;
 const CALLERS: usize = 16;
 
-/// A busy machine makes fewer payments: each `GOAWAY` costs a new connection, or one for each caller.
+/// A busy machine makes fewer payments, because each `GOAWAY` costs new connections.
 const LONG_ENOUGH: Duration = Duration::from_secs(8);
 
-/// A deadline that is reached only where a server says goodbye and nothing else.
+/// A deadline that is reached only if the server sends GOAWAY and nothing else.
 const SHORT: Duration = Duration::from_secs(3);
-/// A deadline that is never reached, unless a call is forgotten.
+/// A deadline that is reached only if a call hangs.
 const LONG: Duration = Duration::from_secs(10);

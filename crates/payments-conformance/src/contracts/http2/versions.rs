@@ -4,13 +4,13 @@ use crate::http2::{Peer, Request, code};
 use crate::server::Security;
 use crate::{Stack, Verdict};
 
-/// The server offers HTTP/2 and HTTP/1.1. Over HTTP/2 it reads the request and fails it: with `HTTP_1_1_REQUIRED`, with
+/// The server offers HTTP/2 and HTTP/1.1. Over HTTP/2 it reads the request and fails it, with `HTTP_1_1_REQUIRED` or
 /// `INADEQUATE_SECURITY`, or by closing. Over HTTP/1.1 it would respond.
 ///
-/// The call is `Unknown`, and the request arrives once, over HTTP/2. `HTTP_1_1_REQUIRED` asks the client to try the other
-/// version, but it does not say that nothing was done.
+/// The call must be `Unknown`, and the request arrives once, over HTTP/2. `HTTP_1_1_REQUIRED` asks the client to use the
+/// other version, but does not prove that nothing was processed.
 pub fn another_http_version_is_not_tried_after_a_failure(stack: &impl Stack) -> Verdict {
-    let why = "a request that fails in one version and is sent again in the other is charged by both";
+    let why = "a request that fails in one version and is sent again in the other can be charged twice";
     contract("another_http_version_is_not_tried_after_a_failure", why).check(stack, |harness| {
         for (how, fail) in FAILURES {
             let script = move |connection: &mut Connection| {
@@ -35,7 +35,7 @@ pub fn another_http_version_is_not_tried_after_a_failure(stack: &impl Stack) -> 
     })
 }
 
-/// How a request fails.
+/// A way for a request to fail.
 type Failure = fn(&mut Peer<'_>, &Request);
 
 const FAILURES: [(&str, Failure); 4] = [
