@@ -36,8 +36,8 @@ impl Connection {
         // Without delay, so that written bytes have arrived when the write returns. Setting an option fails if the client
         // has already closed the connection; the first read will report that.
         drop(tcp.set_nodelay(true));
-        drop(tcp.set_read_timeout(Some(PATIENCE)));
-        drop(tcp.set_write_timeout(Some(PATIENCE)));
+        drop(tcp.set_read_timeout(Some(IO_TIMEOUT)));
+        drop(tcp.set_write_timeout(Some(IO_TIMEOUT)));
         let tls = match security {
             Security::Plain => None,
             Security::Tls(config) => {
@@ -338,4 +338,4 @@ fn head<B: AsRef<[u8]>>(response: &Response<B>) -> Vec<u8> {
 }
 
 /// Longer than any contract takes.
-const PATIENCE: Duration = Duration::from_mins(1);
+const IO_TIMEOUT: Duration = Duration::from_mins(1);

@@ -36,8 +36,8 @@ impl Signal {
     }
 
     /// Blocks until the signal is set. Returns `false` on a timeout.
-    pub(crate) fn wait(&self, patience: Duration) -> bool {
-        block_on(cancel_on(self, Delay::new(patience))).is_none()
+    pub(crate) fn wait(&self, timeout: Duration) -> bool {
+        block_on(cancel_on(self, Delay::new(timeout))).is_none()
     }
 
     /// Waits until the signal is set.

@@ -78,12 +78,12 @@ impl<'a, S: Stack> TestRun<'a, S> {
 
     /// Makes one call and waits until it ends.
     pub(crate) fn send(&self, charge: TestRequest) -> Result<CompletedCall, Violation> {
-        let patience = charge.total.min(AMPLE) + GRACE;
+        let timeout = charge.total.min(AMPLE) + GRACE;
         let hung = format!(
-            "{} had not ended after {patience:.1?}, but its total deadline was {:.1?}",
+            "{} had not ended after {timeout:.1?}, but its total deadline was {:.1?}",
             charge.id, charge.total
         );
-        self.block_on_for(patience, &hung, self.call(charge))?
+        self.block_on_for(timeout, &hung, self.call(charge))?
     }
 
     /// Makes many calls at once and waits for all of them.
@@ -131,7 +131,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
 
     fn block_on_for<T: Send>(
         &self,
-        patience: Duration,
+        timeout: Duration,
         found: &str,
         future: impl Future<Output = T> + Send,
     ) -> Result<T, Violation> {
@@ -141,7 +141,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
         let abort = hung.clone();
         let watchdog = move || {
             let mut before = ended_calls();
-            while wait_for_end.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
+            while wait_for_end.recv_timeout(timeout) == Err(mpsc::RecvTimeoutError::Timeout) {
                 // A slow machine may need this long for many calls, so only a time without progress counts.
                 let now = ended_calls();
                 if now == before {
@@ -215,7 +215,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
             return Ok(());
         }
         let made = counted(connections, "connection");
-        Err(Violation::new(format!("the transport opened {made}; it must open only {times}: {why}")))
+        Err(Violation::new(format!("the transport opened {made}; it must open {times}: {why}")))
     }
 
     /// Fails if both calls used the same connection.
@@ -254,8 +254,8 @@ impl<'a, S: Stack> TestRun<'a, S> {
         let mut transmissions: HashMap<String, Vec<usize>> = HashMap::new();
         let unfinished = journal.unfinished();
         let whole = journal.received().into_iter().map(|request| (request.connection, request.id()));
-        let begun = unfinished.iter().filter_map(|(connection, bytes)| Some((*connection, id_in(bytes)?)));
-        for (connection, id) in whole.chain(begun).chain(journal.started()) {
+        let started = unfinished.iter().filter_map(|(connection, bytes)| Some((*connection, id_in(bytes)?)));
+        for (connection, id) in whole.chain(started).chain(journal.started()) {
             transmissions.entry(id).or_default().push(connection + 1);
         }
         if let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) {

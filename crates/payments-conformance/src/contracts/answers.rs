@@ -46,8 +46,8 @@ pub fn redirects_are_not_followed(stack: &impl Stack) -> Verdict {
     let why = "following a redirect sends the payment a second time. 307 and 308 send the card, and with many clients also \
                the API key, to an unverified host. Disable redirects in the HTTP client";
     Contract::new("redirects_are_not_followed", why).check(stack, |harness| {
-        let elsewhere = Journal::default();
-        let other = harness.another_server(&elsewhere, Connection::serve);
+        let other_journal = Journal::default();
+        let other = harness.another_server(&other_journal, Connection::serve);
         let locations = [format!("{}/transaction", harness.url(other.address)), "/elsewhere".to_owned()];
         let acts: Vec<_> = locations
             .iter()
@@ -59,7 +59,7 @@ pub fn redirects_are_not_followed(stack: &impl Stack) -> Verdict {
                 let id = charge.id.clone();
                 let call = run.send(charge);
                 // Checked first, because the result does not show where the card was sent.
-                must_not_have_reached(&elsewhere, &id)?;
+                must_not_have_reached(&other_journal, &id)?;
                 let call = call?;
                 run.must_have_arrived_at_most_once(&id)?;
                 call.must_have_status(*status)?;
@@ -71,11 +71,11 @@ pub fn redirects_are_not_followed(stack: &impl Stack) -> Verdict {
 }
 
 /// Fails if anything reached the server that a redirect names.
-fn must_not_have_reached(elsewhere: &Journal, id: &str) -> Result<(), Violation> {
-    if elsewhere.connections() == 0 {
+fn must_not_have_reached(other_journal: &Journal, id: &str) -> Result<(), Violation> {
+    if other_journal.connections() == 0 {
         return Ok(());
     }
-    let found = match elsewhere.received().first() {
+    let found = match other_journal.received().first() {
         None => {
             format!("{id} made the transport connect to the redirect's server; it must not follow redirects")
         }
@@ -93,7 +93,7 @@ fn must_not_have_reached(elsewhere: &Journal, id: &str) -> Result<(), Violation>
             )
         }
     };
-    Err(Violation::general(found, SENT_TWICE).detail("other server", elsewhere.to_string()))
+    Err(Violation::general(found, SENT_TWICE).detail("other server", other_journal.to_string()))
 }
 
 fn holds(bytes: &[u8], secret: &str) -> bool {

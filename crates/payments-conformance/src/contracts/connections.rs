@@ -104,14 +104,14 @@ pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &impl Stack) -> Ver
             ("sends a second response on the idle connection", second),
         ];
         for (what, end) in ends {
-            let (response, answered) = mpsc::channel::<()>();
+            let (read_response, has_read) = mpsc::channel::<()>();
             let (ended, has_ended) = mpsc::channel();
-            let answered = Mutex::new(answered);
+            let has_read = Mutex::new(has_read);
             let script = move |connection: &mut Connection| {
                 while let Some(request) = connection.read_request() {
                     connection.echo(&request);
                     // Waits until the client has its response, so that the connection is idle.
-                    _ = answered.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(MEDIUM);
+                    _ = has_read.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(MEDIUM);
                     end(connection);
                     _ = ended.send(());
                 }
@@ -120,7 +120,7 @@ pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &impl Stack) -> Ver
                 for _ in 0..5 {
                     run.round_trip()?;
                     run.must_have_arrived_once(&run.last_id().unwrap_or_default())?;
-                    _ = response.send(());
+                    _ = read_response.send(());
                     // Blocks this thread, so that the stack's runtime does not run meanwhile.
                     _ = has_ended.recv_timeout(MEDIUM);
                 }
@@ -240,8 +240,8 @@ pub fn a_connection_announced_to_close_is_not_used(stack: &impl Stack) -> Verdic
 pub fn two_servers_never_share_a_connection(stack: &impl Stack) -> Verdict {
     let why = "a payment on a connection to another service exposes the API key and the card";
     Contract::new("two_servers_never_share_a_connection", why).check(stack, |harness| {
-        let elsewhere = Journal::default();
-        let other = harness.another_server(&elsewhere, Connection::serve);
+        let other_journal = Journal::default();
+        let other = harness.another_server(&other_journal, Connection::serve);
         let other_url = harness.url(other.address);
         harness.with_server("is one of two that are called alternately", Connection::serve, |run| {
             let mut ids = Vec::new();
@@ -251,7 +251,7 @@ pub fn two_servers_never_share_a_connection(stack: &impl Stack) -> Verdict {
                 call.must_get_own_response()?;
                 ids.push(call.id);
             }
-            if ids.iter().any(|id| elsewhere.carriers_of(id).len() != 1) {
+            if ids.iter().any(|id| other_journal.carriers_of(id).len() != 1) {
                 return Err(Violation::new(
                     "a request for one server reached the other; pool connections by server",
                 ));
@@ -296,9 +296,9 @@ pub fn a_call_dropped_while_it_sends_stops_sending(stack: &impl Stack) -> Verdic
     let contract = Contract::new("a_call_dropped_while_it_sends_stops_sending", SENT_AFTER_DROP);
     contract.tests(Ability::Cancel).check(stack, |harness| {
         const LARGE: usize = 32 * 1024 * 1024;
-        let (begun, dropped, closed, read) =
+        let (started, dropped, closed, read) =
             (Signal::default(), Signal::default(), Signal::default(), Counter::default());
-        let signals = (begun.clone(), dropped.clone(), closed.clone(), read.clone());
+        let signals = (started.clone(), dropped.clone(), closed.clone(), read.clone());
         let script = move |connection: &mut Connection| {
             if connection.index() > 0 {
                 connection.serve();
@@ -310,7 +310,7 @@ pub fn a_call_dropped_while_it_sends_stops_sending(stack: &impl Stack) -> Verdic
             }
         };
         harness.with_server("reads the beginning of a request, which its caller then drops", script, |run| {
-            drop_when(run, &begun, run.charge().padded_to(LARGE))?;
+            drop_when(run, &started, run.charge().padded_to(LARGE))?;
             dropped.set();
             must_see_the_close(run, &closed)?;
             if read.get() >= LARGE {
@@ -478,14 +478,14 @@ pub(super) fn drop_when<S: Stack>(
 
 fn must_see_the_close<S: Stack>(run: &TestRun<'_, S>, closed: &Signal) -> Result<(), Violation> {
     // Waits in the stack's runtime, which may be what closes the connection.
-    let patience = async {
+    let wait = async {
         let mut waited = 0;
         while !closed.is_set() && waited < 100 {
             pause(Duration::from_millis(20)).await;
             waited += 1;
         }
     };
-    run.block_on(patience)?;
+    run.block_on(wait)?;
     if closed.is_set() {
         return Ok(());
     }

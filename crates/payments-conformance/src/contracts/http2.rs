@@ -41,8 +41,8 @@ fn new_and_reused<S: Stack>(
         let action = action.clone();
         let script = move |peer: &mut Peer<'_>| {
             // On a second connection, which there should not be, every request meets the same action.
-            let spared = if peer.index() == 0 { served } else { 0 };
-            for _ in 0..spared {
+            let to_echo = if peer.index() == 0 { served } else { 0 };
+            for _ in 0..to_echo {
                 if let Some(request) = peer.next_request() {
                     peer.echo(&request);
                 }

@@ -154,10 +154,10 @@ fn late_handshake<S: Stack>(
 }
 
 /// Waits in the stack's runtime, which may be what sends or closes.
-async fn until(signal: &Signal, patience: Duration) {
+async fn until(signal: &Signal, timeout: Duration) {
     let step = Duration::from_millis(10);
     let mut waited = Duration::ZERO;
-    while !signal.is_set() && waited < patience {
+    while !signal.is_set() && waited < timeout {
         pause(step).await;
         waited += step;
     }

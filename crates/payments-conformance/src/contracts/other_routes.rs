@@ -19,8 +19,8 @@ pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
     let why = "one response header would redirect all later payments, with the card and the API key. A payment lost on \
                one route would be charged again over the other. Disable Alt-Svc in the HTTP client";
     Contract::new("an_alternative_service_is_not_used", why).check(stack, |harness| {
-        let elsewhere = Journal::default();
-        let other = harness.another_server(&elsewhere, Connection::serve);
+        let other_journal = Journal::default();
+        let other = harness.another_server(&other_journal, Connection::serve);
         // HTTP/3 would arrive here. If the port is taken, HTTP/3 is not checked.
         let datagrams = UdpSocket::bind(other.address).and_then(|udp| udp.set_nonblocking(true).map(|()| udp));
         let port = other.address.port();
@@ -42,10 +42,10 @@ pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
             let mut calls = Vec::new();
             for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.charge()] {
                 calls.push(run.send(charge)?);
-                if elsewhere.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
+                if other_journal.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
                     let found = "the transport contacted the alternative service; it must contact only the server in the \
                                  URL";
-                    return Err(Violation::new(found).detail("other server", elsewhere.to_string()));
+                    return Err(Violation::new(found).detail("other server", other_journal.to_string()));
                 }
             }
             let (ok, misdirected) = (StatusCode::OK, StatusCode::MISDIRECTED_REQUEST);

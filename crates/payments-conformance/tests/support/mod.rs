@@ -127,7 +127,7 @@ impl Stack for PlainStack {
         let all = Abilities::default().with(Ability::LooksBeforeReuse);
         match self.0 {
             None => all,
-            Some(flaw) if flaw.is_of_tls() => all.without(Ability::PlainHttp, "this flaw is one of TLS"),
+            Some(flaw) if flaw.is_of_tls() => all.without(Ability::PlainHttp, "this flaw needs TLS"),
             Some(Flaw::BlocksTheThread) => all
                 .without(Ability::Https, "this flaw has nothing to do with TLS")
                 .without(Ability::Cancel, "a blocking call cannot be interrupted"),

@@ -100,7 +100,7 @@ pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &impl Stack) 
         harness.with_http2_server(
             &what,
             &[],
-            move |peer| goes_away_at_random(peer, seed),
+            move |peer| send_goaway_at_random(peer, seed),
             |run| {
                 let calls = pay(run)?;
                 let late = calls.iter().filter(|call| call.must_be_a_timeout().is_ok()).count();
@@ -131,23 +131,24 @@ fn pay<S: Stack>(run: &TestRun<'_, S>) -> Result<Vec<CompletedCall>, Violation> 
     Ok(calls.into_iter().flatten().collect())
 }
 
-fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
+fn send_goaway_at_random(peer: &mut Peer<'_>, seed: u64) {
     let mut random = Rng::with_seed(seed.wrapping_add(peer.index() as u64));
     let mut left = 1 + random.u8(..200);
-    let mut under_way: Vec<Request> = Vec::new();
+    let mut in_progress: Vec<Request> = Vec::new();
     while left > 0 {
         // Responds only when no request is pending, so that many can be in progress at once.
-        let request = if under_way.is_empty() { peer.next_request() } else { peer.next_request_if_pending() };
+        let request =
+            if in_progress.is_empty() { peer.next_request() } else { peer.next_request_if_pending() };
         if let Some(request) = request {
-            under_way.push(request);
+            in_progress.push(request);
             left -= 1;
-        } else if under_way.is_empty() {
+        } else if in_progress.is_empty() {
             return;
         } else {
-            peer.echo(&under_way.swap_remove(random.usize(..under_way.len())));
+            peer.echo(&in_progress.swap_remove(random.usize(..in_progress.len())));
         }
     }
-    let highest = under_way.iter().map(|request| request.stream).max().unwrap_or(1);
+    let highest = in_progress.iter().map(|request| request.stream).max().unwrap_or(1);
     let last = random.u32(..=highest);
     let action = random.u8(..6);
     // Some connections end without GOAWAY.
@@ -158,13 +159,13 @@ fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
         0 | 2 => _ = peer.end(Connection::close),
         1 | 3 => _ = peer.end(Connection::reset),
         4 => {
-            for request in under_way.iter().filter(|request| request.stream <= last) {
+            for request in in_progress.iter().filter(|request| request.stream <= last) {
                 peer.echo(request);
             }
             peer.wait_for_close();
         }
         _ => {
-            for request in &under_way {
+            for request in &in_progress {
                 peer.echo(request);
             }
             peer.serve();

@@ -118,18 +118,18 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Ver
             let (all_arrived, reset_with) = (all_arrived.clone(), Arc::clone(&reset_with));
             move |peer: &mut Peer<'_>| {
                 peer.serve_one();
-                let mut under_way: Vec<Request> = Vec::new();
+                let mut in_progress: Vec<Request> = Vec::new();
                 while let Some(event) = peer.next() {
                     match event {
                         Event::Begun(_) => {}
-                        Event::Request(request) => under_way.push(request),
+                        Event::Request(request) => in_progress.push(request),
                         Event::Reset { stream, code } => {
                             reset_with.store(code, Ordering::SeqCst);
-                            under_way.retain(|request| request.stream != stream);
-                            under_way.drain(..).for_each(|request| _ = peer.echo(&request));
+                            in_progress.retain(|request| request.stream != stream);
+                            in_progress.drain(..).for_each(|request| _ = peer.echo(&request));
                         }
                     }
-                    if under_way.len() == 64 {
+                    if in_progress.len() == 64 {
                         all_arrived.set();
                     }
                 }
