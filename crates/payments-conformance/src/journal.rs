@@ -236,7 +236,7 @@ impl fmt::Display for Journal {
             }
         }
         if connections.len() > SHOWN_CONNECTIONS {
-            write!(f, "\nand {} more", counted(connections.len() - SHOWN_CONNECTIONS, "connection"))?;
+            write!(f, "\nand {}", counted(connections.len() - SHOWN_CONNECTIONS, "more connection"))?;
         }
         Ok(())
     }

@@ -277,7 +277,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
             None => Ok(()),
             Some(call) => {
                 let found = format!(
-                    "{}; but the server read it. The transport may report NotProcessed only if not one byte of the \
+                    "{}; but the server read it. Report Unknown: NotProcessed is correct only if not one byte of the \
                      request was written to a connection",
                     call.summary.as_deref().unwrap_or(&call.id)
                 );
