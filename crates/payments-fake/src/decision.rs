@@ -186,7 +186,8 @@ impl TenantService<'_> {
             (stored.gateway_customer_id.as_str(), stored.card.clone(), approval)
         } else {
             let row = TestValue::find(TestField::TokenId, id.as_str())?;
-            let mut charges = self.store.transactions.values().filter(|kept| kept.is_charge_of(id.as_str()));
+            let mut charges =
+                self.store.transactions.values().filter(|stored| stored.is_charge_of(id.as_str()));
             let approval = match row.effect {
                 TestEffect::Removed => return None,
                 TestEffect::Declines => Err(row.result),
@@ -246,9 +247,10 @@ impl TenantService<'_> {
 
     fn void(&mut self, void: &Void) -> Decision {
         let id = void.transaction_id();
-        let kept = self.store.transactions.get(id);
-        let voidable = |kept: &Transaction<'_>| kept.kind() == EntryKind::Authorisation && kept.is_charged();
-        let Some(authorised) = kept.map(TransactionDocument::read).filter(voidable) else {
+        let stored = self.store.transactions.get(id);
+        let voidable =
+            |stored: &Transaction<'_>| stored.kind() == EntryKind::Authorisation && stored.is_charged();
+        let Some(authorised) = stored.map(TransactionDocument::read).filter(voidable) else {
             return refused("invalid transaction id");
         };
         let voided = Transaction {
@@ -274,7 +276,7 @@ impl TenantService<'_> {
             tenant: self.tenant,
             kind: RequestEffect::Voided,
             id: id.clone(),
-            before: kept.cloned(),
+            before: stored.cloned(),
             after: TransactionDocument::of(&voided),
             entry,
             new_token: None,
@@ -283,16 +285,16 @@ impl TenantService<'_> {
     }
 
     fn get_transaction(&self, id: &str) -> Response<Bytes> {
-        let kept = TransactionId::new(id).ok().and_then(|id| self.store.transactions.get(&id));
-        let record = kept.map(TransactionDocument::record);
+        let stored = TransactionId::new(id).ok().and_then(|id| self.store.transactions.get(&id));
+        let record = stored.map(TransactionDocument::record);
         let not_found = ErrorEnvelope::TRANSACTION_NOT_FOUND;
         reply::get(SuccessEnvelope::TRANSACTION_FOUND, record.as_deref(), not_found)
     }
 
     fn get_customer(&self, id: &str) -> Response<Bytes> {
-        let kept = CustomerId::new(id).ok().and_then(|id| self.store.customers.get(&id));
+        let stored = CustomerId::new(id).ok().and_then(|id| self.store.customers.get(&id));
         let seeded = || (id == test_values::CUSTOMER).then(|| seeded_customer().into());
-        let record = kept.cloned().or_else(seeded);
+        let record = stored.cloned().or_else(seeded);
         reply::get(SuccessEnvelope::CUSTOMER_FOUND, record.as_deref(), ErrorEnvelope::CUSTOMER_NOT_FOUND)
     }
 

@@ -110,7 +110,7 @@ impl Browser {
 /// Long enough for a machine that compiles at the same time, chosen by this test.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A command that is not in the WebDriver standard.
+/// A command that is not in the `WebDriver` standard.
 #[derive(Debug)]
 struct ChromiumCommand {
     path: &'static str,
