@@ -146,7 +146,7 @@ fn not_written(report: &Report, error: &io::Error) -> Option<String> {
             effect: Effect::FoundTransaction { .. } | Effect::FoundCustomer,
             ..
         }) => "found",
-        Report::DryRun(_) => "the dry run sent nothing",
+        Report::DryRun(_) => "nothing was sent, as requested",
         Report::Check(checked) if checked.failure.is_none() => "every step passed",
         Report::Batch(summary) if summary.exit_code() == ExitCode::Processed => {
             "the billing run has finished, and the journal has every outcome"

@@ -82,7 +82,7 @@ pub(crate) fn journal_warning(note: &IntentNote, style: Style) -> Option<String>
     }
     let why = for_terminal(note.not_recorded.as_ref()?);
     let warning = style.paint(Tone::Warning, "WARNING: the outcome could not be recorded in the journal");
-    Some(format!("{warning}, where the key is or will be unknown: {why}\n"))
+    Some(format!("{warning}, which will list the key as unknown: {why}\n"))
 }
 
 /// The text of a failure.

@@ -261,7 +261,7 @@ fn status(text: &str) -> Result<u16, &'static str> {
 fn age(text: &str) -> Result<Age, &'static str> {
     let age = humantime::parse_duration(text).ok().filter(|age| *age >= Journal::YOUNGEST_TO_PURGE);
     age.map(|duration| Age { duration, text: text.trim().to_owned() })
-        .ok_or("must be at least 24h, such as 90d or 18months: a newer key may still be sent again")
+        .ok_or("must be at least 24h, such as 90d or 18months: a newer key may still be used again")
 }
 
 #[cfg(test)]

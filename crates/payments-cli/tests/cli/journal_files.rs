@@ -111,7 +111,7 @@ fn an_export_has_the_states_the_time_and_the_run_that_are_asked_for() {
     for (file, told) in [
         (office.write("none.csv", "Invoice,Amount\n1,2\n"), "line 1: the header has no column Key"),
         (office.write("torn.csv", format!("{BILLING}a,t,1,false,\nb,t\n")), "line 3: has 2 cells"),
-        (office.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is no JSON object"),
+        (office.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is not a JSON object"),
         (office.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
         (office.path("missing.csv"), "cannot be read"),
     ] {
@@ -167,7 +167,7 @@ fn an_exported_file_is_filled_in_and_given_back() {
     let again = wrong_rows(&office.resolving(&filled).end());
     assert_eq!(
         again[0],
-        "2 =1+1: Key was resolved the same way before, by Grace: take this row out of the file"
+        "2 =1+1: Key was already resolved the same way, by Grace: remove this row from the file"
     );
     assert_eq!(again.len(), 3, "{again:?}");
     let other =
@@ -200,7 +200,7 @@ fn the_export_of_a_lost_void_given_back_as_it_is_resolves_nothing_d10() {
     office.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
     let export = office.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
     let how =
-        "say how you know that it was not processed, or take the row out of the file if you do not know";
+        "say how you know that it was not processed, or remove the row from the file if you do not know";
     let told = format!("2 void: Note is required where there is no TransactionId: {how}");
     assert_eq!(wrong_rows(&office.resolving(export).end()), [told]);
     let found = format!("Key,TransactionId,Note\nvoid,{id},\n");
@@ -215,8 +215,7 @@ fn an_exported_file_whose_rows_were_mixed_up_is_refused() {
     let office = Office::open();
     office.lost(["one"]);
     let file = |amount: &str| format!("key,amount,transaction_id,note\none,{amount},,in no report\n");
-    let told =
-        "2 one: amount is not what the key was to pay: compare the row with `payments journal show KEY`";
+    let told = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
     assert_eq!(wrong_rows(&office.resolving(file("46.00")).end()), [told]);
     assert_eq!(office.show("one")["state"], "unknown");
     assert_eq!(office.resolving(file("45.00")).end().code, Some(0));
@@ -234,8 +233,8 @@ fn people_see_each_record_beside_its_intent_and_what_it_comes_to() {
     assert!(first.starts_with("RESOLVED (PROCESSED)\n  key ") && first.contains("\n\nFOUND\n"), "{first}");
     assert!(
         rest.ends_with(
-            "\n\nresolved as processed: 2 intents, 90.00; as not processed, to be sent again: 1 intent, 45.00\n\
-             compare each record with its intent: if it is not what the key was to pay, resolve that key anew\n"
+            "\n\nresolved as processed: 2 intents, 90.00; as not processed, may be sent again: 1 intent, 45.00\n\
+             compare each record with its intent: if it is not the payment of the key, resolve that key again\n"
         ),
         "{rest}"
     );
@@ -264,15 +263,15 @@ fn every_wrong_row_is_named_at_once_and_nothing_is_written() {
         "3 one: Key is the same as in line 2".to_owned(),
         "4 two: TransactionId is the same as in line 2".to_owned(),
         "5 three: TransactionId already belongs to paid".to_owned(),
-        "6 four: TransactionId cannot be this intent's: its amount is 46.00, and 45.00 was to be charged"
+        "6 four: TransactionId cannot belong to this intent: its amount is 46.00, and 45.00 was to be charged"
             .to_owned(),
         "7 five: TransactionId is not known to the service (HTTP 404)".to_owned(),
-        "8 six: Note is required where there is no TransactionId: say how you know that it was not processed, or take the row \
-         out of the file if you do not know"
+        "8 six: Note is required where there is no TransactionId: say how you know that it was not processed, or remove the row \
+         from the file if you do not know"
             .to_owned(),
         "9 nobody: Key is not in the journal".to_owned(),
-        "10 paid: Key is not unknown but processed: take this row out of the file".to_owned(),
-        "11 before: Key was resolved the same way before, by ada: take this row out of the file".to_owned(),
+        "10 paid: Key is not unknown but processed: remove this row from the file".to_owned(),
+        "11 before: Key was already resolved the same way, by ada: remove this row from the file".to_owned(),
         "12 ?: Key must consist of visible ASCII characters, without spaces".to_owned(),
         "13 seven: TransactionId must consist of ASCII letters, digits and the characters - . _ ~ : @ + = , only".to_owned(),
         "14 ?: row has 3 cells, and the header has 4".to_owned(),
@@ -305,7 +304,7 @@ fn a_file_without_its_columns_or_rows_is_refused() {
         ),
         (
             format!("Key;TransactionId;Note\none;{one};\n"),
-            vec!["1 ?: header has its columns separated by semicolons; they must be by commas"],
+            vec!["1 ?: header has columns separated by semicolons; they must be separated by commas"],
         ),
         (
             format!("Key,TransactionId,transaction_id,Note\none,,{one},\n"),
@@ -377,7 +376,7 @@ fn a_look_up_without_a_clear_end_stops_all_with_3() {
     let other = answers::TRANSACTION_FOUND.replace("10.50", "45.00");
     let content = format!("Key,TransactionId,Note\none,{one},\n");
     let run = office.resolving(content).env("PAYMENTS_BASE_URL", &Peer::answering("200 OK", &other).base_url);
-    let told = "2 one: TransactionId leads to the record of another transaction: look at it with `payments transaction get`";
+    let told = "2 one: TransactionId returns the record of another transaction: check it with `payments transaction get`";
     assert_eq!(wrong_rows(&run.end()), [told]);
     assert_eq!(office.everything(), before);
 }
@@ -405,7 +404,7 @@ fn a_key_that_changes_between_check_and_write_keeps_what_was_said_meanwhile() {
         (
             "changed_meanwhile",
             "2 of 3 rows were resolved; line 3, two: the outcome of two is known: it is resolved; \
-             take the resolved rows out of the file and run it again"
+             remove the resolved rows from the file and run it again"
         )
     );
     let document = ended.json();

@@ -46,7 +46,7 @@ fn is_not_processed_in_text(case: &Case, base_url: &str, options: &[&str], hint:
     assert!(ended.stderr.contains(hint), "{}", ended.stderr);
 }
 
-const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service there?";
+const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service running there?";
 
 #[test]
 fn where_nobody_listens_nothing_is_processed_d02() {
@@ -120,7 +120,7 @@ fn assert_nothing_came(sandbox: &BlockingSandbox) {
 #[test]
 fn where_the_certificate_is_of_an_unknown_authority_nothing_is_processed_d02() {
     let (sandbox, _) = https_sandbox("127.0.0.1");
-    let hint = "the certificate is signed by no authority that is trusted here";
+    let hint = "the certificate is not signed by a trusted authority";
     every_command_is_not_processed(sandbox.base_url(), &[], "tls", hint);
     assert_nothing_came(&sandbox);
 }

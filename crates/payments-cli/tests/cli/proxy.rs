@@ -139,7 +139,10 @@ fn a_proxy_that_lets_nothing_through_is_not_processed_d02() {
         let checked = run(&["check"]);
         let error = checked.failed(3, "not_processed");
         let message = error["message"].as_str().expect("a text");
-        assert!(message.starts_with(&format!("the proxy {address} opens no connection to ")), "{message}");
+        assert!(
+            message.starts_with(&format!("the proxy {address} did not open a connection to ")),
+            "{message}"
+        );
         for ended in [charged, in_text, checked] {
             assert_eq!(ended.code, Some(3), "{ended:?}");
             shows_no_credentials(&ended);
@@ -239,7 +242,7 @@ fn the_flag_goes_before_the_variable_and_that_before_the_profile_and_no_other_is
     fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).expect("it is mine");
     let error = run("none").end().failed(2, "invalid");
     let message = error["message"].as_str().expect("a text");
-    assert!(message.contains("holds a password and can be opened by others"), "{message}");
+    assert!(message.contains("contains a password and can be opened by others"), "{message}");
 }
 
 #[test]

@@ -265,7 +265,7 @@ fn what_was_lost_of_a_log_is_counted_once_it_is_read_again() {
     // The lines about its end may be among the lost.
     let lost: usize = log
         .lines()
-        .filter_map(|line| line.strip_prefix("payments: ")?.split_once(" lines were lost"))
+        .filter_map(|line| line.strip_prefix("payments: ")?.split_once(" lines were dropped"))
         .map(|(count, _)| count.parse::<usize>().unwrap())
         .sum();
     assert!(lost > 0 && (3000..3010).contains(&(written + lost)), "{written} written, {lost} lost");

@@ -190,7 +190,7 @@ impl Findings<'_> {
                  wants other credentials; {address}, and the key, which came from {key}"
             ),
             401 => format!(
-                "the key was refused: HTTP 401{reason}; use the key of this environment: the key came from {key}"
+                "the key was refused: HTTP 401{reason}; give the key of this environment: the key came from {key}"
             ),
             403 => format!(
                 "refused: HTTP 403{reason}; this key, or this machine, is not allowed to look up transactions: \
