@@ -237,8 +237,8 @@ fn a_header_is_judged_too() {
     assert_eq!(
         problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive\na,t,12,50,false\n"),
         [
-            "2 row has 5 cells, and the header has 4; a comma inside a value, such as 12,50, needs quotes, and in an amount \
-          a point in its place"
+            "2 row has 5 cells, and the header has 4; a value with a comma needs quotes, and an amount needs a point \
+          and not a comma"
         ]
     );
     assert_eq!(problems("rows.csv", "\n\r\n"), ["1 header is missing: the file is empty"]);

@@ -275,7 +275,7 @@ fn rows_that_were_refused_for_the_caller_are_named_by_status_with_the_command_th
     for part in [
         "FINISHED, some were rejected (exit code 4)",
         "  rejected for a reason other than the payment itself:\n    HTTP 429: 2 rows, 3.02\n",
-        "`payments journal retry --status 429` lets the same command send them again",
+        "run `payments journal retry --status 429` so that the same command sends them again",
     ] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }

@@ -99,7 +99,7 @@ fn text_is_one_line_for_each_step() {
     let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(6), ""));
     let last = ended.stdout.lines().last().unwrap_or_default();
-    assert!(last.starts_with("FAILED   key         the key is refused: HTTP 401 ("), "{last}");
+    assert!(last.starts_with("FAILED   key         the key was refused: HTTP 401 ("), "{last}");
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn an_exported_file_is_filled_in_and_given_back() {
     assert_eq!(again.len(), 3, "{again:?}");
     let other =
         wrong_rows(&office.resolving(format!("Key,TransactionId,Note\ntwo,,gone\nnot-there,{one},\n")).end());
-    assert!(other[0].starts_with("2 two: Key was resolved otherwise before, by Grace: "), "{other:?}");
+    assert!(other[0].starts_with("2 two: Key was already resolved differently, by Grace: "), "{other:?}");
     assert_eq!(other.len(), 2, "the row is wrong for its key alone: {other:?}");
 }
 

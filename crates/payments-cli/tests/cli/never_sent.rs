@@ -66,7 +66,7 @@ fn where_no_connection_comes_about_nothing_is_processed_d02_d23() {
     let port = DeafPort::full();
     for scheme in ["http", "https"] {
         let base_url = format!("{scheme}://{}/api", port.address());
-        let hint = "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
+        let hint = "no connection was established within the call's deadline of 300ms: raise the deadline, which came from --timeout";
         every_command_is_not_processed(&base_url, &["--timeout", "0.3"], "timeout", hint);
     }
     port.assert_no_request_came();
@@ -75,8 +75,7 @@ fn where_no_connection_comes_about_nothing_is_processed_d02_d23() {
 #[test]
 fn where_no_tls_comes_about_nothing_is_processed_d02_d23() {
     let port = DeafPort::silent();
-    let hint =
-        "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
+    let hint = "no connection was established within the call's deadline of 300ms: raise the deadline, which came from --timeout";
     let base_url = format!("https://{}/api", port.address());
     every_command_is_not_processed(&base_url, &["--timeout", "0.3"], "timeout", hint);
     port.assert_no_request_came();

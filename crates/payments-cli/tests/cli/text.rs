@@ -161,10 +161,10 @@ fn a_connection_that_cannot_be_made_hints_at_the_setting() {
     let cases = [
         (
             format!("http://{free}"),
-            "hint     check --base-url or PAYMENTS_BASE_URL: is the service running there?",
+            "hint   check --base-url or PAYMENTS_BASE_URL: is the service running there?",
         ),
-        (nowhere, "hint     check --base-url or PAYMENTS_BASE_URL"),
-        (plain_as_https, "hint     does the server speak TLS there?"),
+        (nowhere, "hint   check --base-url or PAYMENTS_BASE_URL"),
+        (plain_as_https, "hint   does the server speak TLS there?"),
     ];
     for (base_url, hint) in cases {
         let arguments = ["transaction", "create", "--file", "-", "--output", "text"];
