@@ -6,4 +6,4 @@ mod summary;
 
 pub(crate) use self::problems::{Problem, Problems, RecordedIntent};
 pub(crate) use self::stop::Stop;
-pub(crate) use self::summary::{KnownOutcome, SameTransaction, Summary, Tallies, Tally, UnresolvedRow};
+pub(crate) use self::summary::{DuplicateTransaction, KnownOutcome, Summary, Tallies, Tally, UnresolvedRow};

@@ -19,7 +19,7 @@ pub(crate) struct Summary {
     /// Rows whose outcome could not be recorded in the journal. They are also counted under that outcome.
     pub(crate) not_recorded: Tally,
     /// The first rows for which the service returned a transaction that another key already has.
-    pub(crate) same_transaction: Vec<SameTransaction>,
+    pub(crate) same_transaction: Vec<DuplicateTransaction>,
     pub(crate) stop: Option<Stop>,
     /// `--dry-run`: nothing was sent.
     pub(crate) is_dry_run: bool,
@@ -301,7 +301,7 @@ impl Serialize for Summary {
             rejected_by_status: &'a RejectedByStatus,
             not_recorded: Tally,
             unresolved: &'a [UnresolvedRow],
-            same_transaction: &'a [SameTransaction],
+            same_transaction: &'a [DuplicateTransaction],
             results_incomplete: Option<&'a str>,
         }
 
@@ -447,7 +447,7 @@ pub(crate) struct UnresolvedRow {
 
 /// A row for which the service returned the transaction of another intent in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct SameTransaction {
+pub(crate) struct DuplicateTransaction {
     pub(crate) line: u64,
     pub(crate) key: String,
     pub(crate) transaction_id: String,
@@ -495,7 +495,7 @@ impl fmt::Display for UnresolvedRow {
     }
 }
 
-impl fmt::Display for SameTransaction {
+impl fmt::Display for DuplicateTransaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, key, transaction_id, same_transaction_as } = self;
         write!(

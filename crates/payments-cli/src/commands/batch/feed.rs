@@ -23,10 +23,9 @@ const AT_ONCE: usize = 32;
 
 impl Inspected {
     /// Reads the rows again on another thread, a few ahead of the receiver.
-    pub(super) fn feed(self, file: RowFile) -> mpsc::Receiver<FeedItem> {
+    pub(super) fn feed(self, mut file: RowFile) -> mpsc::Receiver<FeedItem> {
         let (to, receiver) = mpsc::channel(1);
         let Self { rows, scratch, .. } = self;
-        let mut file = file;
         tokio::task::spawn_blocking(move || {
             if let Err(stop) = read(&mut file, rows, &scratch, &to) {
                 // If the receiver is gone, the run has already stopped.
@@ -38,7 +37,6 @@ impl Inspected {
 }
 
 /// Reads until the end of the file, or until the receiver is gone. Blocks while the channel is full.
-
 fn read(
     file: &mut RowFile,
     inspected: u64,

@@ -18,7 +18,7 @@ use super::progress::{Progress, WaitState};
 use super::results::Results;
 use super::rows::Row;
 use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
-use crate::batch_report::{KnownOutcome, SameTransaction, Stop, Summary, Tally, UnresolvedRow};
+use crate::batch_report::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
 use crate::journaled_call;
 use crate::report::{Processed, Report};
 use crate::settings::Settings;
@@ -353,7 +353,7 @@ impl<W: ChargeService> State<W> {
                 if let Some(other) = journaled.same_transaction_as.as_ref()
                     && same_transaction.len() < UnresolvedRow::MOST_LISTED
                 {
-                    same_transaction.push(SameTransaction {
+                    same_transaction.push(DuplicateTransaction {
                         line: row.line,
                         key: row.key.to_string(),
                         transaction_id: journaled.transaction_id.to_string(),
@@ -780,20 +780,20 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn rows_of_a_short_outage_are_sent_in_the_same_run() {
         let (from, to) = (Instant::now(), Instant::now() + Duration::from_secs(100));
-        let test = TestRun::new(move |now| now < to, MemoryStore::new()).await;
-        let summary = test.run(200).complete(never).await;
+        let setup = TestRun::new(move |now| now < to, MemoryStore::new()).await;
+        let summary = setup.run(200).complete(never).await;
         assert_eq!((summary.exit_code(), summary.tallies.processed.count), (ExitCode::Processed, 200));
         assert!(summary.stop.is_none());
         assert!(from.elapsed() < Duration::from_secs(200), "{:?}", from.elapsed());
-        assert!(u64::from(test.failures()) <= FEW, "{}", test.failures());
-        test.assert_charged(200);
+        assert!(u64::from(setup.failures()) <= FEW, "{}", setup.failures());
+        setup.assert_charged(200);
     }
 
     #[tokio::test(start_paused = true)]
     async fn outage_longer_than_patience_ends_the_run_unfinished() {
         let begun = Instant::now();
-        let test = TestRun::new(|_| true, MemoryStore::new()).await;
-        let summary = test.run(200).complete(never).await;
+        let setup = TestRun::new(|_| true, MemoryStore::new()).await;
+        let summary = setup.run(200).complete(never).await;
         assert_eq!(summary.exit_code(), ExitCode::NotProcessed);
         assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
         let tallies = summary.tallies;
@@ -801,29 +801,29 @@ mod tests {
         assert_eq!(tallies.not_processed.plus(tallies.not_started()).count, 200);
         assert!(begun.elapsed() <= Duration::from_mins(5), "{:?}", begun.elapsed());
         assert!(begun.elapsed() >= Duration::from_mins(3), "{:?}", begun.elapsed());
-        test.gateway.ledger().assert_nothing_charged();
+        setup.gateway.ledger().assert_nothing_charged();
     }
 
     #[tokio::test(start_paused = true)]
     async fn run_waits_for_rows_of_other_processes() {
-        let test = TestRun::reliable().await;
-        let run = test.run(3);
-        let held = test.hold("k4", Duration::from_secs(20)).await;
+        let setup = TestRun::reliable().await;
+        let run = setup.run(3);
+        let held = setup.hold("k4", Duration::from_secs(20)).await;
         let summary = run.complete(never).await;
         held.await.expect("it ends").expect("it is processed");
         let Tallies { processed, earlier, in_progress, .. } = summary.tallies;
         assert_eq!((processed.count, earlier.processed.count, in_progress.count), (2, 1, 0));
         assert_eq!(summary.exit_code(), ExitCode::Processed);
-        test.assert_charged(3);
+        setup.assert_charged(3);
     }
 
     #[tokio::test(start_paused = true)]
     async fn run_waits_for_other_processes_at_most_for_patience() {
         let begun = Instant::now();
-        let test = TestRun::reliable().await;
-        let mut run = test.run(3);
+        let setup = TestRun::reliable().await;
+        let mut run = setup.run(3);
         run.throttle = Throttle::new(8, None, Duration::from_secs(7));
-        let held = test.hold("k4", Duration::from_secs(40)).await;
+        let held = setup.hold("k4", Duration::from_secs(40)).await;
         let summary = run.complete(never).await;
         assert_eq!(
             (summary.tallies.processed.count, summary.tallies.in_progress.count),
@@ -837,32 +837,32 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn row_is_tried_a_limited_number_of_times() {
-        let test = TestRun::new(|_| true, MemoryStore::new()).await;
-        let mut run = test.run(1);
+        let setup = TestRun::new(|_| true, MemoryStore::new()).await;
+        let mut run = setup.run(1);
         run.throttle = Throttle::new(1, None, Duration::from_hours(24));
         let summary = run.complete(never).await;
         assert!(summary.stop.is_none(), "{:?}", summary.stop);
         assert_eq!(summary.tallies.not_processed.count, 1);
-        assert_eq!(test.failures(), MOST_TRIES);
+        assert_eq!(setup.failures(), MOST_TRIES);
     }
 
     #[tokio::test(start_paused = true)]
     async fn retry_after_of_429_is_kept() {
         let begun = Instant::now();
-        let test = TestRun::reliable().await;
+        let setup = TestRun::reliable().await;
         let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-        test.gateway.arm(busy.retry_after("7").skip(20));
-        let summary = test.run(50).complete(never).await;
+        setup.gateway.arm(busy.retry_after("7").skip(20));
+        let summary = setup.run(50).complete(never).await;
         assert_eq!((summary.tallies.processed.count, summary.tallies.rejected.count), (49, 1));
         assert_eq!(begun.elapsed().as_secs(), 7);
     }
 
     #[tokio::test(start_paused = true)]
     async fn repeated_429_stops_the_run_early() {
-        let test = TestRun::reliable().await;
+        let setup = TestRun::reliable().await;
         let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-        test.gateway.arm(busy.times(1000));
-        let summary = test.run(200).complete(never).await;
+        setup.gateway.arm(busy.times(1000));
+        let summary = setup.run(200).complete(never).await;
         assert!(matches!(summary.stop, Some(Stop::Throttled(None))), "{:?}", summary.stop);
         assert_eq!(summary.exit_code(), ExitCode::NotProcessed);
         assert!(summary.tallies.rejected.count <= FEW, "{:?}", summary.tallies);
@@ -870,45 +870,45 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn repeated_unknown_outcomes_stop_the_run_early() {
-        let test = TestRun::reliable().await;
-        test.gateway.arm(Fault::on(TOKENS).after_commit().status(StatusCode::BAD_GATEWAY).times(1000));
-        let summary = test.run(200).complete(never).await;
+        let setup = TestRun::reliable().await;
+        setup.gateway.arm(Fault::on(TOKENS).after_commit().status(StatusCode::BAD_GATEWAY).times(1000));
+        let summary = setup.run(200).complete(never).await;
         assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
         assert_eq!(summary.exit_code(), ExitCode::Unknown);
         assert!(summary.tallies.unknown.count <= FEW, "{:?}", summary.tallies);
-        test.assert_charged(summary.tallies.unknown.count);
+        setup.assert_charged(summary.tallies.unknown.count);
     }
 
     #[tokio::test(start_paused = true)]
     async fn single_lost_responses_do_not_pause_the_run() {
         let begun = Instant::now();
-        let test = TestRun::reliable().await;
+        let setup = TestRun::reliable().await;
         for number in 1..=10 {
-            test.gateway.arm(Fault::response_lost(TOKENS).skip(number * 17));
+            setup.gateway.arm(Fault::response_lost(TOKENS).skip(number * 17));
         }
-        let summary = test.run(200).complete(never).await;
+        let summary = setup.run(200).complete(never).await;
         assert_eq!((summary.tallies.unknown.count, summary.tallies.processed.count), (10, 190));
         assert_eq!(begun.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
     async fn signal_ends_a_pause_at_once() {
-        let test = TestRun::new(|_| true, MemoryStore::new()).await;
+        let setup = TestRun::new(|_| true, MemoryStore::new()).await;
         let begun = Instant::now();
         let signal = async || {
             sleep_until(begun + Duration::from_secs(1)).await;
             "SIGINT"
         };
-        let summary = test.run(200).complete(signal).await;
+        let summary = setup.run(200).complete(signal).await;
         assert!(matches!(summary.stop, Some(Stop::Interrupted("SIGINT"))), "{:?}", summary.stop);
         assert!(begun.elapsed() < Duration::from_millis(1100), "{:?}", begun.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
     async fn refused_key_decides_the_exit_code_even_after_a_signal() {
-        let test = TestRun::reliable().await;
-        test.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).times(8));
-        let gate = test.gateway.gate(TOKENS);
+        let setup = TestRun::reliable().await;
+        setup.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).times(8));
+        let gate = setup.gateway.gate(TOKENS);
         let mut gate = Some(gate);
         let signal = async || match gate.take() {
             Some(gate) => {
@@ -917,7 +917,7 @@ mod tests {
             }
             None => never().await,
         };
-        let summary = test.run(200).complete(signal).await;
+        let summary = setup.run(200).complete(signal).await;
         assert!(matches!(summary.stop, Some(Stop::Unauthorized)), "{:?}", summary.stop);
         assert_eq!(summary.exit_code(), ExitCode::Unauthorized);
         assert_eq!((summary.tallies.rejected.count, summary.tallies.not_started().count), (8, 192));
@@ -925,10 +925,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn unknown_charge_decides_the_exit_code_even_if_the_key_was_refused() {
-        let test = TestRun::reliable().await;
-        test.gateway.arm(Fault::response_lost(TOKENS).skip(2));
-        test.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).skip(4));
-        let mut run = test.run(50);
+        let setup = TestRun::reliable().await;
+        setup.gateway.arm(Fault::response_lost(TOKENS).skip(2));
+        setup.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).skip(4));
+        let mut run = setup.run(50);
         run.throttle = Throttle::new(1, None, Duration::from_mins(5));
         let summary = run.complete(never).await;
         assert!(matches!(summary.stop, Some(Stop::Unauthorized)), "{:?}", summary.stop);
@@ -973,8 +973,8 @@ mod tests {
     }
 
     impl StuckService {
-        fn run(self, test: &TestRun, throttle: Throttle) -> Run<Self> {
-            let Run { rows, max_rejected, results, progress, summary, .. } = test.run(50);
+        fn run(self, setup: &TestRun, throttle: Throttle) -> Run<Self> {
+            let Run { rows, max_rejected, results, progress, summary, .. } = setup.run(50);
             Run { service: self, rows, throttle, max_rejected, results, progress, summary }
         }
     }
@@ -986,12 +986,12 @@ mod tests {
             (Some(StatusCode::TOO_MANY_REQUESTS), 0, "throttled"),
             (None, 0, "outage"),
         ] {
-            let test = TestRun::new(move |_| status.is_none(), MemoryStore::new()).await;
+            let setup = TestRun::new(move |_| status.is_none(), MemoryStore::new()).await;
             if let Some(status) = status {
-                test.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
+                setup.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
             }
-            let service = StuckService { service: test.service.clone(), last_line: 2, settles: true };
-            let run = service.run(&test, Throttle::new(4, None, Duration::from_secs(patience)));
+            let service = StuckService { service: setup.service.clone(), last_line: 2, settles: true };
+            let run = service.run(&setup, Throttle::new(4, None, Duration::from_secs(patience)));
             let begun = Instant::now();
             let mut is_signalled = false;
             let signal = async || {
@@ -1017,9 +1017,10 @@ mod tests {
     async fn end_of_a_run_does_not_wait_for_a_dead_journal() {
         for signal_after in [None, Some(Duration::from_secs(1))] {
             // The third outcome cannot be recorded.
-            let test = TestRun::new(|_| false, FailingStore::after(5)).await;
-            let service = StuckService { service: test.service.clone(), last_line: u64::MAX, settles: false };
-            let run = service.run(&test, Throttle::new(1, None, Duration::from_mins(5)));
+            let setup = TestRun::new(|_| false, FailingStore::after(5)).await;
+            let service =
+                StuckService { service: setup.service.clone(), last_line: u64::MAX, settles: false };
+            let run = service.run(&setup, Throttle::new(1, None, Duration::from_mins(5)));
             let begun = Instant::now();
             let signal = async || match signal_after {
                 Some(after) => {
@@ -1040,8 +1041,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("results.jsonl");
         // The third charge cannot be started.
-        let test = TestRun::new(|_| false, FailingStore::after(4)).await;
-        let mut run = test.run(50);
+        let setup = TestRun::new(|_| false, FailingStore::after(4)).await;
+        let mut run = setup.run(50);
         run.throttle = Throttle::new(1, None, Duration::from_mins(5));
         run.results = Some(Results::for_tests(&path));
         let summary = run.complete(never).await;
@@ -1052,17 +1053,17 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).expect("results").lines().count(), 2);
         let text = summary.lines(Style::Plain);
         assert!(text.contains("an earlier run may have paid"), "{text}");
-        test.assert_charged(2);
+        setup.assert_charged(2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn key_taken_by_another_request_during_the_run_is_reported_by_its_outcome_d43() {
         for (token, unknown, not_processed) in [("tok_approved", 1, 0), ("tok_declined", 0, 1)] {
-            let test = TestRun::reliable().await;
-            let run = test.run(4);
+            let setup = TestRun::reliable().await;
+            let run = setup.run(4);
             let other = TokenTransaction::builder(token, Amount::from_cents(7_00), ConvenienceFee::Inactive);
             let (key, other) = (IntentKey::new("k4").expect("a key"), other.build().expect("a payment"));
-            let paid = test.service.0.process_token(&key, &other).await;
+            let paid = setup.service.0.process_token(&key, &other).await;
             let summary = run.complete(never).await;
             assert_eq!(summary.tallies.processed.count, 3);
             assert_eq!(
@@ -1081,12 +1082,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn transaction_returned_twice_is_reported_with_both_keys() {
-        let test = TestRun::reliable().await;
+        let setup = TestRun::reliable().await;
         let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_same"}}"#;
         let script = ScriptedTransport::new().answer(200, processed).answer(200, processed);
-        let client = Client::builder(test.gateway.endpoint(), script, TokioTimer::new()).build();
+        let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
         let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
-        let mut run = test.run(2);
+        let mut run = setup.run(2);
         run.service = FakeService(JournaledClient::new(client, journal));
         run.throttle = Throttle::new(1, None, Duration::from_mins(5));
         let summary = run.complete(never).await;
@@ -1157,15 +1158,15 @@ mod tests {
         // The third charge cannot be started; or it is started, and its outcome cannot be recorded.
         for (writes, charged, code) in [(4, 2, ExitCode::NotProcessed), (5, 3, ExitCode::Unknown)] {
             let store = FailingStore::after(writes);
-            let test = TestRun::new(|_| false, store).await;
-            let mut run = test.run(50);
+            let setup = TestRun::new(|_| false, store).await;
+            let mut run = setup.run(50);
             run.throttle = Throttle::new(1, None, Duration::from_mins(5));
             let summary = run.complete(never).await;
             assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
             assert_eq!((summary.exit_code(), summary.tallies.processed.count), (code, charged));
             assert_eq!(summary.unresolved.len() as u64, charged - 2);
             assert!(summary.unresolved.iter().all(|row| row.transaction_id.is_some()));
-            test.assert_charged(charged);
+            setup.assert_charged(charged);
         }
     }
 
@@ -1174,8 +1175,8 @@ mod tests {
         for (token, word) in [("tok_approved", "PROCESSED"), ("tok_declined", "rejected")] {
             // The third outcome cannot be recorded.
             let store = FailingStore::after(5);
-            let test = TestRun::new(|_| false, store).await;
-            let mut run = test.run_of(token, 4);
+            let setup = TestRun::new(|_| false, store).await;
+            let mut run = setup.run_of(token, 4);
             run.throttle = Throttle::new(1, None, Duration::from_mins(5));
             // The list of earlier unknown rows is full.
             let earlier = UnresolvedRow {
@@ -1209,8 +1210,8 @@ mod tests {
     async fn outcome_recorded_at_the_last_moment_is_not_unresolved() {
         for token in ["tok_approved", "tok_declined"] {
             // The third outcome cannot be recorded at first, and can be a moment later.
-            let test = TestRun::new(|_| false, FailingStore::once(5, 1)).await;
-            let mut run = test.run_of(token, 4);
+            let setup = TestRun::new(|_| false, FailingStore::once(5, 1)).await;
+            let mut run = setup.run_of(token, 4);
             run.throttle = Throttle::new(1, None, Duration::from_mins(5));
             let summary = run.complete(never).await;
             assert!(matches!(summary.stop, Some(Stop::Journal(_))), "{:?}", summary.stop);
@@ -1220,7 +1221,7 @@ mod tests {
             );
             assert_eq!((summary.unresolved, summary.tallies.not_started().count), (vec![], 1));
             let third = IntentKey::new("k4").expect("a key");
-            let kept = test.service.find(&third).await.expect("it is readable").expect("it is there");
+            let kept = setup.service.find(&third).await.expect("it is readable").expect("it is there");
             assert!(
                 matches!(kept.state, IntentState::Processed { .. } | IntentState::Rejected(_)),
                 "{kept:?}"
