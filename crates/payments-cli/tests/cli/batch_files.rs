@@ -312,7 +312,7 @@ fn only_a_nonempty_regular_file_is_read() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(path("empty.csv"), "").unwrap();
     assert!(Command::new("mkfifo").arg(path("fifo")).status().unwrap().success());
-    for (path, told) in [
+    for (path, expected) in [
         (path("."), "is a directory"),
         (path("none"), "cannot be read"),
         (path("empty.csv"), "is empty"),
@@ -322,7 +322,7 @@ fn only_a_nonempty_regular_file_is_read() {
     ] {
         let error = dry_run_of(&path).failed(2, "invalid");
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains(told) && message.contains("nothing was sent"), "{message}");
+        assert!(message.contains(expected) && message.contains("nothing was sent"), "{message}");
     }
 }
 

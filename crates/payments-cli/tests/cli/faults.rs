@@ -98,7 +98,7 @@ fn one_fault(
         assert_text(&ended, case.operation, fact.told, &what);
         Value::Null
     } else {
-        checked_document(&ended, case.operation, kind, fact.told, &what)
+        check_document(&ended, case.operation, kind, fact.told, &what)
     }
 }
 
@@ -108,13 +108,7 @@ fn fixtures() -> Fixtures {
 }
 
 /// Checks the JSON output.
-fn checked_document(
-    ended: &Ended,
-    operation: OperationName,
-    kind: FaultKind,
-    told: Told,
-    what: &str,
-) -> Value {
+fn check_document(ended: &Ended, operation: OperationName, kind: FaultKind, told: Told, what: &str) -> Value {
     let mut document = ended.json();
     assert_eq!(document["outcome"], told.document_outcome(), "{what}: {ended:?}");
     if told == Told::PROCESSED {
@@ -153,14 +147,14 @@ fn checked_document(
 
 /// Checks the text output.
 fn assert_text(ended: &Ended, operation: OperationName, told: Told, what: &str) {
-    let is_look_up_of_a_transaction = operation == OperationName::GetTransaction;
+    let is_transaction_lookup = operation == OperationName::GetTransaction;
     let heading = match (told.outcome, operation.moves_money()) {
         (None, true) => "PROCESSED (HTTP 200)",
         (None, false) => "FOUND (HTTP 200)",
         (Some(Outcome::NotProcessed), true) => "NOT PROCESSED, it is safe to run it again (exit code 3)",
         (Some(Outcome::Rejected), true) => "REJECTED (exit code ",
         (Some(Outcome::Unknown), _) => "OUTCOME UNKNOWN, do not run it again: ",
-        (Some(Outcome::NotProcessed), false) if is_look_up_of_a_transaction => {
+        (Some(Outcome::NotProcessed), false) if is_transaction_lookup => {
             "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again (exit code 3)"
         }
         (Some(Outcome::NotProcessed), false) => "NOT LOOKED UP, it is safe to run it again (exit code 3)",

@@ -51,8 +51,8 @@ const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service
 #[test]
 fn connection_refused_is_not_processed_d02() {
     let port = DeafPort::refusing();
-    let nobody = port.address();
-    every_command_is_not_processed(&format!("http://{nobody}/api"), &[], "connect", IS_IT_THERE);
+    let address = port.address();
+    every_command_is_not_processed(&format!("http://{address}/api"), &[], "connect", IS_IT_THERE);
 }
 
 #[test]
