@@ -145,7 +145,7 @@ b,tok,,92233720368547758.07,true,,
             "6 ConvenienceFeeActive is required",
             "7 Key must consist of visible ASCII characters, without spaces",
             "7 Amount must be a number such as 10.50",
-            "8 ReferenceNo must not hold a card number, because it is the key of a row without Key",
+            "8 ReferenceNo must not contain a card number, because it is the key of a row without Key",
             "9 row has 6 cells, and the header has 7",
             "10 row has 8 cells, and the header has 7; a value with a comma needs quotes, and an amount needs a point \
              and not a comma",

@@ -90,7 +90,7 @@ fn text_has_one_line_per_step() {
     assert_eq!(
         ended.stdout,
         format!(
-            "ok       settings    base address {} (PAYMENTS_BASE_URL), API key (PAYMENTS_API_KEY), deadline 60s (default)\n\
+            "ok       settings    base URL {} (PAYMENTS_BASE_URL), API key (PAYMENTS_API_KEY), deadline 60s (default)\n\
              ok       connection  {authority} accepts connections\n\
              skipped  tls         not used: plain http, only to this machine\n\
              ok       key         accepted: HTTP 404 for an unknown id, as expected\n",
@@ -213,7 +213,7 @@ fn connection_failure_skips_the_later_steps() {
     let states = ["failed", "skipped", "skipped"];
     let sentence = failed(payments_at(&format!("http://{address}/x"), ["check"]), 3, "not_processed", states);
     assert!(sentence.starts_with(&format!("{address} does not accept connections")), "{sentence}");
-    assert!(sentence.contains("check the base address (PAYMENTS_BASE_URL)"), "{sentence}");
+    assert!(sentence.contains("check the base URL (PAYMENTS_BASE_URL)"), "{sentence}");
 
     // A reserved name, which never resolves.
     let run = payments_at("https://pay.invalid", ["check", "--timeout", "4"]);
@@ -279,7 +279,7 @@ fn silent_server_fails_the_tls_step() {
 #[test]
 fn wrong_settings_skip_the_later_steps() {
     for (run, part) in [
-        (payments(["check"]), "no base address is set"),
+        (payments(["check"]), "no base URL is set"),
         (payments_at("http://192.0.2.1", ["check"]), "is not https"),
         (
             payments_at("https://127.0.0.1:1", ["check", "--ca-cert", "/nonexistent"]),

@@ -116,15 +116,19 @@ fn check_document(ended: &Ended, operation: OperationName, kind: FaultKind, told
     }
     let error = &document["error"];
     let message = error["message"].as_str().expect("a message");
+    let nothing_moved =
+        if operation == OperationName::Void { "nothing was voided" } else { "nothing was charged" };
     let advice = match (told.outcome, operation.moves_money()) {
-        (Some(Outcome::NotProcessed), true) => "; nothing was processed: it is safe to send it again",
-        (Some(Outcome::Rejected), true) => "; it was refused: correct the cause, then send a new request",
+        (Some(Outcome::NotProcessed), true) => &*format!("; {nothing_moved}: it is safe to send it again"),
+        (Some(Outcome::Rejected), true) => {
+            &*format!("; {nothing_moved}: fix the cause, then send a new request")
+        }
         (Some(Outcome::Unknown), _) if message.contains("HTTP 403") => {
             "; it may have been processed: find the cause with `payments check`, and look for the payment before \
-             anything is sent again: "
+             you send anything again: "
         }
         (Some(Outcome::Unknown), _) => "; it may have been processed: do not send it again, ",
-        _ => "; a look-up moves nothing: ",
+        _ => "; a lookup moves no money: ",
     };
     assert!(message.contains(advice), "{what}: {message}");
     let has_status = matches!(kind, FaultKind::Status { .. } | FaultKind::Html { .. });

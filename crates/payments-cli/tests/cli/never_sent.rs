@@ -4,6 +4,7 @@
 
 use std::thread;
 
+use payments_core::OperationName;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use payments_tests::DeafPort;
 use rcgen::CertifiedKey;
@@ -29,12 +30,18 @@ fn is_not_processed(case: &Case, base_url: &str, options: &[&str], kind: &str) {
     let error = ended.failed(3, "not_processed");
     assert_eq!((&error["kind"], &error["http_status"]), (&json!(kind), &Value::Null), "{error}");
     assert_eq!((error.get("sent_at"), error.get("amount")), (None, None), "nothing to reconcile");
-    let advice = if case.moves_money() {
-        " before the request was sent; nothing was processed: it is safe to send it again"
-    } else {
-        " before the request was sent; a look-up moves nothing: it is safe to run it again"
+    let what = match kind {
+        "connect" => "could not connect",
+        "resolve" => "the host name did not resolve",
+        "tls" => "the TLS handshake failed",
+        _ => "the deadline passed before the request was sent",
     };
-    assert!(error["message"].as_str().is_some_and(|it| it.ends_with(advice)), "{error}");
+    let advice = match case.operation {
+        OperationName::Void => "nothing was voided: it is safe to send it again",
+        _ if case.moves_money() => "nothing was charged: it is safe to send it again",
+        _ => "a lookup moves no money: it is safe to run it again",
+    };
+    assert_eq!(error["message"], format!("{}: {what}; {advice}", case.operation));
 }
 
 fn is_not_processed_in_text(case: &Case, base_url: &str, options: &[&str], hint: &str) {

@@ -308,7 +308,7 @@ fn variable_that_overrides_the_profile_gets_a_warning_in_text_only() {
             .env("PAYMENTS_API_KEY", KEY)
     };
     let in_text = run().arguments(["--output", "text"]).end();
-    for (line, variable, what) in [(0, "PAYMENTS_BASE_URL", "base address"), (1, "PAYMENTS_API_KEY", "key")] {
+    for (line, variable, what) in [(0, "PAYMENTS_BASE_URL", "base URL"), (1, "PAYMENTS_API_KEY", "key")] {
         let line = in_text.stderr.lines().nth(line).unwrap_or_default();
         let start = format!("WARNING: {variable} is set and overrides the {what} of profile p of /");
         assert!(line.starts_with(&start), "{line}");
@@ -328,7 +328,7 @@ fn text_failure_names_the_profile() {
     ));
     for (name, hint) in [
         ("refused", "the API key came from profile refused of /"),
-        ("nobody", "the base address came from profile nobody of /"),
+        ("nobody", "the base URL came from profile nobody of /"),
     ] {
         let ended = configuration.lookup(["--profile", name, "--output", "text"]).end();
         assert!(ended.stderr.contains(hint), "{}", ended.stderr);

@@ -203,7 +203,7 @@ fn plain_http_through_a_remote_proxy_is_refused_d24() {
         let error = ended.failed(2, "invalid");
         assert_eq!(error["kind"], "configuration");
         let message = error["message"].as_str().expect("a text");
-        assert!(message.contains("a plain http base address cannot be used with a proxy"), "{message}");
+        assert!(message.contains("a plain http base URL cannot be used with a proxy"), "{message}");
         assert_no_credentials(&ended);
     }
     assert_eq!(peer.connections(), 0);

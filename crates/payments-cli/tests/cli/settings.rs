@@ -1,4 +1,4 @@
-//! Where the base address and the API key come from, and which settings are refused.
+//! Where the base URL and the API key come from, and which settings are refused.
 
 use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, payments, payments_at, responses};
 

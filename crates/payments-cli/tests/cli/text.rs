@@ -198,8 +198,7 @@ fn unknown_outcome_shows_reconciliation_data_and_no_retry_after() {
 #[test]
 fn http_404_for_a_payment_or_void_hints_at_the_base_path() {
     let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
-    let hint =
-        "check the base address (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
+    let hint = "check the base URL (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
     for arguments in [&["transaction", "create", "--file", "-"][..], &["void", "txn_1"]] {
         for body in [elsewhere, "<html>"] {
             let ended = text(responding("404 Not Found", body), arguments);

@@ -31,7 +31,7 @@ fn settings_and_attempts_are_traced() {
     assert_eq!(
         trace(&ended, 0),
         [
-            &*format!("base address {} (PAYMENTS_BASE_URL)", peer.base_url),
+            &*format!("base URL {} (PAYMENTS_BASE_URL)", peer.base_url),
             "API key (PAYMENTS_API_KEY)",
             "deadline … (default)",
             "transaction attempt 1 started",
@@ -49,7 +49,7 @@ fn every_setting_is_traced_with_its_source() {
     assert_eq!(
         trace(&run.end(), 0),
         [
-            "base address http://127.0.0.1:1 (--base-url)",
+            "base URL http://127.0.0.1:1 (--base-url)",
             "API key (the file of --api-key-file)",
             "deadline … (--timeout)",
             &*format!("authority {} (--ca-cert)", authority.path()),
