@@ -50,14 +50,20 @@ fn read_request(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let file = format!("the request of --file{}", name_in_brackets(path));
     match bytes {
         Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => Err(Failure::invalid("input", format!("{file} is larger than 64 KiB; nothing was sent"))),
+        Ok(None) => Err(Failure::invalid(
+            "input",
+            format!("{file} is larger than 64 KiB; nothing was sent: {FIX_THE_FILE}"),
+        )),
         Err(error) => Err(Failure::invalid(
             "input",
-            format!("{file} cannot be read; nothing was sent: give a readable file, or - for stdin"),
+            format!("{file} cannot be read; nothing was sent: {FIX_THE_FILE}, or - for stdin"),
         )
         .with_cause(&error)),
     }
 }
+
+/// What to do about a file that is refused, for the end of a message.
+pub(crate) const FIX_THE_FILE: &str = "fix the file or name another one";
 
 /// The largest request that the SDK sends; a larger file is something else.
 const LARGEST_REQUEST: usize = 64 * 1024;

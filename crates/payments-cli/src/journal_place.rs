@@ -69,7 +69,9 @@ impl JournalPlace {
             let from = &self.source;
             Failure::invalid(
                 "no_journal",
-                format!("there is no journal at {self}, which {from} names; nothing was changed"),
+                format!(
+                    "there is no journal at {self}, which {from} names; nothing was changed: check the place"
+                ),
             )
         })
     }

@@ -132,7 +132,10 @@ impl Role {
             Self::Run => "the file of --run",
             Self::Resolutions => "the file of --from",
         };
-        Failure::invalid(self.kind(), format!("{file}{why}; {}", self.nothing_done()))
+        Failure::invalid(
+            self.kind(),
+            format!("{file}{why}; {}: {}", self.nothing_done(), files::FIX_THE_FILE),
+        )
     }
 }
 

@@ -22,7 +22,7 @@ use self::source::{API_KEY, API_KEY_FILE, BASE_URL, Environment, SecretKey, text
 pub(crate) use self::source::{KeySource, Source};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
-use crate::files;
+use crate::files::{self, FIX_THE_FILE};
 
 /// The validated settings of a call.
 #[derive(Debug)]
@@ -299,7 +299,7 @@ fn key_file(path: &Path, written: &Path, source: KeySource) -> Result<Key, Failu
     };
     let refused = |why: &str| {
         let why = about_file(why);
-        Failure::invalid("configuration", format!("{why}; nothing was sent"))
+        Failure::invalid("configuration", format!("{why}; nothing was sent: {FIX_THE_FILE}"))
     };
     let cannot_be_read = |error: io::Error| refused("cannot be read").with_cause(&error);
     let file = File::open(path).map_err(cannot_be_read)?;
@@ -350,7 +350,10 @@ fn certificate(path: &Path, source: Source) -> Result<Authority, Failure> {
             Source::Profile(_) => format!("ca_cert in {source}"),
             _ => source.to_string(),
         };
-        Failure::invalid("configuration", format!("the file of {of}{name} {why}; nothing was sent"))
+        Failure::invalid(
+            "configuration",
+            format!("the file of {of}{name} {why}; nothing was sent: {FIX_THE_FILE}"),
+        )
     };
     let bytes = files::read(path, LARGEST_CERTIFICATE_FILE)
         .map_err(|error| refused("cannot be read").with_cause(&error))?

@@ -50,7 +50,9 @@ fn check_keys(arguments: &ServeArguments) -> Result<(), Failure> {
 fn fixtures(arguments: &ServeArguments) -> Result<Fixtures, Failure> {
     let Some(path) = &arguments.fixtures else { return Ok(Fixtures::default()) };
     let file = format!("the file of --fixtures{}", files::name_in_brackets(path));
-    let refused = |why: String| Failure::invalid("input", format!("{file} {why}; nothing was loaded"));
+    let refused = |why: String| {
+        Failure::invalid("input", format!("{file} {why}; nothing was loaded: {}", files::FIX_THE_FILE))
+    };
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(LARGEST_FIXTURES + 1).read_to_end(&mut bytes))

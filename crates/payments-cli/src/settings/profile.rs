@@ -14,7 +14,7 @@ use super::access;
 use super::source::{Environment, PROFILE, ProfileName, text_variable, variable};
 use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
-use crate::files;
+use crate::files::{self, FIX_THE_FILE};
 
 /// The settings of a profile.
 pub(super) struct Profile {
@@ -139,7 +139,10 @@ pub(super) fn chosen(
     let path = location(environment)?;
     let refused = |why: &str| {
         let path = files::name_in_brackets(&path);
-        Failure::invalid("configuration", format!("the file of profiles{path} {why}; nothing was sent"))
+        Failure::invalid(
+            "configuration",
+            format!("the file of profiles{path} {why}; nothing was sent: {FIX_THE_FILE}"),
+        )
     };
     let cannot_be_read = |error: std::io::Error| {
         refused(
@@ -229,7 +232,7 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
     }
     let entries = found.ok_or_else(|| match &*names {
         [] => "has no profile: add one (payments help settings shows how)".to_owned(),
-        names => format!("has no such profile; it has {}", names.join(", ")),
+        names => format!("has no such profile: choose one of {}", names.join(", ")),
     })?;
     Ok(Profile {
         folder: path.parent().unwrap_or(path).to_owned(),

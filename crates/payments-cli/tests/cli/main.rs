@@ -26,6 +26,7 @@ mod journal_postgres;
 mod journaled_charges;
 #[cfg(unix)]
 mod kills;
+mod messages;
 mod never_sent;
 mod outcomes;
 mod output;

@@ -260,7 +260,7 @@ fn config_errors_name_line_and_setting_but_no_value() {
         ("[profiles.'canary 2']\n", &["line 1: a profile's name"]),
         (
             "[profiles.sandbox]\n[profiles.production]\napi_key = 'canary'",
-            &["has no such profile; it has production, sandbox"],
+            &["has no such profile: choose one of production, sandbox"],
         ),
         ("", &["has no profile"]),
         ("[profiles.p]\napi_key = 'canary'", &["give profile p of /", "a base_url"]),
@@ -282,7 +282,7 @@ fn unknown_profile_name_is_not_repeated() {
     let configuration = Configuration::new("[profiles.sandbox]\n");
     for name in [KEY, ""] {
         let message = configuration.refused(&["--profile", name]);
-        assert!(message.contains("has no such profile; it has sandbox"), "{message}");
+        assert!(message.contains("has no such profile: choose one of sandbox"), "{message}");
     }
 }
 

@@ -29,7 +29,9 @@ impl Results {
     pub(super) fn open(arguments: &BatchArguments, journal: &JournalPlace) -> Result<Option<Self>, Failure> {
         let Some(path) = &arguments.results else { return Ok(None) };
         let file = format!("the file of --results{}", files::name_in_brackets(path));
-        let refused = |why: &str| Failure::invalid("results", format!("{file} {why}; nothing was sent"));
+        let refused = |why: &str| {
+            Failure::invalid("results", format!("{file} {why}; nothing was sent: {}", files::FIX_THE_FILE))
+        };
         let cannot_be_written = |error: io::Error| refused("cannot be written").with_cause(&error);
         // Before it is opened: opening a named pipe would wait for a reader.
         match path.metadata() {

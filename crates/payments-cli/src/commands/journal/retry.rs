@@ -30,7 +30,10 @@ pub(super) async fn run(
             let state = super::list::state(&found.state);
             Failure::invalid(
                 "not_rejected_so",
-                format!("{key} is {state}, not rejected with one of these statuses; nothing was changed"),
+                format!(
+                    "{key} is {state}, not rejected with one of these statuses; nothing was changed: look at it with \
+                     `payments journal show`"
+                ),
             )
         })?;
         reopened.add(&intent);

@@ -21,7 +21,12 @@ pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -
 
 /// The failure for a key that was never sent through this journal, or was purged.
 pub(super) fn no_such_key(key: &IntentKey) -> Failure {
-    Failure::invalid("no_such_key", format!("the journal has no intent {key}; nothing was changed"))
+    Failure::invalid(
+        "no_such_key",
+        format!(
+            "the journal has no key {key}; nothing was changed: check the key, and that this is its journal"
+        ),
+    )
 }
 
 /// Shows one intent.
