@@ -96,7 +96,7 @@ const STEPS: &[Step] = &[
     Step { title: "the sandbox follows its OpenAPI document", needs: &[PYTHON_VENV], run: openapi },
     Step { title: "a payment from Python", needs: &[PYTHON], run: python },
     Step { title: "a payment from Node", needs: &[NODE], run: node },
-    Step { title: "console sessions in the documents", needs: &[BASH, CURL], run: sessions },
+    Step { title: "console examples in the documents", needs: &[BASH, CURL], run: console_examples },
     Step { title: "doctests", needs: &[], run: doctests },
     Step { title: "the README works with the packages alone", needs: &[], run: packages },
     Step { title: "documentation", needs: &[], run: documentation },
@@ -195,7 +195,7 @@ fn node(shell: &Shell) -> anyhow::Result<()> {
     Ok(cmd!(shell, "node --test examples/node/payments.test.mjs").env("PAYMENTS", payments).run()?)
 }
 
-fn sessions(shell: &Shell) -> anyhow::Result<()> {
+fn console_examples(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["test --locked --workspace --test cli -- --ignored documents"])
 }
 
