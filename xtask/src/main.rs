@@ -47,7 +47,7 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Convert every amount below a million, and as many random ones, from text to JSON and back.
     ExhaustiveMoney,
-    /// Run the unit tests of payments-model and payments-core under Miri; needs a nightly toolchain with the component `miri`.
+    /// Run the unit tests of payments-model and payments-core under Miri; needs a nightly toolchain with `miri`.
     Miri,
 }
 
@@ -88,7 +88,8 @@ fn run(call: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     cargo(&shell()?, call).args(arguments).run().context("see above")
 }
 
-/// Builds the `payments` command alone, as users get it. Built together with the benchmarks it would also have their features.
+/// Builds the `payments` command alone, as users get it. Built together with the benchmarks it would also have their
+/// features.
 fn bench(arguments: &[OsString]) -> anyhow::Result<()> {
     run("build --release --quiet --locked --package payments-cli", &[])?;
     run("run --release --quiet --locked --package payments-bench --", arguments)

@@ -140,8 +140,8 @@ fn tests(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["build --locked --workspace --examples", test])
 }
 
-/// The tests of numbers, with the serde_json features that another crate in a user's build may enable. The step `tests`
-/// runs with neither.
+/// The tests of numbers, with the features of `serde_json` that another crate in a user's build may enable. The step
+/// `tests` runs with neither.
 fn numbers(shell: &Shell) -> anyhow::Result<()> {
     let runner = if has_nextest(shell) { "nextest run" } else { "test" };
     let packages = "--package payments-model --package payments-core --package payments-fuzz";
@@ -320,7 +320,7 @@ impl Need {
 fn count_passed(summary: &[String]) -> String {
     let skipped = summary.iter().filter(|line| line.starts_with("skipped")).count();
     match skipped {
-        0 => format!("all {} steps passed", summary.len()),
+        0 => format!("{0} of {0} steps passed", summary.len()),
         _ => format!("{} of {} steps passed, {skipped} skipped", summary.len() - skipped, summary.len()),
     }
 }

@@ -72,7 +72,7 @@ fn run_gates(commit: &Commit, gates: &[Gate]) -> anyhow::Result<()> {
         "{failed} of {} gates failed: fix what the table reports, then run each again with `check --only TITLE`",
         gates.len()
     );
-    println!("\nall {} gates passed", gates.len());
+    println!("\n{0} of {0} gates passed", gates.len());
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! A rule about the foreign crates in the public API: a breaking version of one of them would force a breaking version of ours.
+//! A rule about the foreign crates in the public API: a breaking version of such a crate would force one here.
 
 use super::Finding;
 use super::workspace::Workspace;
