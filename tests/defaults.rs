@@ -37,7 +37,7 @@ fn seconds(time: Duration) -> String {
 fn the_figures_of_the_chapter_are_the_codes_d23_d65() {
     assert_eq!(default_of("`connect_timeout`"), seconds(Deadlines::DEFAULT_CONNECT));
     assert_eq!(default_of("`total_timeout`"), seconds(Deadlines::DEFAULT_TOTAL));
-    assert_eq!(default_of("a deadline switched off"), "never; the longest is a year");
+    assert_eq!(default_of("disable a deadline"), "never; the longest is a year");
     assert_eq!(Deadlines::LONGEST, Duration::from_hours(365 * 24));
     assert_eq!(default_of("`response_cap`"), format!("{} MiB", TransportRequest::DEFAULT_RESPONSE_CAP >> 20));
     assert_eq!(default_of("`pool_idle_timeout`"), seconds(HyperTransportBuilder::DEFAULT_POOL_IDLE_TIMEOUT));
@@ -146,8 +146,8 @@ fn limits_that_no_setting_changes_are_the_codes() {
         "const MAX_BODY_BYTES: usize = 64 * 1024;",
     );
     assert_eq!(default_of("body of a request"), "64 KiB at most");
-    has(include_str!("../crates/payments-hyper/src/transport.rs"), "const LARGEST_HEAD: usize = 64 * 1024;");
-    assert_eq!(default_of("head of an answer"), "100 headers and 64 KiB at most");
+    has(include_str!("../crates/payments-hyper/src/transport.rs"), "const MAX_HEAD_SIZE: usize = 64 * 1024;");
+    assert_eq!(default_of("head of a response"), "100 headers and 64 KiB at most");
     has(
         include_str!("../crates/payments-core/src/client/mod.rs"),
         "const BACKSTOP: Duration = Duration::from_millis(20);",
@@ -177,7 +177,7 @@ fn the_service_is_told_the_version_and_2_kib_of_its_answer_are_kept() {
     let answer = http::Response::new(Bytes::from("long ".repeat(1000)));
     let kept = payment.read(&endpoint, answer).unwrap_err().body_snippet().unwrap().len();
     assert_eq!(
-        default_of("beginning of an answer, with each result and error"),
+        default_of("part of a response kept in results and errors"),
         format!("{} KiB, masked", kept / 1024)
     );
     assert_eq!(kept % 1024, 0);

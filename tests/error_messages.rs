@@ -203,7 +203,7 @@ fn settings() {
     let key = |key| ApiKey::new(key).unwrap_err();
     let url = |url: &str| Endpoint::new(url, ApiKey::new("sk_test").unwrap()).unwrap_err();
     let header = |name: &'static str, value: &str| CallerHeaders::new().insert(name, value).unwrap_err();
-    let build = |when, error: &dyn std::error::Error| message(when, "not_processed", &error);
+    let build = |when, error: &dyn std::error::Error| message(when, "", &error);
     let hyper = || HyperTransport::builder();
     let not_pem = "not a certificate";
     assert_messages(
@@ -440,7 +440,7 @@ fn opening_a_journal() {
         ("other users can write its directory", path("shared/billing.db")),
     ]
     .map(|(when, path)| {
-        message(when, "not_processed", &open(&path).replace(&*folder.path().to_string_lossy(), "/var/lib"))
+        message(when, "", &open(&path).replace(&*folder.path().to_string_lossy(), "/var/lib"))
     });
     assert_messages("Opening a journal", &messages);
 }

@@ -1,4 +1,4 @@
-//! `payments check`: each step's verdict, and a sentence of its own for whatever answers.
+//! `payments check`: the state of each step, and a specific message for each kind of response.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -7,11 +7,13 @@ use std::thread;
 use payments_tests::DeafPort;
 use serde_json::{Value, json};
 
-use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answer, answers, payments, payments_at};
+use crate::support::{
+    Ended, KEY, Peer, Run, TemporaryFile, Then, payments, payments_at, response, responses,
+};
 use crate::tls::https;
 
-/// The states of connection, TLS and key after good settings, and the failed step's sentence.
-fn verdicts(ended: &Ended) -> ([String; 3], String) {
+/// The states of the steps connection, TLS and key, and the message of the failed step.
+fn step_states(ended: &Ended) -> ([String; 3], String) {
     let document = ended.json();
     let steps = document["data"]["steps"].as_array().expect("a list").clone();
     let names: Vec<_> = steps.iter().map(|step| &step["step"]).collect();
@@ -22,19 +24,19 @@ fn verdicts(ended: &Ended) -> ([String; 3], String) {
     let sentence = match &*failed {
         [] => String::new(),
         [step] => step["message"].as_str().expect("a text").to_owned(),
-        _ => panic!("one step fails at most: {document}"),
+        _ => panic!("several steps failed: {document}"),
     };
     ([state(1), state(2), state(3)], sentence)
 }
 
-/// Checks a failure's exit code, outcome and states, and gives its sentence.
+/// Checks a failure's exit code, outcome and states, and returns its message.
 #[track_caller]
 fn failed(run: Run, code: i32, outcome: &str, states: [&str; 3]) -> String {
     let ended = run.end();
     let error = ended.failed(code, outcome);
-    let (actual, sentence) = verdicts(&ended);
+    let (actual, sentence) = step_states(&ended);
     assert_eq!(actual, states, "{ended:?}");
-    assert_eq!(error["message"], sentence, "the document's message is the failed step's");
+    assert_eq!(error["message"], sentence, "not the message of the failed step");
     assert_eq!(ended.stderr, "");
     sentence
 }
@@ -42,13 +44,13 @@ fn failed(run: Run, code: i32, outcome: &str, states: [&str; 3]) -> String {
 const NO_KEY: [&str; 3] = ["passed", "skipped", "failed"];
 
 #[test]
-fn the_services_404_proves_the_key_and_nothing_but_one_look_up_is_sent() {
-    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+fn service_404_proves_the_key_with_one_lookup() {
+    let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
     let ended = payments_at(&peer.base_url, ["check"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     let document = ended.json();
     assert_eq!((&document["outcome"], &document["http_status"]), (&json!("processed"), &json!(404)));
-    assert_eq!(verdicts(&ended).0, ["passed", "skipped", "passed"]);
+    assert_eq!(step_states(&ended).0, ["passed", "skipped", "passed"]);
     let request = peer.request();
     assert!(request.starts_with("GET /api/v1/public/transaction/payments-check-"), "{request}");
     assert!(request.contains(&format!("authorization: {KEY}\r\n")), "{request}");
@@ -56,8 +58,8 @@ fn the_services_404_proves_the_key_and_nothing_but_one_look_up_is_sent() {
 }
 
 #[test]
-fn every_setting_is_shown_with_its_source_and_the_key_is_not() {
-    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+fn settings_are_shown_with_their_sources_without_the_key() {
+    let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
     let key = TemporaryFile::new(KEY);
     let ended = payments(["check", "--timeout", "2.5", "--base-url", &peer.base_url])
         .env("PAYMENTS_API_KEY_FILE", key.path())
@@ -80,101 +82,122 @@ fn every_setting_is_shown_with_its_source_and_the_key_is_not() {
 }
 
 #[test]
-fn text_is_one_line_for_each_step() {
-    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+fn text_has_one_line_per_step() {
+    let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
     let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     let authority = peer.base_url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap();
     assert_eq!(
         ended.stdout,
         format!(
-            "ok       settings    base address {} (PAYMENTS_BASE_URL), API key (PAYMENTS_API_KEY), deadline 60s (default)\n\
-             ok       connection  {authority} takes connections\n\
-             skipped  tls         not used: plain http, to this machine alone\n\
-             ok       key         accepted: HTTP 404 for an id that nobody has, as it should be\n",
+            "ok       settings    base URL {} (PAYMENTS_BASE_URL), API key (PAYMENTS_API_KEY), deadline 60s (default)\n\
+             ok       connection  {authority} accepts connections\n\
+             skipped  tls         not used: plain http, only to this machine\n\
+             ok       key         accepted: HTTP 404 for an unknown id, as expected\n",
             peer.base_url
         )
     );
-    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+    let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
     let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(6), ""));
     let last = ended.stdout.lines().last().unwrap_or_default();
-    assert!(last.starts_with("FAILED   key         the key is refused: HTTP 401 ("), "{last}");
+    assert!(last.starts_with("FAILED   key         the key was refused: HTTP 401 ("), "{last}");
 }
 
 #[test]
-fn each_answer_that_does_not_prove_the_key_has_a_sentence_and_a_code_of_its_own() {
+fn each_inconclusive_response_has_its_own_message_and_code() {
     let redirect = b"HTTP/1.1 302 Found\r\nlocation: https://elsewhere.invalid/\r\ncontent-length: 0\r\n\r\n";
     let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
     let forbidden = r#"{"status":"failed","status_code":403,"msg":"not from here"}"#;
-    let says_no = r#"{"status":"failed","status_code":200,"msg":"closed today"}"#;
+    let refusal_with_200 = r#"{"status":"failed","status_code":200,"msg":"closed today"}"#;
     let half = b"HTTP/1.1 404 Not Found\r\ncontent-length: 500\r\nconnection: close\r\n\r\n{\"status\":\"fa";
     let cases = [
         (
-            answer("200 OK", answers::TRANSACTION_FOUND),
+            response("200 OK", responses::TRANSACTION_FOUND),
             3,
             "not_processed",
-            "HTTP 200 with a record for an id that nobody has",
+            "HTTP 200 with a record for an unknown id",
         ),
-        (answer("200 OK", "<html>Welcome</html>"), 3, "not_processed", "HTTP 200 with a web page"),
-        (answer("200 OK", "{}"), 3, "not_processed", "HTTP 200, but not the service's answer"),
-        (answer("200 OK", says_no), 4, "rejected", "HTTP 200, but the answer says no (closed today)"),
-        (redirect.to_vec(), 3, "not_processed", "HTTP 302, a redirect, and none is followed"),
-        (answer("401 Unauthorized", answers::UNAUTHORIZED), 6, "rejected", "the key is refused: HTTP 401"),
-        (answer("401 Unauthorized", "<html>"), 6, "rejected", "HTTP 401, but not in the service's words"),
-        (answer("403 Forbidden", forbidden), 4, "rejected", "refused: HTTP 403 (not from here)"),
-        (answer("404 Not Found", "<html>"), 7, "rejected", "HTTP 404, but not in the service's words"),
-        (answer("404 Not Found", elsewhere), 7, "rejected", "HTTP 404 (Path not found), which is not how"),
-        (answer("405 Method Not Allowed", ""), 4, "rejected", "refused: HTTP 405"),
+        (response("200 OK", "<html>Welcome</html>"), 3, "not_processed", "HTTP 200 with a web page"),
+        (response("200 OK", "{}"), 3, "not_processed", "HTTP 200, but not the service's response"),
         (
-            answer("429 Too Many Requests", ""),
+            response("200 OK", refusal_with_200),
             4,
             "rejected",
-            "HTTP 429 (Too Many Requests): the key was not judged",
+            "HTTP 200, but the response is a rejection (closed today)",
+        ),
+        (redirect.to_vec(), 3, "not_processed", "HTTP 302, a redirect, which is not followed"),
+        (
+            response("401 Unauthorized", responses::UNAUTHORIZED),
+            6,
+            "rejected",
+            "the key was refused: HTTP 401",
+        ),
+        (response("401 Unauthorized", "<html>"), 6, "rejected", "HTTP 401, but not from the service"),
+        (response("403 Forbidden", forbidden), 4, "rejected", "refused: HTTP 403 (not from here)"),
+        (response("404 Not Found", "<html>"), 7, "rejected", "HTTP 404, but not from the service"),
+        (
+            response("404 Not Found", elsewhere),
+            7,
+            "rejected",
+            "HTTP 404 (Path not found), which is not the service's response",
+        ),
+        (response("405 Method Not Allowed", ""), 4, "rejected", "refused: HTTP 405"),
+        (
+            response("429 Too Many Requests", ""),
+            4,
+            "rejected",
+            "HTTP 429 (Too Many Requests): the key was not checked",
         ),
         (
-            answer("502 Bad Gateway", "<html>"),
+            response("502 Bad Gateway", "<html>"),
             3,
             "not_processed",
             "HTTP 502 (Bad Gateway): the service, or something",
         ),
-        (half.to_vec(), 7, "rejected", "HTTP 404, but not in the service's words"),
+        (half.to_vec(), 7, "rejected", "HTTP 404, but not from the service"),
     ];
     let mut sentences = Vec::new();
     for (bytes, code, outcome, start) in cases {
-        let peer = Peer::new(Then::AnswerAndClose(bytes));
+        let peer = Peer::new(Then::RespondAndClose(bytes));
         let sentence = failed(payments_at(&peer.base_url, ["check"]), code, outcome, NO_KEY);
         assert!(sentence.starts_with(start), "{start}: {sentence}");
-        let says_what_to_do = ["check ", "give ", "ask ", "try again", "set "];
-        assert!(says_what_to_do.iter().any(|advice| sentence.contains(advice)), "{sentence}");
+        let advice = ["check ", "give ", "ask ", "try again", "set "];
+        assert!(advice.iter().any(|words| sentence.contains(words)), "{sentence}");
         sentences.push(sentence);
         peer.request();
-        assert_eq!(peer.requests_left(), 0, "it is sent once");
+        assert_eq!(peer.requests_left(), 0, "sent again");
     }
-    // The right words in another's mouth prove nothing.
-    let peer = Peer::answering("404 Not Found", r#"{"message":"Transaction not found"}"#);
+    // The right message in another format proves nothing.
+    let peer = Peer::responding("404 Not Found", r#"{"message":"Transaction not found"}"#);
     let sentence = failed(payments_at(&peer.base_url, ["check"]), 7, "rejected", NO_KEY);
-    assert!(sentence.starts_with("HTTP 404, but not in the service's words"), "{sentence}");
+    assert!(sentence.starts_with("HTTP 404, but not from the service"), "{sentence}");
 
     sentences.sort();
     sentences.dedup();
-    assert_eq!(sentences.len(), 14, "no two alike");
+    assert_eq!(sentences.len(), 14, "some messages are the same");
 }
 
 #[test]
-fn a_refused_key_is_told_with_its_source() {
-    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+fn refused_key_is_reported_with_its_source() {
+    let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
     let run = payments_at(&peer.base_url, ["check"]);
     let sentence = failed(run, 6, "rejected", NO_KEY);
-    assert!(sentence.ends_with("it came from PAYMENTS_API_KEY"), "{sentence}");
+    assert!(sentence.ends_with("the key came from PAYMENTS_API_KEY"), "{sentence}");
 }
 
 #[test]
-fn silence_is_no_proof_of_the_key() {
+fn missing_response_does_not_prove_the_key() {
     for (then, start) in [
-        (Then::Close, "closed the connection without an answer: is it the service, or does it expect https?"),
-        (Then::Answer(b"SSH-2.0-server\r\n\r\n".to_vec()), "answers is no HTTP"),
-        (Then::Wait, "was asked and did not answer in time: raise --timeout"),
+        (
+            Then::Close,
+            "closed the connection without a response: is it the service, or does it expect https?",
+        ),
+        (
+            Then::Respond(b"SSH-2.0-server\r\n\r\n".to_vec()),
+            "is not HTTP: is it the service, or does it expect https?",
+        ),
+        (Then::Wait, "did not respond in time: raise --timeout"),
     ] {
         let peer = Peer::new(then);
         let run = payments_at(&peer.base_url, ["check", "--timeout", "4"]);
@@ -184,45 +207,45 @@ fn silence_is_no_proof_of_the_key() {
 }
 
 #[test]
-fn nobody_listens_so_the_connection_fails_and_nothing_else_is_tried() {
+fn connection_failure_skips_the_later_steps() {
     let port = DeafPort::refusing();
-    let nobody = port.address();
+    let address = port.address();
     let states = ["failed", "skipped", "skipped"];
-    let sentence = failed(payments_at(&format!("http://{nobody}/x"), ["check"]), 3, "not_processed", states);
-    assert!(sentence.starts_with(&format!("{nobody} takes no connection")), "{sentence}");
-    assert!(sentence.contains("check the base address (PAYMENTS_BASE_URL)"), "{sentence}");
+    let sentence = failed(payments_at(&format!("http://{address}/x"), ["check"]), 3, "not_processed", states);
+    assert!(sentence.starts_with(&format!("{address} does not accept connections")), "{sentence}");
+    assert!(sentence.contains("check the base URL (PAYMENTS_BASE_URL)"), "{sentence}");
 
-    // Reserved, so that it never resolves, at once or in time.
+    // A reserved name, which never resolves.
     let run = payments_at("https://pay.invalid", ["check", "--timeout", "4"]);
     let sentence = failed(run, 3, "not_processed", states);
     assert!(sentence.starts_with("the name pay.invalid does not resolve"), "{sentence}");
 }
 
 #[test]
-fn a_good_certificate_is_a_verdict_of_its_own() {
-    let (base_url, pem) = https(answer("404 Not Found", answers::NOT_FOUND));
+fn valid_certificate_passes_the_tls_step() {
+    let (base_url, pem) = https(response("404 Not Found", responses::NOT_FOUND));
     let file = TemporaryFile::new(&pem);
     let ended = payments_at(&base_url, ["check", "--ca-cert", file.path()]).end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(verdicts(&ended).0, ["passed", "passed", "passed"]);
+    assert_eq!(step_states(&ended).0, ["passed", "passed", "passed"]);
     let document = ended.json();
-    assert_eq!(document["data"]["steps"][2]["message"], "the certificate is good for localhost");
+    assert_eq!(document["data"]["steps"][2]["message"], "the certificate is valid for localhost");
     let authority = json!({"value": file.path(), "from": "--ca-cert"});
     assert_eq!(document["data"]["settings"]["ca_cert"], authority);
 
-    // A refused key says nothing against the certificate.
-    let (base_url, pem) = https(answer("401 Unauthorized", answers::UNAUTHORIZED));
+    // A refused key does not affect the TLS step.
+    let (base_url, pem) = https(response("401 Unauthorized", responses::UNAUTHORIZED));
     let file = TemporaryFile::new(&pem);
     let run = payments_at(&base_url, ["check", "--ca-cert", file.path()]);
     failed(run, 6, "rejected", ["passed", "passed", "failed"]);
 }
 
 #[test]
-fn a_server_that_is_reached_and_has_no_good_certificate_fails_at_tls() {
+fn invalid_certificate_fails_the_tls_step() {
     let states = ["passed", "failed", "skipped"];
-    let (base_url, pem) = https(answer("404 Not Found", answers::NOT_FOUND));
+    let (base_url, pem) = https(response("404 Not Found", responses::NOT_FOUND));
     let sentence = failed(payments_at(&base_url, ["check"]), 3, "not_processed", states);
-    assert!(sentence.contains("signed by no authority that is trusted here"), "{sentence}");
+    assert!(sentence.contains("is not signed by a trusted authority"), "{sentence}");
     assert!(sentence.contains("--ca-cert"), "{sentence}");
 
     let file = TemporaryFile::new(pem);
@@ -235,28 +258,28 @@ fn a_server_that_is_reached_and_has_no_good_certificate_fails_at_tls() {
     let base_url = format!("https://{}/x", plain.local_addr().unwrap());
     thread::spawn(move || {
         for stream in plain.incoming() {
-            // As servers answer what is no HTTP.
-            let _ = stream.and_then(|mut stream| stream.write_all(&answer("400 Bad Request", "")));
+            // As servers respond to what is not HTTP.
+            let _ = stream.and_then(|mut stream| stream.write_all(&response("400 Bad Request", "")));
         }
     });
     let sentence = failed(payments_at(&base_url, ["check"]), 3, "not_processed", states);
-    assert!(sentence.contains("does it speak TLS on that port?"), "{sentence}");
+    assert!(sentence.contains("does the server speak TLS on that port?"), "{sentence}");
 }
 
 #[test]
-fn a_server_that_takes_connections_and_says_nothing_is_reached_and_has_no_tls() {
-    // The operating system takes connections for a listener that nobody serves.
+fn silent_server_fails_the_tls_step() {
+    // The operating system accepts connections for a listener without a server.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("https://{}/x", listener.local_addr().unwrap());
     let run = payments_at(&base_url, ["check", "--timeout", "6"]);
     let sentence = failed(run, 3, "not_processed", ["passed", "failed", "skipped"]);
-    assert!(sentence.contains("the TLS handshake did not end in time"), "{sentence}");
+    assert!(sentence.contains("the TLS handshake did not finish in time"), "{sentence}");
 }
 
 #[test]
-fn wrong_settings_fail_the_first_step_and_nothing_is_tried() {
+fn wrong_settings_skip_the_later_steps() {
     for (run, part) in [
-        (payments(["check"]), "no base address is set"),
+        (payments(["check"]), "no base URL is set"),
         (payments_at("http://192.0.2.1", ["check"]), "is not https"),
         (
             payments_at("https://127.0.0.1:1", ["check", "--ca-cert", "/nonexistent"]),
@@ -277,21 +300,21 @@ fn wrong_settings_fail_the_first_step_and_nothing_is_tried() {
 }
 
 #[test]
-fn a_check_that_nobody_can_read_keeps_its_code_or_says_so() {
+fn check_with_closed_stdout_exits_1_or_keeps_its_code() {
     use crate::support::broken_pipe;
 
-    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
-    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_unheard();
+    let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
+    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_with_given_stdout();
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("could not be written"), "{}", ended.stderr);
-    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
-    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_unheard();
+    let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
+    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_with_given_stdout();
     assert_eq!(ended.code, Some(6), "{ended:?}");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_signal_ends_a_check_as_a_look_up() {
+fn signal_interrupts_a_check() {
     use std::process::Stdio;
 
     let peer = Peer::new(Then::Wait);
@@ -300,14 +323,14 @@ fn a_signal_ends_a_check_as_a_look_up() {
     running.signal("INT");
     let ended = running.end();
     assert_eq!(ended.failed(3, "not_processed")["kind"], "interrupted");
-    let (states, sentence) = verdicts(&ended);
+    let (states, sentence) = step_states(&ended);
     assert_eq!(states, ["skipped", "skipped", "failed"]);
     assert!(sentence.contains("interrupted by SIGINT"), "{sentence}");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_sandbox_passes_and_moves_nothing() {
+fn sandbox_passes_the_check() {
     use std::process::Stdio;
 
     let mut sandbox = payments(["sandbox"]).stdout(Stdio::piped()).spawn();
@@ -319,11 +342,11 @@ fn a_sandbox_passes_and_moves_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn the_settings_step_tells_who_else_can_read_or_write_the_keys_file() {
+fn settings_step_checks_the_key_files_permissions() {
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::PermissionsExt as _;
 
-    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+    let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
     let file = TemporaryFile::new(KEY);
     let step = |mode, code| {
         set_permissions(file.path(), Permissions::from_mode(mode)).unwrap();
@@ -334,8 +357,8 @@ fn the_settings_step_tells_who_else_can_read_or_write_the_keys_file() {
         (steps[0]["state"].clone(), steps[0]["message"].as_str().unwrap().to_owned())
     };
     let (state, message) = step(0o444, 0);
-    let warned = format!("; WARNING: the file of --api-key-file ({}) can be read by others", file.path());
-    assert!(state == "passed" && message.contains(&warned), "{state}: {message}");
+    let warning = format!("; WARNING: the file of --api-key-file ({}) can be read by others", file.path());
+    assert!(state == "passed" && message.contains(&warning), "{state}: {message}");
     let (state, message) = step(0o600, 0);
     assert!(state == "passed" && !message.contains("WARNING"), "{state}: {message}");
     let (state, message) = step(0o602, 2);

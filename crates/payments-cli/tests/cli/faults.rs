@@ -1,6 +1,4 @@
-//! Does the command tell of every fault in every phase what the table says, and does the sandbox's ledger bear it out?
-//!
-//! A real process, its exit code, its document and its text for people.
+//! The exit code, JSON and text for every fault in every phase match the fault table and the sandbox's ledger.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -15,36 +13,36 @@ use crate::cases::{Case, every_command};
 use crate::support::{Ended, KEY};
 
 #[test]
-fn every_fault_of_a_card_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11() {
+fn card_payment_faults_match_the_table_d02_d03_d08_d09_d10_d11() {
     every_fault(0);
 }
 
 #[test]
-fn every_fault_of_an_ach_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11_d39() {
+fn ach_payment_faults_match_the_table_d02_d03_d08_d09_d10_d11_d39() {
     every_fault(1);
 }
 
 #[test]
-fn every_fault_of_a_token_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11_d40() {
+fn token_payment_faults_match_the_table_d02_d03_d08_d09_d10_d11_d40() {
     every_fault(2);
 }
 
 #[test]
-fn every_fault_of_a_void_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11() {
+fn void_faults_match_the_table_d02_d03_d08_d09_d10_d11() {
     every_fault(3);
 }
 
 #[test]
-fn every_fault_of_a_look_up_of_a_transaction_is_told_as_the_table_says_d12() {
+fn transaction_lookup_faults_match_the_table_d12() {
     every_fault(4);
 }
 
 #[test]
-fn every_fault_of_a_look_up_of_a_customer_is_told_as_the_table_says_d12() {
+fn customer_lookup_faults_match_the_table_d12() {
     every_fault(5);
 }
 
-/// Several at a time, because most of the time a deadline or a pause is waited for.
+/// Several faults in parallel, because they mostly wait for a deadline or a pause.
 fn every_fault(command: usize) {
     let kinds = kinds();
     let next = AtomicUsize::new(0);
@@ -67,12 +65,12 @@ fn every_phase(sandbox: &BlockingSandbox, case: &Case, kind: FaultKind) {
     let told_before = one_fault(sandbox, case, kind, Phase::BeforeCommit, before);
     let told_after = one_fault(sandbox, case, kind, Phase::AfterCommit, after);
     if before.told == after.told && before.told != Told::PROCESSED {
-        assert_eq!(told_before, told_after, "{kind:?}: whether the service acted or not, it cannot be seen");
+        assert_eq!(told_before, told_after, "{kind:?}: the output depends on whether the service acted");
     }
     one_fault(sandbox, case, kind, Phase::Late, late);
 }
 
-/// Gives the document but for what is another at every call.
+/// Returns the document without what differs in every call.
 fn one_fault(
     sandbox: &BlockingSandbox,
     case: &Case,
@@ -82,7 +80,7 @@ fn one_fault(
 ) -> Value {
     let gateway = sandbox.gateway();
     gateway.reset_to(&fixtures());
-    // A look-up is repeated twice, unless it is asked to wait for longer than its deadline.
+    // A lookup is repeated twice, unless the requested pause exceeds its deadline.
     let fault = Fault::on(case.operation).at(phase).show(kind).times(3).retry_after("120");
     let what = format!("{fault:?}");
     gateway.arm(fault);
@@ -100,7 +98,7 @@ fn one_fault(
         assert_text(&ended, case.operation, fact.told, &what);
         Value::Null
     } else {
-        checked_document(&ended, case.operation, kind, fact.told, &what)
+        check_document(&ended, case.operation, kind, fact.told, &what)
     }
 }
 
@@ -109,14 +107,8 @@ fn fixtures() -> Fixtures {
     Fixtures::from_json(json).expect("a good fixture")
 }
 
-/// What a program reads.
-fn checked_document(
-    ended: &Ended,
-    operation: OperationName,
-    kind: FaultKind,
-    told: Told,
-    what: &str,
-) -> Value {
+/// Checks the JSON output.
+fn check_document(ended: &Ended, operation: OperationName, kind: FaultKind, told: Told, what: &str) -> Value {
     let mut document = ended.json();
     assert_eq!(document["outcome"], told.document_outcome(), "{what}: {ended:?}");
     if told == Told::PROCESSED {
@@ -124,15 +116,19 @@ fn checked_document(
     }
     let error = &document["error"];
     let message = error["message"].as_str().expect("a message");
+    let nothing_moved =
+        if operation == OperationName::Void { "nothing was voided" } else { "nothing was charged" };
     let advice = match (told.outcome, operation.moves_money()) {
-        (Some(Outcome::NotProcessed), true) => "; nothing was processed: it is safe to send it again",
-        (Some(Outcome::Rejected), true) => "; it was refused: correct the cause, then send a new request",
+        (Some(Outcome::NotProcessed), true) => &*format!("; {nothing_moved}: it is safe to send it again"),
+        (Some(Outcome::Rejected), true) => {
+            &*format!("; {nothing_moved}: fix the cause, then send a new request")
+        }
         (Some(Outcome::Unknown), _) if message.contains("HTTP 403") => {
             "; it may have been processed: find the cause with `payments check`, and look for the payment before \
-             anything is sent again: "
+             you send anything again: "
         }
         (Some(Outcome::Unknown), _) => "; it may have been processed: do not send it again, ",
-        _ => "; a look-up moves nothing: ",
+        _ => "; a lookup moves no money: ",
     };
     assert!(message.contains(advice), "{what}: {message}");
     let has_status = matches!(kind, FaultKind::Status { .. } | FaultKind::Html { .. });
@@ -153,32 +149,29 @@ fn checked_document(
     }
 }
 
-/// What a person reads first.
+/// Checks the text output.
 fn assert_text(ended: &Ended, operation: OperationName, told: Told, what: &str) {
-    let is_look_up_of_a_transaction = operation == OperationName::GetTransaction;
+    let is_transaction_lookup = operation == OperationName::GetTransaction;
     let heading = match (told.outcome, operation.moves_money()) {
         (None, true) => "PROCESSED (HTTP 200)",
         (None, false) => "FOUND (HTTP 200)",
         (Some(Outcome::NotProcessed), true) => "NOT PROCESSED, it is safe to run it again (exit code 3)",
         (Some(Outcome::Rejected), true) => "REJECTED (exit code ",
         (Some(Outcome::Unknown), _) => "OUTCOME UNKNOWN, do not run it again: ",
-        (Some(Outcome::NotProcessed), false) if is_look_up_of_a_transaction => {
+        (Some(Outcome::NotProcessed), false) if is_transaction_lookup => {
             "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again (exit code 3)"
         }
         (Some(Outcome::NotProcessed), false) => "NOT LOOKED UP, it is safe to run it again (exit code 3)",
         (Some(Outcome::Rejected), false) if ended.stderr.starts_with("NOT FOUND") => "NOT FOUND",
-        (Some(Outcome::Rejected), false) => "LOOK-UP REJECTED",
+        (Some(Outcome::Rejected), false) => "LOOKUP REJECTED",
     };
     let text = if told == Told::PROCESSED { &ended.stdout } else { &ended.stderr };
     assert!(text.starts_with(heading), "{what}: {text}");
     if told == Told::UNKNOWN {
         assert!(text.contains("\n  sent at "), "{what}: {text}");
-        assert!(!text.contains("retry after"), "no pause after which it might be sent again: {what}: {text}");
+        assert!(!text.contains("retry after"), "suggests a retry: {what}: {text}");
         let is_void = operation == OperationName::Void;
-        assert!(
-            !is_void || !text.contains("\n  TransactionId "),
-            "the line of the look-up has it: {what}: {text}"
-        );
+        assert!(!is_void || !text.contains("\n  TransactionId "), "the id is there twice: {what}: {text}");
         let step = if is_void || text.contains("\n  TransactionId ") {
             "payments transaction get txn_"
         } else {

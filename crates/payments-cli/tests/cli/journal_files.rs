@@ -1,4 +1,4 @@
-//! `payments journal export` of some intents, and `payments journal resolve --from`, which takes such a file back.
+//! `payments journal export` with filters, and `payments journal resolve --from` with a completed export.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -9,10 +9,12 @@ use payments_core::OperationName;
 use payments_fake::{Fault, block_on};
 use serde_json::{Value, json};
 
-use crate::journaled_charges::Office;
-use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, Run, TOKEN_PAYMENT, answers, broken_pipe, payments_at};
+use crate::journaled_charges::Workspace;
+use crate::support::{
+    CARD_PAYMENT, Ended, KEY, Peer, Run, TOKEN_PAYMENT, broken_pipe, payments_at, responses,
+};
 
-impl Office {
+impl Workspace {
     fn path(&self, name: &str) -> String {
         self.journal().with_file_name(name).to_str().unwrap().to_owned()
     }
@@ -23,10 +25,10 @@ impl Office {
         path
     }
 
-    /// Whose answers are lost, each with its transaction.
-    fn lost<const N: usize>(&self, keys: [&str; N]) -> [String; N] {
+    /// Makes one charge with a lost response for each key. Returns their transaction ids.
+    fn lose_responses<const N: usize>(&self, keys: [&str; N]) -> [String; N] {
         keys.map(|key| {
-            self.lose_the_answer(key);
+            self.lose_response(key);
             self.last_id()
         })
     }
@@ -36,8 +38,8 @@ impl Office {
         self.run(["journal", "resolve", "--by", "Grace", "--from", &path])
     }
 
-    /// Everything that the journal has.
-    fn everything(&self) -> String {
+    /// An export of the whole journal.
+    fn export_all(&self) -> String {
         self.journal_command(&["export"]).stdout
     }
 
@@ -52,7 +54,7 @@ impl Office {
     }
 }
 
-/// What is wrong with a file, as `line key: field rule`.
+/// The violations of a refused file, as `line key: field rule`.
 #[track_caller]
 fn wrong_rows(ended: &Ended) -> Vec<String> {
     let error = ended.failed(2, "invalid");
@@ -71,65 +73,65 @@ fn wrong_rows(ended: &Ended) -> Vec<String> {
 const BILLING: &str = "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n";
 
 #[test]
-fn an_export_has_the_states_the_time_and_the_run_that_are_asked_for() {
-    let office = Office::open();
-    office.charge("by-hand").processed();
+fn export_filters_by_state_time_and_run() {
+    let workspace = Workspace::open();
+    workspace.charge("by-hand").processed();
     let first = format!(
         "{BILLING}=1+1,tok_approved,1,false,\n,tok_declined,2,false,order-2\nlost,tok_approved,3,false,\n"
     );
-    let first = office.write("first.csv", first);
+    let first = workspace.write("first.csv", first);
     let second = r#"{"Key":"second","TokenId":"tok_approved","Amount":4,"ConvenienceFeeActive":false}"#;
-    let second = office.write("second.jsonl", format!("\u{feff}{second}\n\n"));
-    let results = [office.path("results.csv"), office.path("results.jsonl")];
-    office.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
+    let second = workspace.write("second.jsonl", format!("\u{feff}{second}\n\n"));
+    let results = [workspace.path("results.csv"), workspace.path("results.jsonl")];
+    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
     let run = |file, results: &str| {
-        office.run(["batch", "run", file, "--concurrency", "1", "--results", results]).end().code
+        workspace.run(["batch", "run", file, "--concurrency", "1", "--results", results]).end().code
     };
     assert_eq!([run(&first, &results[0]), run(&second, &results[1])], [Some(5), Some(0)]);
 
-    assert_eq!(office.exported(&[]), ["by-hand", "=1+1", "order-2", "lost", "second"]);
+    assert_eq!(workspace.exported(&[]), ["by-hand", "=1+1", "order-2", "lost", "second"]);
     for file in [&first, &results[0]] {
-        assert_eq!(office.exported(&["--run", file]), ["=1+1", "order-2", "lost"]);
+        assert_eq!(workspace.exported(&["--run", file]), ["=1+1", "order-2", "lost"]);
     }
     for file in [&second, &results[1]] {
-        assert_eq!(office.exported(&["--run", file]), ["second"]);
+        assert_eq!(workspace.exported(&["--run", file]), ["second"]);
     }
-    assert_eq!(office.exported(&["--run", &first, "--state", "unknown,rejected"]), ["order-2", "lost"]);
-    assert_eq!(office.exported(&["--state", "unknown", "--state", "rejected"]), ["order-2", "lost"]);
+    assert_eq!(workspace.exported(&["--run", &first, "--state", "unknown,rejected"]), ["order-2", "lost"]);
+    assert_eq!(workspace.exported(&["--state", "unknown", "--state", "rejected"]), ["order-2", "lost"]);
 
-    let last = office.show("second")["begun_at"].as_str().unwrap().to_owned();
-    assert_eq!(office.exported(&["--since", &last]), ["second"]);
-    assert_eq!(office.exported(&["--since", &last[..10]]).len(), 5);
-    assert_eq!(office.exported(&["--since", "2999-01-01T00:00:00+01:00"]), [""; 0]);
-    assert_eq!(office.journal_command(&["export", "--since", "2999-01-01"]).stdout, "");
+    let last = workspace.show("second")["begun_at"].as_str().unwrap().to_owned();
+    assert_eq!(workspace.exported(&["--since", &last]), ["second"]);
+    assert_eq!(workspace.exported(&["--since", &last[..10]]).len(), 5);
+    assert_eq!(workspace.exported(&["--since", "2999-01-01T00:00:00+01:00"]), [""; 0]);
+    assert_eq!(workspace.journal_command(&["export", "--since", "2999-01-01"]).stdout, "");
 
-    // No spreadsheet takes a key or an order for a formula, in a file of results as in an export.
-    let csv = office.journal_command(&["export", "--run", &first, "--format", "csv"]).stdout;
+    // Results and exports both keep a spreadsheet from reading a key as a formula.
+    let csv = workspace.journal_command(&["export", "--run", &first, "--format", "csv"]).stdout;
     assert!(csv.starts_with("key,state,") && csv.contains("\n'=1+1,processed,"), "{csv}");
     assert!(fs::read_to_string(&results[0]).unwrap().contains(",'=1+1,processed,"));
 
-    for (file, told) in [
-        (office.write("none.csv", "Invoice,Amount\n1,2\n"), "line 1: the header has no column Key"),
-        (office.write("torn.csv", format!("{BILLING}a,t,1,false,\nb,t\n")), "line 3: has 2 cells"),
-        (office.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is no JSON object"),
-        (office.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
-        (office.path("missing.csv"), "cannot be read"),
+    for (file, expected) in [
+        (workspace.write("none.csv", "Invoice,Amount\n1,2\n"), "line 1: the header has no column Key"),
+        (workspace.write("torn.csv", format!("{BILLING}a,t,1,false,\nb,t\n")), "line 3: has 2 cells"),
+        (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is not a JSON object"),
+        (workspace.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
+        (workspace.path("missing.csv"), "cannot be read"),
     ] {
-        let error = office.journal_command(&["export", "--run", &file]).failed(2, "invalid");
+        let error = workspace.journal_command(&["export", "--run", &file]).failed(2, "invalid");
         assert_eq!(error["kind"], "run_file");
-        assert!(error["message"].as_str().unwrap().contains(told), "{error}");
+        assert!(error["message"].as_str().unwrap().contains(expected), "{error}");
     }
-    let error = office.journal_command(&["export", "--since", "yesterday"]).failed(2, "invalid");
+    let error = workspace.journal_command(&["export", "--since", "yesterday"]).failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("must be a date such as"), "{error}");
 }
 
 #[test]
-fn an_exported_file_is_filled_in_and_given_back() {
-    let office = Office::open();
-    let [one, two, _] = office.lost(["=1+1", "two", "not-there"]);
-    office.charge("paid").processed();
-    let export = office.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
-    // As a spreadsheet saves it: CRLF, a byte order mark, an empty line at the end.
+fn completed_export_resolves_its_rows() {
+    let workspace = Workspace::open();
+    let [one, two, _] = workspace.lose_responses(["=1+1", "two", "not-there"]);
+    workspace.charge("paid").processed();
+    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    // As a spreadsheet saves it: with CRLF, a byte order mark and an empty last line.
     let mut rows: Vec<Vec<_>> =
         export.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
     let column = |name: &str| rows[0].iter().position(|it| it == name).unwrap();
@@ -142,7 +144,7 @@ fn an_exported_file_is_filled_in_and_given_back() {
     let filled = format!("\u{feff}{filled}\r\n,,\r\n");
     let filled = filled.replace("\r\n,,\r\n", &format!("\r\n{}\r\n", ",".repeat(rows[0].len() - 1)));
 
-    let ended = office.resolving(&filled).end();
+    let ended = workspace.resolving(&filled).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
     let document = ended.json();
     assert!(ended.stdout.starts_with(
@@ -157,85 +159,85 @@ fn an_exported_file_is_filled_in_and_given_back() {
     ]) {
         let mut intent = intent.clone();
         let record = intent.as_object_mut().unwrap().remove("record");
-        assert_eq!(intent, office.show(key));
+        assert_eq!(intent, workspace.show(key));
         assert_eq!((&intent["state"], &intent["resolved_by"]), (&json!("resolved"), &json!("Grace")));
         assert_eq!(intent.get("note").unwrap_or(&Value::Null), &note);
         assert_eq!(record.map(|record| record["TransactionId"].clone()), id.map(|id| json!(id)));
     }
 
-    // After a crash in the middle the same file says which rows are done.
-    let again = wrong_rows(&office.resolving(&filled).end());
+    // With the same file again, for example after a crash, each row that is done is named.
+    let again = wrong_rows(&workspace.resolving(&filled).end());
     assert_eq!(
         again[0],
-        "2 =1+1: Key was resolved the same way before, by Grace: take this row out of the file"
+        "2 =1+1: Key was already resolved the same way, by Grace: remove this row from the file"
     );
     assert_eq!(again.len(), 3, "{again:?}");
-    let other =
-        wrong_rows(&office.resolving(format!("Key,TransactionId,Note\ntwo,,gone\nnot-there,{one},\n")).end());
-    assert!(other[0].starts_with("2 two: Key was resolved otherwise before, by Grace: "), "{other:?}");
+    let other = wrong_rows(
+        &workspace.resolving(format!("Key,TransactionId,Note\ntwo,,gone\nnot-there,{one},\n")).end(),
+    );
+    assert!(other[0].starts_with("2 two: Key was already resolved differently, by Grace: "), "{other:?}");
     assert_eq!(other.len(), 2, "the row is wrong for its key alone: {other:?}");
 }
 
 #[test]
-fn only_an_export_loses_the_apostrophes_that_defuse_it() {
-    let office = Office::open();
-    office.lost(["=1", "'=1"]);
-    assert_eq!(office.resolving("Key,TransactionId,Note\n'=1,,'- not there\n").end().code, Some(0));
-    assert_eq!([&office.show("=1")["state"], &office.show("'=1")["note"]], ["unknown", "'- not there"]);
-    assert_eq!(office.resolving("key,transaction_id,note\n'=1,,'- not there\n").end().code, Some(0));
-    assert_eq!(office.show("=1")["note"], "- not there");
+fn apostrophes_are_stripped_from_exports_only() {
+    let workspace = Workspace::open();
+    workspace.lose_responses(["=1", "'=1"]);
+    assert_eq!(workspace.resolving("Key,TransactionId,Note\n'=1,,'- not there\n").end().code, Some(0));
+    assert_eq!([&workspace.show("=1")["state"], &workspace.show("'=1")["note"]], ["unknown", "'- not there"]);
+    assert_eq!(workspace.resolving("key,transaction_id,note\n'=1,,'- not there\n").end().code, Some(0));
+    assert_eq!(workspace.show("=1")["note"], "- not there");
 }
 
-/// The id that a void sent itself is no evidence.
+/// The id in the void's own request is not evidence.
 #[test]
-fn the_export_of_a_lost_void_given_back_as_it_is_resolves_nothing_d10() {
-    let office = Office::open();
+fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
+    let workspace = Workspace::open();
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
     let create = ["transaction", "create", "--file", "-", "--key", "payment"];
-    let id = office.run(create).stdin(authorisation).end().processed()["TransactionId"]
+    let id = workspace.run(create).stdin(authorisation).end().processed()["TransactionId"]
         .as_str()
         .unwrap()
         .to_owned();
-    office.sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
-    office.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
-    let export = office.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    workspace.sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
+    workspace.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
+    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
     let how =
-        "say how you know that it was not processed, or take the row out of the file if you do not know";
-    let told = format!("2 void: Note is required where there is no TransactionId: {how}");
-    assert_eq!(wrong_rows(&office.resolving(export).end()), [told]);
+        "say how you know that it was not processed, or remove the row from the file if you do not know";
+    let expected = format!("2 void: Note is required where there is no TransactionId: {how}");
+    assert_eq!(wrong_rows(&workspace.resolving(export).end()), [expected]);
     let found = format!("Key,TransactionId,Note\nvoid,{id},\n");
-    let told =
+    let expected =
         "2 void: Note is required for a void: the record of its transaction does not show that it was voided";
-    assert_eq!(wrong_rows(&office.resolving(found).end()), [told]);
-    assert_eq!(office.show("void")["state"], "unknown");
+    assert_eq!(wrong_rows(&workspace.resolving(found).end()), [expected]);
+    assert_eq!(workspace.show("void")["state"], "unknown");
 }
 
 #[test]
-fn an_exported_file_whose_rows_were_mixed_up_is_refused() {
-    let office = Office::open();
-    office.lost(["one"]);
+fn export_with_mixed_up_rows_is_refused() {
+    let workspace = Workspace::open();
+    workspace.lose_responses(["one"]);
     let file = |amount: &str| format!("key,amount,transaction_id,note\none,{amount},,in no report\n");
-    let told =
-        "2 one: amount is not what the key was to pay: compare the row with `payments journal show KEY`";
-    assert_eq!(wrong_rows(&office.resolving(file("46.00")).end()), [told]);
-    assert_eq!(office.show("one")["state"], "unknown");
-    assert_eq!(office.resolving(file("45.00")).end().code, Some(0));
+    let expected = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
+    assert_eq!(wrong_rows(&workspace.resolving(file("46.00")).end()), [expected]);
+    assert_eq!(workspace.show("one")["state"], "unknown");
+    assert_eq!(workspace.resolving(file("45.00")).end().code, Some(0));
 }
 
 #[test]
-fn people_see_each_record_beside_its_intent_and_what_it_comes_to() {
-    let office = Office::open();
-    let [one, two, _] = office.lost(["one", "two", "three"]);
+fn text_shows_each_record_with_its_intent_and_the_sums() {
+    let workspace = Workspace::open();
+    let [one, two, _] = workspace.lose_responses(["one", "two", "three"]);
     let file = format!("Key,TransactionId,Note\none,{one},\ntwo,{two},\nthree,,in no report\n");
-    let text = office.resolving(file).arguments(["--output", "text"]).end();
+    let text = workspace.resolving(file).arguments(["--output", "text"]).end();
     assert_eq!(text.code, Some(0), "{text:?}");
     let (first, rest) =
         text.stdout.split_once("\n\nRESOLVED (NOT PROCESSED)\n").unwrap_or_else(|| panic!("{text:?}"));
     assert!(first.starts_with("RESOLVED (PROCESSED)\n  key ") && first.contains("\n\nFOUND\n"), "{first}");
     assert!(
         rest.ends_with(
-            "\n\nresolved as processed: 2 intents, 90.00; as not processed, to be sent again: 1 intent, 45.00\n\
-             compare each record with its intent: if it is not what the key was to pay, resolve that key anew\n"
+            "\n\nresolved as processed: 2 intents, 90.00; as not processed, may be sent again: 1 intent, 45.00\n\
+             compare each record with its intent: if it is not the payment of the key, resolve that key again\n"
         ),
         "{rest}"
     );
@@ -243,14 +245,14 @@ fn people_see_each_record_beside_its_intent_and_what_it_comes_to() {
 }
 
 #[test]
-fn every_wrong_row_is_named_at_once_and_nothing_is_written() {
-    let office = Office::open();
-    let paid = office.charge("paid").processed()["TransactionId"].as_str().unwrap().to_owned();
+fn every_wrong_row_is_named_and_nothing_is_written() {
+    let workspace = Workspace::open();
+    let paid = workspace.charge("paid").processed()["TransactionId"].as_str().unwrap().to_owned();
     let [one, two, three, _, _, _, _, before] =
-        office.lost(["one", "two", "three", "four", "five", "six", "seven", "before"]);
-    assert_eq!(office.journal_command(&["resolve", "before", "--processed", &before]).code, Some(0));
-    // In another journal.
-    let larger = payments_at(office.sandbox.base_url(), ["token-transaction", "create", "--file", "-"])
+        workspace.lose_responses(["one", "two", "three", "four", "five", "six", "seven", "before"]);
+    assert_eq!(workspace.journal_command(&["resolve", "before", "--processed", &before]).code, Some(0));
+    // Not in this journal.
+    let larger = payments_at(workspace.sandbox.base_url(), ["token-transaction", "create", "--file", "-"])
         .stdin(TOKEN_PAYMENT.replace("45.00", "46.00"))
         .end();
     let larger = larger.processed()["TransactionId"].as_str().unwrap().to_owned();
@@ -259,29 +261,29 @@ fn every_wrong_row_is_named_at_once_and_nothing_is_written() {
          ,1,five,txn_of_nobody\n ,1,six,\n,1,nobody,{three}\n,1,paid,{paid}\n,1,before,{before}\n,1,in voice,{three}\n\
          ,1,seven,txn/1\n,1,seven\n"
     );
-    let before = office.everything();
+    let before = workspace.export_all();
     let expected = [
         "3 one: Key is the same as in line 2".to_owned(),
         "4 two: TransactionId is the same as in line 2".to_owned(),
         "5 three: TransactionId already belongs to paid".to_owned(),
-        "6 four: TransactionId cannot be this intent's: its amount is 46.00, and 45.00 was to be charged"
+        "6 four: TransactionId cannot belong to this intent: its amount is 46.00, and 45.00 was to be charged"
             .to_owned(),
         "7 five: TransactionId is not known to the service (HTTP 404)".to_owned(),
-        "8 six: Note is required where there is no TransactionId: say how you know that it was not processed, or take the row \
-         out of the file if you do not know"
+        "8 six: Note is required where there is no TransactionId: say how you know that it was not processed, or remove the row \
+         from the file if you do not know"
             .to_owned(),
         "9 nobody: Key is not in the journal".to_owned(),
-        "10 paid: Key is not unknown but processed: take this row out of the file".to_owned(),
-        "11 before: Key was resolved the same way before, by ada: take this row out of the file".to_owned(),
+        "10 paid: Key is not unknown but processed: remove this row from the file".to_owned(),
+        "11 before: Key was already resolved the same way, by ada: remove this row from the file".to_owned(),
         "12 ?: Key must consist of visible ASCII characters, without spaces".to_owned(),
-        "13 seven: TransactionId must consist of ASCII letters, digits and the characters - . _ ~ : @ + = , only".to_owned(),
+        "13 seven: TransactionId must contain only ASCII letters, digits and the characters - . _ ~ : @ + = ,".to_owned(),
         "14 ?: row has 3 cells, and the header has 4".to_owned(),
     ];
-    let seen = wrong_rows(&office.resolving(&content).end());
+    let seen = wrong_rows(&workspace.resolving(&content).end());
     assert_eq!(seen, expected);
-    assert_eq!(office.everything(), before);
+    assert_eq!(workspace.export_all(), before);
 
-    let text = office.resolving(&content).arguments(["--output", "text"]).end();
+    let text = workspace.resolving(&content).arguments(["--output", "text"]).end();
     assert_eq!((text.code, &*text.stdout), (Some(2), ""), "{text:?}");
     let lines: Vec<_> = text.stderr.lines().collect();
     assert_eq!(lines[0], "INVALID, nothing was changed (exit code 2)");
@@ -289,10 +291,10 @@ fn every_wrong_row_is_named_at_once_and_nothing_is_written() {
 }
 
 #[test]
-fn a_file_without_its_columns_or_rows_is_refused() {
-    let office = Office::open();
-    let [one] = office.lost(["one"]);
-    let before = office.everything();
+fn file_without_columns_or_rows_is_refused() {
+    let workspace = Workspace::open();
+    let [one] = workspace.lose_responses(["one"]);
+    let before = workspace.export_all();
     for (content, expected) in [
         (format!("key,transaction_id\none,{one}\n"), vec!["1 ?: Note is missing in the header"]),
         (
@@ -305,7 +307,7 @@ fn a_file_without_its_columns_or_rows_is_refused() {
         ),
         (
             format!("Key;TransactionId;Note\none;{one};\n"),
-            vec!["1 ?: header has its columns separated by semicolons; they must be by commas"],
+            vec!["1 ?: header has columns separated by semicolons; they must be separated by commas"],
         ),
         (
             format!("Key,TransactionId,transaction_id,Note\none,,{one},\n"),
@@ -313,10 +315,10 @@ fn a_file_without_its_columns_or_rows_is_refused() {
         ),
         ("Key,TransactionId,Note\n,,\n\n".to_owned(), vec!["1 ?: file has no rows"]),
     ] {
-        assert_eq!(wrong_rows(&office.resolving(&content).end()), expected, "{content}");
+        assert_eq!(wrong_rows(&workspace.resolving(&content).end()), expected, "{content}");
     }
-    let folder = office.path("");
-    let error = office.journal_command(&["resolve", "--from", &folder]).failed(2, "invalid");
+    let folder = workspace.path("");
+    let error = workspace.journal_command(&["resolve", "--from", &folder]).failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("is a directory"), "{error}");
     for arguments in [
         &["resolve", "one", "--from", "found.csv"][..],
@@ -327,35 +329,35 @@ fn a_file_without_its_columns_or_rows_is_refused() {
         &["resolve", "--by", "ada"],
         &["resolve", "--from", "found.csv", "--dry-run"],
     ] {
-        office.journal_command(arguments).failed(2, "invalid");
+        workspace.journal_command(arguments).failed(2, "invalid");
     }
-    let journal = office.path("billing.db");
+    let journal = workspace.path("billing.db");
     for arguments in [["resolve", "--from", &journal], ["export", "--run", &journal]] {
-        let error = office.journal_command(&arguments).failed(2, "invalid");
+        let error = workspace.journal_command(&arguments).failed(2, "invalid");
         assert!(error["message"].as_str().unwrap().contains(" is the journal or belongs to it; "), "{error}");
     }
-    assert_eq!(office.everything(), before);
+    assert_eq!(workspace.export_all(), before);
 }
 
 #[test]
-fn a_file_with_the_api_key_does_not_bring_it_into_the_journal_or_onto_the_screen() {
-    let office = Office::open();
-    office.lost(["one"]);
+fn api_key_in_a_file_is_neither_stored_nor_shown() {
+    let workspace = Workspace::open();
+    workspace.lose_responses(["one"]);
     let refused =
-        office.resolving(format!("Key,TransactionId,Note\n{KEY},,n\n{KEY},txn/1,n\n{KEY},,n\n")).end();
+        workspace.resolving(format!("Key,TransactionId,Note\n{KEY},,n\n{KEY},txn/1,n\n{KEY},,n\n")).end();
     assert_eq!(wrong_rows(&refused)[0], "2 ?: Key must not hold the API key");
-    let resolved = office.resolving(format!("Key,TransactionId,Note\none,,{KEY} n\n")).end();
+    let resolved = workspace.resolving(format!("Key,TransactionId,Note\none,,{KEY} n\n")).end();
     assert_eq!(resolved.json()["intents"][0]["note"], "[redacted] n");
     assert!(!format!("{refused:?}{resolved:?}").contains(KEY));
 }
 
-/// Also where the rows that were looked up before are good, and others are wrong.
+/// Even if earlier lookups succeeded and other rows are wrong.
 #[test]
-fn a_look_up_without_a_clear_end_stops_all_with_3() {
-    let office = Office::open();
-    let [one, _] = office.lost(["one", "two"]);
+fn failed_lookup_stops_the_resolution_with_3() {
+    let workspace = Workspace::open();
+    let [one, _] = workspace.lose_responses(["one", "two"]);
     let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nnobody,,n\n");
-    let before = office.everything();
+    let before = workspace.export_all();
     let stops = |run: Run, kind: &str| {
         let ended = run.end();
         let error = ended.failed(3, "not_processed");
@@ -363,89 +365,90 @@ fn a_look_up_without_a_clear_end_stops_all_with_3() {
         let message = error["message"].as_str().unwrap();
         assert!(message.starts_with("line 2, one: the transaction could not be looked up: "), "{message}");
         assert!(message.ends_with("; nothing was changed"), "{message}");
-        assert_eq!(office.everything(), before);
+        assert_eq!(workspace.export_all(), before);
     };
-    stops(office.resolving(&content).env("PAYMENTS_API_KEY", "wrong"), "unauthorized");
-    let at = |peer: &Peer| office.resolving(&content).env("PAYMENTS_BASE_URL", &peer.base_url);
-    // A proxy's 404 says nothing of the transaction.
-    stops(at(&Peer::answering("404 Not Found", "<html>")), "intermediary");
-    stops(at(&Peer::answering("403 Forbidden", answers::POSTAL_CODE)), "rejected");
-    let nowhere = office.resolving(&content).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1");
+    stops(workspace.resolving(&content).env("PAYMENTS_API_KEY", "wrong"), "unauthorized");
+    let at = |peer: &Peer| workspace.resolving(&content).env("PAYMENTS_BASE_URL", &peer.base_url);
+    // A proxy's 404 says nothing about the transaction.
+    stops(at(&Peer::responding("404 Not Found", "<html>")), "intermediary");
+    stops(at(&Peer::responding("403 Forbidden", responses::POSTAL_CODE)), "rejected");
+    let nowhere = workspace.resolving(&content).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1");
     stops(nowhere.arguments(["--timeout", "0.5"]), "connect");
 
-    // A record of another transaction than the one that was asked for proves nothing.
-    let other = answers::TRANSACTION_FOUND.replace("10.50", "45.00");
+    // A record of another transaction than the requested one proves nothing.
+    let other = responses::TRANSACTION_FOUND.replace("10.50", "45.00");
     let content = format!("Key,TransactionId,Note\none,{one},\n");
-    let run = office.resolving(content).env("PAYMENTS_BASE_URL", &Peer::answering("200 OK", &other).base_url);
-    let told = "2 one: TransactionId leads to the record of another transaction: look at it with `payments transaction get`";
-    assert_eq!(wrong_rows(&run.end()), [told]);
-    assert_eq!(office.everything(), before);
+    let run =
+        workspace.resolving(content).env("PAYMENTS_BASE_URL", &Peer::responding("200 OK", &other).base_url);
+    let expected = "2 one: TransactionId returns the record of another transaction: check it with `payments transaction get`";
+    assert_eq!(wrong_rows(&run.end()), [expected]);
+    assert_eq!(workspace.export_all(), before);
 }
 
-/// How a file of three rows ends if somebody else resolves the second meanwhile, and the ids of the others.
-fn changed_meanwhile(office: &Office, shape: &str, stdout: impl Into<Stdio>) -> (Ended, [String; 2]) {
-    let [one, _, three] = office.lost(["one", "two", "three"]);
+/// Resolves a file of three rows while someone else resolves the second. Also returns the ids of the other two.
+fn changed_meanwhile(workspace: &Workspace, shape: &str, stdout: impl Into<Stdio>) -> (Ended, [String; 2]) {
+    let [one, _, three] = workspace.lose_responses(["one", "two", "three"]);
     let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nthree,{three},\n");
-    let gate = office.sandbox.gateway().gate(OperationName::GetTransaction);
-    let running = office.resolving(&content).arguments(["--output", shape]).stdout(stdout).spawn();
+    let gate = workspace.sandbox.gateway().gate(OperationName::GetTransaction);
+    let running = workspace.resolving(&content).arguments(["--output", shape]).stdout(stdout).spawn();
     block_on(gate.arrived());
     let other = ["resolve", "two", "--not-processed", "--note", "the bank says so", "--by", "ada"];
-    assert_eq!(office.journal_command(&other).code, Some(0));
+    assert_eq!(workspace.journal_command(&other).code, Some(0));
     gate.release();
     (running.end(), [one, three])
 }
 
 #[test]
-fn a_key_that_changes_between_check_and_write_keeps_what_was_said_meanwhile() {
-    let office = Office::open();
-    let (ended, [_, three]) = changed_meanwhile(&office, "json", Stdio::piped());
+fn key_resolved_by_someone_else_meanwhile_is_kept() {
+    let workspace = Workspace::open();
+    let (ended, [_, three]) = changed_meanwhile(&workspace, "json", Stdio::piped());
     let error = ended.failed(3, "not_processed");
     assert_eq!(
         (error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()),
         (
             "changed_meanwhile",
             "2 of 3 rows were resolved; line 3, two: the outcome of two is known: it is resolved; \
-             take the resolved rows out of the file and run it again"
+             remove the resolved rows from the file and run it again"
         )
     );
     let document = ended.json();
     assert_eq!(document["resolved"]["processed"]["count"], 2);
     assert_eq!(document["intents"].as_array().unwrap().len(), 2);
-    assert_eq!(office.show("two")["resolved_by"], "ada");
-    assert_eq!(office.show("three")["transaction_id"], *three);
+    assert_eq!(workspace.show("two")["resolved_by"], "ada");
+    assert_eq!(workspace.show("three")["transaction_id"], *three);
 }
 
 #[test]
-fn what_was_not_resolved_is_told_though_nobody_reads_stdout() {
+fn unresolved_rows_are_reported_when_stdout_is_closed() {
     for shape in ["text", "json"] {
-        let (ended, _) = changed_meanwhile(&Office::open(), shape, broken_pipe());
+        let (ended, _) = changed_meanwhile(&Workspace::open(), shape, broken_pipe());
         assert_eq!(ended.code, Some(3), "{ended:?}");
-        let told = "PARTLY DONE, it is safe to run it again (exit code 3)\n  2 of 3 rows were resolved; line 3, two: ";
-        assert!(ended.stderr.contains(told), "{ended:?}");
+        let expected = "PARTLY DONE, it is safe to run it again (exit code 3)\n  2 of 3 rows were resolved; line 3, two: ";
+        assert!(ended.stderr.contains(expected), "{ended:?}");
     }
 }
 
 #[test]
-fn a_void_may_have_the_transaction_of_its_payment_and_no_other_void() {
-    let office = Office::open();
+fn void_shares_its_transaction_with_the_payment_only() {
+    let workspace = Workspace::open();
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
     let authorise = |key: &str| {
         let create = ["transaction", "create", "--file", "-", "--key", key];
-        office.run(create).stdin(authorisation.as_str()).end()
+        workspace.run(create).stdin(authorisation.as_str()).end()
     };
-    office.sandbox.gateway().arm(Fault::response_lost(OperationName::Transaction));
+    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Transaction));
     authorise("payment").failed(5, "unknown");
-    let id = office.last_id();
+    let id = workspace.last_id();
     for key in ["void-1", "void-2"] {
-        office.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
-        office.run(["void", &id, "--key", key]).end().failed(5, "unknown");
+        workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
+        workspace.run(["void", &id, "--key", key]).end().failed(5, "unknown");
     }
     let twice = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},n\nvoid-2,{id},n\n");
-    let seen = wrong_rows(&office.resolving(twice).end());
+    let seen = wrong_rows(&workspace.resolving(twice).end());
     assert_eq!(seen, ["4 void-2: TransactionId is the same as in line 3"]);
     let once = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},n\n");
-    assert_eq!(office.resolving(once).end().code, Some(0));
+    assert_eq!(workspace.resolving(once).end().code, Some(0));
     let held = format!("Key,TransactionId,Note\nvoid-2,{id},n\n");
-    let seen = wrong_rows(&office.resolving(held).end());
+    let seen = wrong_rows(&workspace.resolving(held).end());
     assert_eq!(seen, ["2 void-2: TransactionId already belongs to void-1"]);
 }

@@ -1,4 +1,4 @@
-//! The same commands over a journal in PostgreSQL, which several machines can share.
+//! The same commands with a journal in PostgreSQL.
 #![cfg(unix)]
 
 use payments_core::OperationName;
@@ -6,23 +6,23 @@ use payments_fake::Fault;
 use payments_postgres_for_tests::Server;
 use serde_json::{Value, json};
 
-use crate::journaled_charges::Office;
+use crate::journaled_charges::Workspace;
 use crate::support::{Ended, TOKEN_PAYMENT};
 
 /// Runs `arguments` with the database as journal.
-fn run(office: &Office, server: &Server, arguments: &[&str]) -> Ended {
-    let run = office.run(arguments.iter().copied()).env("PAYMENTS_JOURNAL", &server.url());
+fn run(workspace: &Workspace, server: &Server, arguments: &[&str]) -> Ended {
+    let run = workspace.run(arguments.iter().copied()).env("PAYMENTS_JOURNAL", &server.url());
     run.stdin(TOKEN_PAYMENT).end()
 }
 
 #[test]
-fn a_journal_in_postgresql_does_what_a_file_does() {
+fn postgresql_journal_behaves_like_a_file() {
     let Some(server) = Server::start() else { return };
-    let office = Office::open();
-    let payments = |arguments: &[&str]| run(&office, &server, arguments);
+    let workspace = Workspace::open();
+    let payments = |arguments: &[&str]| run(&workspace, &server, arguments);
     let charge = |key: &str| payments(&["token-transaction", "create", "--file", "-", "--key", key]);
 
-    // Twice, because what only looks must not make one.
+    // Twice, because listing must not create a journal.
     for _ in 0..2 {
         let error = payments(&["journal", "list"]).failed(2, "invalid");
         assert_eq!(error["kind"], "no_journal", "{error}");
@@ -31,10 +31,10 @@ fn a_journal_in_postgresql_does_what_a_file_does() {
     let id = charge("invoice-17").processed()["TransactionId"].clone();
     let again = charge("invoice-17").json();
     assert_eq!((&again["data"]["TransactionId"], &again["recorded"]), (&id, &json!(true)), "{again}");
-    office.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
     charge("invoice-18").failed(5, "unknown");
     charge("invoice-18").failed(5, "unknown");
-    assert_eq!(office.requests(), 2);
+    assert_eq!(workspace.requests(), 2);
 
     let unresolved: Value =
         serde_json::from_str(&payments(&["journal", "list", "--unresolved"]).stdout).expect("an array");

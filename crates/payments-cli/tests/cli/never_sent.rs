@@ -1,9 +1,10 @@
-//! Does the command call what goes wrong before the first byte "not processed", each time and on every command?
+//! Every command reports a failure before the first byte as not processed.
 //!
-//! A command makes one call, so no payment ever meets a pooled connection here; the SDK's own tests ask about those.
+//! A command makes one call, so pooled connections do not occur here. The SDK's own tests cover them.
 
 use std::thread;
 
+use payments_core::OperationName;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use payments_tests::DeafPort;
 use rcgen::CertifiedKey;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use crate::cases::{Case, every_command};
 use crate::support::{CARD_PAYMENT, KEY, TOKEN_PAYMENT, TemporaryFile, ach_payment, payments_at};
 
-/// Both shapes of every command, side by side because most of the time a deadline or a pause is waited for.
+/// Every command in JSON and text, in parallel because they mostly wait for a deadline or a pause.
 fn every_command_is_not_processed(base_url: &str, options: &[&str], kind: &str, hint: &str) {
     thread::scope(|scope| {
         for case in every_command() {
@@ -28,13 +29,19 @@ fn is_not_processed(case: &Case, base_url: &str, options: &[&str], kind: &str) {
     let ended = case.run(base_url, options);
     let error = ended.failed(3, "not_processed");
     assert_eq!((&error["kind"], &error["http_status"]), (&json!(kind), &Value::Null), "{error}");
-    assert_eq!((error.get("sent_at"), error.get("amount")), (None, None), "there is nothing to reconcile");
-    let advice = if case.moves_money() {
-        " before the request was sent; nothing was processed: it is safe to send it again"
-    } else {
-        " before the request was sent; a look-up moves nothing: it is safe to run it again"
+    assert_eq!((error.get("sent_at"), error.get("amount")), (None, None), "nothing to reconcile");
+    let what = match kind {
+        "connect" => "could not connect",
+        "resolve" => "the host name did not resolve",
+        "tls" => "the TLS handshake failed",
+        _ => "the deadline passed before the request was sent",
     };
-    assert!(error["message"].as_str().is_some_and(|it| it.ends_with(advice)), "{error}");
+    let advice = match case.operation {
+        OperationName::Void => "nothing was voided: it is safe to send it again",
+        _ if case.moves_money() => "nothing was charged: it is safe to send it again",
+        _ => "a lookup moves no money: it is safe to run it again",
+    };
+    assert_eq!(error["message"], format!("{}: {what}; {advice}", case.operation));
 }
 
 fn is_not_processed_in_text(case: &Case, base_url: &str, options: &[&str], hint: &str) {
@@ -46,51 +53,50 @@ fn is_not_processed_in_text(case: &Case, base_url: &str, options: &[&str], hint:
     assert!(ended.stderr.contains(hint), "{}", ended.stderr);
 }
 
-const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service there?";
+const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service running there?";
 
 #[test]
-fn where_nobody_listens_nothing_is_processed_d02() {
+fn connection_refused_is_not_processed_d02() {
     let port = DeafPort::refusing();
-    let nobody = port.address();
-    every_command_is_not_processed(&format!("http://{nobody}/api"), &[], "connect", IS_IT_THERE);
+    let address = port.address();
+    every_command_is_not_processed(&format!("http://{address}/api"), &[], "connect", IS_IT_THERE);
 }
 
 #[test]
-fn where_no_name_resolves_nothing_is_processed_d02() {
+fn unresolvable_name_is_not_processed_d02() {
     every_command_is_not_processed("https://no-such-host.invalid/api", &[], "resolve", IS_IT_THERE);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn where_no_connection_comes_about_nothing_is_processed_d02_d23() {
+fn connect_timeout_is_not_processed_d02_d23() {
     let port = DeafPort::full();
     for scheme in ["http", "https"] {
         let base_url = format!("{scheme}://{}/api", port.address());
-        let hint = "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
+        let hint = "no connection was established within the call's deadline of 300ms: raise the deadline, which came from --timeout";
         every_command_is_not_processed(&base_url, &["--timeout", "0.3"], "timeout", hint);
     }
     port.assert_no_request_came();
 }
 
 #[test]
-fn where_no_tls_comes_about_nothing_is_processed_d02_d23() {
+fn tls_handshake_timeout_is_not_processed_d02_d23() {
     let port = DeafPort::silent();
-    let hint =
-        "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
+    let hint = "no connection was established within the call's deadline of 300ms: raise the deadline, which came from --timeout";
     let base_url = format!("https://{}/api", port.address());
     every_command_is_not_processed(&base_url, &["--timeout", "0.3"], "timeout", hint);
     port.assert_no_request_came();
 }
 
-/// The command's connect deadline is 10 seconds, which pass once for all of them.
+/// The commands run in parallel, because the connect deadline is 10 seconds.
 #[cfg(target_os = "linux")]
 #[test]
-fn where_the_connect_deadline_ends_first_nothing_is_processed_d02_d23() {
+fn connect_deadline_is_not_processed_d02_d23() {
     let ports = [("http", DeafPort::full()), ("https", DeafPort::silent())];
     thread::scope(|scope| {
         for (scheme, port) in &ports {
             for case in every_command() {
-                // Too little is left of it to repeat a look-up.
+                // Leaves too little time to repeat a lookup.
                 scope.spawn(move || {
                     let base_url = format!("{scheme}://{}/api", port.address());
                     is_not_processed(&case, &base_url, &["--timeout", "10.1"], "timeout");
@@ -103,7 +109,7 @@ fn where_the_connect_deadline_ends_first_nothing_is_processed_d02_d23() {
     }
 }
 
-/// A sandbox with a certificate for this name, and the certificate.
+/// A sandbox with a certificate for this name, and that certificate.
 fn https_sandbox(name: &str) -> (BlockingSandbox, TemporaryFile) {
     let CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
@@ -118,15 +124,15 @@ fn assert_nothing_came(sandbox: &BlockingSandbox) {
 }
 
 #[test]
-fn where_the_certificate_is_of_an_unknown_authority_nothing_is_processed_d02() {
+fn unknown_certificate_authority_is_not_processed_d02() {
     let (sandbox, _) = https_sandbox("127.0.0.1");
-    let hint = "the certificate is signed by no authority that is trusted here";
+    let hint = "the certificate is not signed by a trusted authority";
     every_command_is_not_processed(sandbox.base_url(), &[], "tls", hint);
     assert_nothing_came(&sandbox);
 }
 
 #[test]
-fn where_the_certificate_is_for_another_host_nothing_is_processed_d02() {
+fn certificate_for_another_host_is_not_processed_d02() {
     let (sandbox, certificate) = https_sandbox("pay.example");
     let hint = "check the host name in --base-url or PAYMENTS_BASE_URL";
     every_command_is_not_processed(sandbox.base_url(), &["--ca-cert", certificate.path()], "tls", hint);
@@ -134,7 +140,7 @@ fn where_the_certificate_is_for_another_host_nothing_is_processed_d02() {
 }
 
 #[test]
-fn where_the_server_speaks_no_tls_nothing_is_processed_d02() {
+fn server_without_tls_is_not_processed_d02() {
     let sandbox = Sandbox::builder().api_key(KEY).start_blocking().unwrap();
     let https = sandbox.base_url().replace("http://", "https://");
     every_command_is_not_processed(&https, &[], "tls", "does the server speak TLS there?");
@@ -142,7 +148,7 @@ fn where_the_server_speaks_no_tls_nothing_is_processed_d02() {
 }
 
 #[test]
-fn what_is_invalid_is_refused_before_anything_is_sent_d01() {
+fn invalid_request_is_not_sent_d01() {
     let sandbox = Sandbox::builder().api_key(KEY).start_blocking().unwrap();
     let create = ["transaction", "create", "--file", "-"];
     let without_amount = |payment: &str| payment.replace("\"Amount\":", "\"Amuont\":");

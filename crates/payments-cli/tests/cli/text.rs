@@ -1,25 +1,25 @@
-//! What a person reads: the headline, and what to do.
+//! The text output: the headline, and what to do.
 
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::thread;
 
-use crate::support::{CARD_PAYMENT, Ended, Peer, TOKEN_PAYMENT, Then, answer, answers, payments_at};
+use crate::support::{CARD_PAYMENT, Ended, Peer, TOKEN_PAYMENT, Then, payments_at, response, responses};
 
-/// A run in text against a server that does this.
+/// Runs the command with text output against this server.
 fn text(then: Then, arguments: &[&str]) -> Ended {
     let peer = Peer::new(then);
     let run = payments_at(&peer.base_url, arguments.iter().copied()).arguments(["--output", "text"]);
     run.stdin(CARD_PAYMENT).end()
 }
 
-fn answering(status: &str, body: &str) -> Then {
-    Then::Answer(answer(status, body))
+fn responding(status: &str, body: &str) -> Then {
+    Then::Respond(response(status, body))
 }
 
 #[test]
-fn text_shows_the_outcome_first_and_amounts_as_they_were_sent() {
-    let peer = Peer::answering("200 OK", answers::RECORD);
+fn text_shows_the_outcome_first_and_exact_amounts() {
+    let peer = Peer::responding("200 OK", responses::RECORD);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
     let ended = run.stdin(CARD_PAYMENT).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
@@ -39,9 +39,9 @@ fn text_shows_the_outcome_first_and_amounts_as_they_were_sent() {
 }
 
 #[test]
-fn a_failure_in_text_is_on_stderr_with_what_to_do() {
+fn text_failure_goes_to_stderr_with_advice() {
     let lost = r#"{"status":"pending","status_code":101,"data":{"TransactionId":"txn_7"}}"#;
-    let peer = Peer::answering("200 OK", lost);
+    let peer = Peer::responding("200 OK", lost);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
     let ended = run.stdin(CARD_PAYMENT).end();
     assert_eq!((ended.code, &*ended.stdout), (Some(5), ""));
@@ -58,52 +58,59 @@ fn a_failure_in_text_is_on_stderr_with_what_to_do() {
 }
 
 #[test]
-fn a_found_record_is_called_found_and_no_proof_of_a_charge() {
-    let ended = text(answering("200 OK", answers::TRANSACTION_FOUND), &["transaction", "get", "txn_1"]);
+fn found_record_is_not_presented_as_proof_of_a_charge() {
+    let ended = text(responding("200 OK", responses::TRANSACTION_FOUND), &["transaction", "get", "txn_1"]);
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     let lines: Vec<_> = ended.stdout.lines().take(2).collect();
-    let note = "  a record, not proof of a charge: the meaning of Status is not published";
+    let note = "  a record is not proof of a charge: the meaning of Status is not published";
     assert_eq!(lines, ["FOUND (HTTP 200)", note]);
 
-    let ended = text(answering("200 OK", answers::CUSTOMER_FOUND), &["customer", "get", "cus_1"]);
+    let ended = text(responding("200 OK", responses::CUSTOMER_FOUND), &["customer", "get", "cus_1"]);
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     assert!(ended.stdout.starts_with("FOUND (HTTP 200)\n  CustomerId "), "{}", ended.stdout);
 }
 
 #[test]
-fn a_record_of_another_transaction_is_warned_of_in_text_alone() {
-    let ended = text(answering("200 OK", answers::TRANSACTION_FOUND), &["transaction", "get", "txn_2"]);
+fn record_of_another_transaction_gets_a_warning_in_text_only() {
+    let ended = text(responding("200 OK", responses::TRANSACTION_FOUND), &["transaction", "get", "txn_2"]);
     assert_eq!(ended.code, Some(0));
-    assert_eq!(ended.stderr, "WARNING: the record is of another transaction: asked for txn_2, given txn_1\n");
-    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    assert_eq!(
+        ended.stderr,
+        "WARNING: the record belongs to another transaction: requested txn_2, received txn_1\n"
+    );
+    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
     payments_at(&peer.base_url, ["transaction", "get", "txn_2"]).end().processed();
 }
 
 #[test]
-fn a_failed_look_up_says_nothing_about_the_payment() {
+fn failed_lookup_says_nothing_about_the_payment() {
     let get = ["transaction", "get", "txn_1"];
     let cases = [
-        (answering("502 Bad Gateway", ""), &get, "NOT LOOKED UP, which says nothing about the payment; "),
+        (responding("502 Bad Gateway", ""), &get, "NOT LOOKED UP, which says nothing about the payment; "),
         (
             Then::Close,
             &get,
             "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again (",
         ),
         (
-            answering("404 Not Found", answers::NOT_FOUND),
+            responding("404 Not Found", responses::NOT_FOUND),
             &get,
-            "NOT FOUND, which is no proof that nothing was or will be charged (exit code 7)",
+            "NOT FOUND, which does not prove that nothing was or will be charged (exit code 7)",
         ),
-        // A proxy has never heard of the transaction.
+        // Not in the service's format, so from a proxy.
         (
-            answering("404 Not Found", "<html>"),
+            responding("404 Not Found", "<html>"),
             &get,
-            "LOOK-UP REJECTED, which says nothing about the payment (",
+            "LOOKUP REJECTED, which says nothing about the payment (",
         ),
-        (answering("401 Unauthorized", answers::UNAUTHORIZED), &get, "LOOK-UP REJECTED, which says nothing"),
+        (
+            responding("401 Unauthorized", responses::UNAUTHORIZED),
+            &get,
+            "LOOKUP REJECTED, which says nothing",
+        ),
         (Then::Close, &["customer", "get", "cus_1"], "NOT LOOKED UP, it is safe to run it again ("),
         (
-            answering("404 Not Found", answers::NOT_FOUND),
+            responding("404 Not Found", responses::NOT_FOUND),
             &["customer", "get", "cus_1"],
             "NOT FOUND (exit code 7)",
         ),
@@ -116,7 +123,7 @@ fn a_failed_look_up_says_nothing_about_the_payment() {
 }
 
 #[test]
-fn an_unknown_outcome_says_to_look_up_only_where_an_id_is_known() {
+fn unknown_outcome_suggests_a_lookup_only_with_an_id() {
     let create = ["transaction", "create", "--file", "-"];
     let ended = text(Then::Close, &create);
     let headline = "OUTCOME UNKNOWN, do not run it again: reconcile by amount, last four digits, payer's name \
@@ -124,13 +131,13 @@ fn an_unknown_outcome_says_to_look_up_only_where_an_id_is_known() {
     assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
-    // An id that no look-up takes is no part of a command that somebody may paste.
+    // An id that a lookup refuses must not be part of a command to paste.
     let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot)"}}"#;
-    let ended = text(answering("200 OK", strange), &create);
+    let ended = text(responding("200 OK", strange), &create);
     assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
-    // A void names its transaction itself.
+    // A void's own request names the transaction.
     let ended = text(Then::Close, &["void", "txn_1"]);
     assert!(
         ended.stderr.starts_with("OUTCOME UNKNOWN, do not run it again: look it up ("),
@@ -141,24 +148,27 @@ fn an_unknown_outcome_says_to_look_up_only_where_an_id_is_known() {
 }
 
 #[test]
-fn a_connection_that_cannot_be_made_hints_at_the_setting() {
+fn failed_connection_hints_at_the_setting() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let free = listener.local_addr().unwrap();
     drop(listener);
-    // Reserved, so that it never resolves; where no name server answers at all, the deadline's hint is the same.
+    // A reserved name, which never resolves. If no name server responds, the hint for the timeout is the same.
     let nowhere = "https://pay.invalid".to_owned();
     let plain = TcpListener::bind("127.0.0.1:0").unwrap();
     let plain_as_https = format!("https://{}", plain.local_addr().unwrap());
     thread::spawn(move || {
         for stream in plain.incoming() {
-            // As servers answer what is no HTTP.
-            let _ = stream.and_then(|mut stream| stream.write_all(&answer("400 Bad Request", "")));
+            // As servers respond to what is not HTTP.
+            let _ = stream.and_then(|mut stream| stream.write_all(&response("400 Bad Request", "")));
         }
     });
     let cases = [
-        (format!("http://{free}"), "hint     check --base-url or PAYMENTS_BASE_URL: is the service there?"),
-        (nowhere, "hint     check --base-url or PAYMENTS_BASE_URL"),
-        (plain_as_https, "hint     does the server speak TLS there?"),
+        (
+            format!("http://{free}"),
+            "hint   check --base-url or PAYMENTS_BASE_URL: is the service running there?",
+        ),
+        (nowhere, "hint   check --base-url or PAYMENTS_BASE_URL"),
+        (plain_as_https, "hint   does the server speak TLS there?"),
     ];
     for (base_url, hint) in cases {
         let arguments = ["transaction", "create", "--file", "-", "--output", "text"];
@@ -169,9 +179,9 @@ fn a_connection_that_cannot_be_made_hints_at_the_setting() {
 }
 
 #[test]
-fn an_unknown_outcome_shows_what_to_reconcile_by_and_no_pause_before_a_second_try() {
+fn unknown_outcome_shows_reconciliation_data_and_no_retry_after() {
     let busy = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n";
-    let peer = Peer::new(Then::Answer(busy.to_vec()));
+    let peer = Peer::new(Then::Respond(busy.to_vec()));
     let create = ["token-transaction", "create", "--file", "-", "--output", "text"];
     let request = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 1843"}"#);
     let ended = payments_at(&peer.base_url, create).stdin(request).end();
@@ -186,40 +196,41 @@ fn an_unknown_outcome_shows_what_to_reconcile_by_and_no_pause_before_a_second_tr
 }
 
 #[test]
-fn a_404_for_a_payment_or_a_void_hints_at_the_path_of_the_base_address() {
+fn http_404_for_a_payment_or_void_hints_at_the_base_path() {
     let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
-    let hint =
-        "check the base address (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
+    let hint = "check the base URL (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
     for arguments in [&["transaction", "create", "--file", "-"][..], &["void", "txn_1"]] {
         for body in [elsewhere, "<html>"] {
-            let ended = text(answering("404 Not Found", body), arguments);
+            let ended = text(responding("404 Not Found", body), arguments);
             assert!(ended.code == Some(7) && ended.stderr.contains(hint), "{}", ended.stderr);
         }
     }
-    // The service answers so where it does not know the transaction.
-    let ended = text(answering("404 Not Found", answers::NOT_FOUND), &["transaction", "get", "txn_1"]);
+    // This is how the service reports an unknown transaction.
+    let ended = text(responding("404 Not Found", responses::NOT_FOUND), &["transaction", "get", "txn_1"]);
     assert!(!ended.stderr.contains("hint"), "{}", ended.stderr);
 }
 
 #[test]
-fn a_void_that_is_refused_is_told_what_can_be_voided() {
+fn rejected_void_hints_at_what_can_be_voided() {
     let refused =
         r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid transaction id"}"#;
-    let hint = "only an authorisation that is not voided yet can be voided";
-    let ended = text(answering("400 Bad Request", refused), &["void", "txn_1"]);
+    let hint = "only an authorization that is not yet voided can be voided";
+    let ended = text(responding("400 Bad Request", refused), &["void", "txn_1"]);
     assert!(ended.code == Some(4) && ended.stderr.contains(hint), "{}", ended.stderr);
-    let ended = text(answering("400 Bad Request", answers::POSTAL_CODE), &["void", "txn_1"]);
+    let ended = text(responding("400 Bad Request", responses::POSTAL_CODE), &["void", "txn_1"]);
     assert!(!ended.stderr.contains(hint), "{}", ended.stderr);
 }
 
 #[test]
-fn a_deadline_too_short_to_connect_is_told_as_such() {
-    let peer = Peer::answering("200 OK", answers::RECORD);
+fn deadline_too_short_to_connect_is_reported() {
+    let peer = Peer::responding("200 OK", responses::RECORD);
     let arguments = ["void", "txn_1", "--output", "text", "--timeout", "0.000001"];
     let ended = payments_at(&peer.base_url, arguments).end();
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("within the whole call's 1µs: raise the deadline, which came from --timeout"),
+        ended
+            .stderr
+            .contains("within the call's deadline of 1µs: raise the deadline, which came from --timeout"),
         "{}",
         ended.stderr
     );

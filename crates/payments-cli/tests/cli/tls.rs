@@ -1,4 +1,4 @@
-//! https with an authority of one's own.
+//! HTTPS with a private certificate authority.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -9,10 +9,10 @@ use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use crate::support::{TemporaryFile, answer, answers, payments_at, read_request};
+use crate::support::{TemporaryFile, payments_at, read_request, response, responses};
 
-/// A server with a certificate for `localhost` that it signed itself and with one answer to everything, and that
-/// certificate as PEM.
+/// A server with a self-signed certificate for `localhost` that returns one response to everything. Returns its address and
+/// the certificate as PEM.
 pub(crate) fn https(then: Vec<u8>) -> (String, String) {
     let key = KeyPair::generate().expect("a key");
     let certificate =
@@ -34,7 +34,7 @@ pub(crate) fn https(then: Vec<u8>) -> (String, String) {
         for stream in listener.incoming() {
             let connection = ServerConnection::new(Arc::clone(&config)).expect("a connection");
             let mut stream = StreamOwned::new(connection, stream.expect("a connection"));
-            // A client that does not trust the certificate leaves here.
+            // A client that does not trust the certificate disconnects here.
             if read_request(&mut stream).is_some() {
                 let _ = stream.write_all(&then);
                 let _ = stream.flush();
@@ -44,7 +44,7 @@ pub(crate) fn https(then: Vec<u8>) -> (String, String) {
     (base_url, certificate.pem())
 }
 
-/// A certificate that nobody uses.
+/// A certificate that no server uses.
 pub(crate) fn authority() -> String {
     let key = KeyPair::generate().expect("a key");
     let certificate = CertificateParams::new(["localhost".to_owned()]).and_then(|it| it.self_signed(&key));
@@ -52,21 +52,21 @@ pub(crate) fn authority() -> String {
 }
 
 #[test]
-fn a_given_authority_is_trusted_as_well() {
-    let (base_url, pem) = https(answer("200 OK", answers::TRANSACTION_FOUND));
+fn ca_cert_is_trusted() {
+    let (base_url, pem) = https(response("200 OK", responses::TRANSACTION_FOUND));
     let file = TemporaryFile::new(pem);
     let run = payments_at(&base_url, ["transaction", "get", "txn_1", "--ca-cert", file.path()]);
     assert_eq!(run.end().processed()["TransactionId"], "txn_1");
 }
 
 #[test]
-fn an_unknown_authority_is_not_processed_and_the_reason_given() {
-    let (base_url, _) = https(answer("200 OK", answers::TRANSACTION_FOUND));
+fn unknown_authority_is_not_processed_with_a_reason() {
+    let (base_url, _) = https(response("200 OK", responses::TRANSACTION_FOUND));
     let error = payments_at(&base_url, ["transaction", "get", "txn_1"]).end().failed(3, "not_processed");
     assert_eq!(error["kind"], "tls");
     assert!(error["cause"].as_str().is_some_and(|cause| cause.contains("UnknownIssuer")), "{error}");
 
     let ended = payments_at(&base_url, ["transaction", "get", "txn_1", "--output", "text"]).end();
-    let hint = "the certificate is signed by no authority that is trusted here: if it is your own, give its";
+    let hint = "the certificate is not signed by a trusted authority: if the authority is your own, give its";
     assert!(ended.stderr.contains(hint), "{}", ended.stderr);
 }

@@ -1,9 +1,9 @@
-//! `--verbose`: a trace on stderr, and not a byte more or less on stdout.
+//! `--verbose`: a trace on stderr, and the same stdout.
 
-use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, answers, payments, payments_at};
+use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses};
 use crate::tls::authority;
 
-/// The trace of a run that ended with this code, without its durations.
+/// The lines of a run's trace without durations. Checks the exit code.
 #[track_caller]
 fn trace(ended: &Ended, code: i32) -> Vec<String> {
     assert_eq!(ended.code, Some(code), "{ended:?}");
@@ -20,18 +20,18 @@ fn trace(ended: &Ended, code: i32) -> Vec<String> {
 
 #[test]
 fn settings_and_attempts_are_traced() {
-    let answer = format!(
+    let response = format!(
         "HTTP/1.1 200 OK\r\nx-request-id: req_5\r\ncontent-length: {}\r\n\r\n{}",
-        answers::RECORD.len(),
-        answers::RECORD
+        responses::RECORD.len(),
+        responses::RECORD
     );
-    let peer = Peer::new(Then::Answer(answer.into_bytes()));
+    let peer = Peer::new(Then::Respond(response.into_bytes()));
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--verbose"]);
     let ended = run.stdin(CARD_PAYMENT).end();
     assert_eq!(
         trace(&ended, 0),
         [
-            &*format!("base address {} (PAYMENTS_BASE_URL)", peer.base_url),
+            &*format!("base URL {} (PAYMENTS_BASE_URL)", peer.base_url),
             "API key (PAYMENTS_API_KEY)",
             "deadline … (default)",
             "transaction attempt 1 started",
@@ -41,7 +41,7 @@ fn settings_and_attempts_are_traced() {
 }
 
 #[test]
-fn the_source_of_every_setting_is_traced() {
+fn every_setting_is_traced_with_its_source() {
     let (key, authority) = (TemporaryFile::new(KEY), TemporaryFile::new(authority()));
     let run = payments(["--verbose", "transaction", "get", "txn_1", "--timeout", "2.5"])
         .arguments(["--base-url", "http://127.0.0.1:1", "--api-key-file", key.path()])
@@ -49,7 +49,7 @@ fn the_source_of_every_setting_is_traced() {
     assert_eq!(
         trace(&run.end(), 0),
         [
-            "base address http://127.0.0.1:1 (--base-url)",
+            "base URL http://127.0.0.1:1 (--base-url)",
             "API key (the file of --api-key-file)",
             "deadline … (--timeout)",
             &*format!("authority {} (--ca-cert)", authority.path()),
@@ -58,8 +58,8 @@ fn the_source_of_every_setting_is_traced() {
 }
 
 #[test]
-fn each_attempt_of_a_look_up_is_traced_with_its_failure() {
-    let peer = Peer::answering("502 Bad Gateway", "<html>");
+fn each_lookup_attempt_is_traced_with_its_failure() {
+    let peer = Peer::responding("502 Bad Gateway", "<html>");
     let ended = payments_at(&peer.base_url, ["transaction", "get", "txn_1", "--verbose"]).end();
     let attempts: Vec<_> = trace(&ended, 3).into_iter().skip(3).collect();
     let expected: Vec<_> = (1..=3)
@@ -76,7 +76,7 @@ fn each_attempt_of_a_look_up_is_traced_with_its_failure() {
 }
 
 #[test]
-fn a_failure_without_an_answer_is_traced_with_its_kind() {
+fn failure_without_a_response_is_traced_with_its_kind() {
     let ended = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--verbose"]).end();
     let last = trace(&ended, 3).pop().unwrap_or_default();
     assert_eq!(last, "void attempt 1 finished after … not_processed (connect)");
@@ -84,7 +84,7 @@ fn a_failure_without_an_answer_is_traced_with_its_kind() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_charge_is_traced_as_abandoned_with_an_unknown_outcome_d22() {
+fn interrupted_charge_is_traced_as_abandoned_and_unknown_d22() {
     use std::process::Stdio;
 
     let peer = Peer::new(Then::Wait);
@@ -101,20 +101,22 @@ fn an_interrupted_charge_is_traced_as_abandoned_with_an_unknown_outcome_d22() {
     }
 }
 
-/// Two charges are sent at two times.
+/// Replaces every time by a placeholder.
 fn without_times(text: &str) -> String {
-    let is_a_time = |word: &&str| humantime::parse_rfc3339(word).is_ok();
-    text.split(['"', ' ', '\n']).filter(is_a_time).fold(text.to_owned(), |text, time| text.replace(time, "…"))
+    let is_utc_time = |word: &&str| humantime::parse_rfc3339(word).is_ok();
+    text.split(['"', ' ', '\n'])
+        .filter(is_utc_time)
+        .fold(text.to_owned(), |text, time| text.replace(time, "…"))
 }
 
 #[test]
-fn stdout_and_the_exit_code_are_the_same_with_and_without_a_trace() {
+fn verbose_changes_neither_stdout_nor_the_exit_code() {
     for (status, body) in [
-        ("200 OK", answers::RECORD),
-        ("401 Unauthorized", answers::UNAUTHORIZED),
+        ("200 OK", responses::RECORD),
+        ("401 Unauthorized", responses::UNAUTHORIZED),
         ("502 Bad Gateway", "<html>"),
     ] {
-        let peer = Peer::answering(status, body);
+        let peer = Peer::responding(status, body);
         for more in [&["--output", "json"][..], &["--output", "text"], &["--dry-run"]] {
             let run = |verbose: &[&str]| {
                 payments_at(&peer.base_url, ["transaction", "create", "--file", "-"])
@@ -134,10 +136,13 @@ fn stdout_and_the_exit_code_are_the_same_with_and_without_a_trace() {
 }
 
 #[test]
-fn a_trace_shows_no_control_character_and_no_echoed_key() {
-    let answer =
-        format!("HTTP/1.1 200 OK\r\nx-request-id: {KEY}\r\ncontent-length: {}\r\n\r\n{}", ECHO.len(), ECHO);
-    let peer = Peer::new(Then::Answer(answer.into_bytes()));
+fn trace_shows_no_control_character_and_no_repeated_key() {
+    let response = format!(
+        "HTTP/1.1 200 OK\r\nx-request-id: {KEY}\r\ncontent-length: {}\r\n\r\n{}",
+        RESPONSE.len(),
+        RESPONSE
+    );
+    let peer = Peer::new(Then::Respond(response.into_bytes()));
     let ended = payments_at(&peer.base_url, ["void", "txn_1", "--verbose"]).end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(!ended.stderr.contains(KEY), "{}", ended.stderr);
@@ -149,5 +154,5 @@ fn a_trace_shows_no_control_character_and_no_echoed_key() {
     assert_eq!(ended.stderr.lines().count(), 5, "{}", ended.stderr);
 }
 
-const ECHO: &str =
+const RESPONSE: &str =
     r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn\u001b[2J\nPROCESSED"}}"#;
