@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz [TARGET]`: cargo-fuzz on each target, over the committed corpus and what earlier runs found.
+//! `cargo xtask fuzz [TARGET]`: runs cargo-fuzz on each target, with the committed corpus and the inputs of earlier runs.
 
 use anyhow::{Context as _, ensure};
 use xshell::cmd;
@@ -7,35 +7,38 @@ use crate::cargo::{cargo, shell, target};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Options {
-    /// One target alone, such as `read_amount`.
+    /// Run only this target, such as `read_amount`.
     target: Option<String>,
-    /// How long each target runs.
+    /// How many seconds each target runs.
     #[arg(long, default_value_t = 30)]
     seconds: u32,
 }
 
-/// Runs each target for its time. All run, also after one has found something.
+/// Runs each target for its time, even after an earlier one has found a crash.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let shell = shell()?;
     let installed = cargo(&shell, "fuzz --version").ignore_stdout().ignore_stderr().run();
-    installed.context("cargo-fuzz is missing: cargo install --locked cargo-fuzz")?;
+    installed.context("cargo-fuzz is not installed: cargo install --locked cargo-fuzz")?;
     let corpus = shell.current_dir().join("tests/fuzz/corpus");
     let programs = shell.read_dir("tests/fuzz/fuzz_targets")?;
     let names = programs.iter().filter_map(|path| path.file_stem()?.to_str());
     let names: Vec<_> =
         names.filter(|name| options.target.as_deref().is_none_or(|target| target == *name)).collect();
-    ensure!(!names.is_empty(), "there is no such target: tests/fuzz/fuzz_targets has a program for each");
+    ensure!(
+        !names.is_empty(),
+        "there is no such target: tests/fuzz/fuzz_targets has one file for each target"
+    );
 
     let folder = target(&shell)?.join("fuzz");
     let time = options.seconds.to_string();
     let mut broken = Vec::new();
     for name in names {
-        // libFuzzer writes to the first folder alone, so the committed corpus stays as it is.
+        // libFuzzer writes only to the first folder, so the committed corpus stays unchanged.
         let found = folder.join("corpus").join(name);
         shell.create_dir(&found)?;
         let committed = [name, "answers", "json"].map(|folder| corpus.join(folder));
         let committed = committed.iter().filter(|folder| folder.is_dir());
-        // There is no unsafe code here that a sanitizer could find anything in.
+        // Sanitizers look for memory errors, and this workspace has no unsafe code.
         let limits = ["-timeout=10", "-rss_limit_mb=2048", "-max_len=8192"];
         let fuzz = cmd!(
             shell,
@@ -48,7 +51,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     ensure!(
         broken.is_empty(),
-        "an input that breaks something was found for {}: see above",
+        "fuzzing found failing inputs for {}: see above, and turn each into a test",
         broken.join(", ")
     );
     Ok(())

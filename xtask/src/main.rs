@@ -1,4 +1,4 @@
-//! The project's own tasks, called as `cargo xtask <task>`. No published crate contains any of it.
+//! The project's tasks, run with `cargo xtask <task>`. This package is not published.
 //!
 //! The rules of the repository are ordinary tests, in `xtask/tests/tidy`.
 
@@ -17,55 +17,57 @@ use xshell::cmd;
 
 use crate::cargo::{cargo, shell};
 
-/// The project's own tasks.
+/// The project's tasks.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", disable_help_subcommand = true)]
 enum Task {
-    /// Check everything: format, lints, features, tests, doctests, examples of the documents, documentation.
+    /// Check everything: formatting, lints, features, tests, doctests, examples in documents, documentation.
     Test(test::Options),
-    /// Check the rules of the repository alone; they are also part of `test`.
+    /// Check only the repository's rules; `test` checks them too.
     Tidy,
-    /// Measure, in a release build, and fail if a goal is missed.
+    /// Run benchmarks in a release build, and fail if a figure misses its goal.
     #[command(disable_help_flag = true)]
-    Bench(Words),
-    /// Take the crates to a registry: `prepare`, `check`, `publish`, `api`.
+    Bench(PassedOn),
+    /// Publish the crates to a registry: `prepare`, `check`, `publish`, `api`.
     #[command(disable_help_flag = true)]
-    Release(Words),
-    /// Search for a broken promise: payments over a bad network in virtual time, in a release build.
+    Release(PassedOn),
+    /// Simulate payments over a bad network in virtual time, in a release build, and fail on a broken promise.
     #[command(disable_help_flag = true)]
-    Simulate(Words),
-    /// Kill billing runs at any moment and compare their journal with the service's ledger, in a release build.
+    Simulate(PassedOn),
+    /// Kill billing runs at random moments and compare their journal with the service's ledger, in a release build.
     CrashTest {
-        /// How many rounds there are.
+        /// How many rounds to run.
         #[arg(long, default_value_t = 300)]
         rounds: u64,
-        /// The seed of all random choices; a new one each time by default.
+        /// The seed of all random choices; by default a new one each time.
         #[arg(long)]
         seed: Option<u64>,
     },
-    /// Search for inputs that break what must hold for any bytes; needs a nightly toolchain and cargo-fuzz.
+    /// Fuzz every parser of the workspace; needs a nightly toolchain and cargo-fuzz.
     Fuzz(fuzz::Options),
-    /// Take every amount of cents below a million, and as many random ones, from text to JSON and back.
+    /// Convert every amount below a million, and as many random ones, from text to JSON and back.
     ExhaustiveMoney,
-    /// Run the unit tests of model and core under Miri; needs a nightly toolchain with the component `miri`.
+    /// Run the unit tests of payments-model and payments-core under Miri; needs a nightly toolchain with `miri`.
     Miri,
 }
 
-/// Passed on to the package that does the task, which has a help of its own.
+/// Arguments for the package that does the task. It has its own `--help`.
 #[derive(clap::Args, Debug)]
-struct Words {
+struct PassedOn {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<OsString>,
+    arguments: Vec<OsString>,
 }
 
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Test(options) => test::run(&options),
         Task::Tidy => run("test --quiet --locked --package xtask --test tidy", &[]),
-        Task::Bench(Words { words }) => bench(&words),
-        Task::Release(Words { words }) => run("run --quiet --locked --package payments-release --", &words),
-        Task::Simulate(Words { words }) => {
-            run("run --release --quiet --locked --package payments-simulation --", &words)
+        Task::Bench(PassedOn { arguments }) => bench(&arguments),
+        Task::Release(PassedOn { arguments }) => {
+            run("run --quiet --locked --package payments-release --", &arguments)
+        }
+        Task::Simulate(PassedOn { arguments }) => {
+            run("run --release --quiet --locked --package payments-simulation --", &arguments)
         }
         Task::CrashTest { rounds, seed } => crash_test(rounds, seed),
         Task::Fuzz(options) => fuzz::run(&options),
@@ -74,7 +76,7 @@ fn main() -> ExitCode {
         }
         Task::Miri => miri(),
     };
-    // Not returned from `main` as it is: a stack backtrace below it would hide the line that says what to do.
+    // Not returned from `main`: anyhow may print a backtrace, which would hide the line that says what to do.
     if let Err(error) = done {
         println!("\nerror: {error:#}");
         return ExitCode::FAILURE;
@@ -82,15 +84,15 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(call: &str, words: &[OsString]) -> anyhow::Result<()> {
-    cargo(&shell()?, call).args(words).run().context("see above")
+fn run(call: &str, arguments: &[OsString]) -> anyhow::Result<()> {
+    cargo(&shell()?, call).args(arguments).run().context("see above")
 }
 
-/// The command is built alone, as its users get it. Built together with the benchmarks it would also have their
+/// Builds the `payments` command alone, as users get it. Built together with the benchmarks it would also have their
 /// features.
-fn bench(words: &[OsString]) -> anyhow::Result<()> {
+fn bench(arguments: &[OsString]) -> anyhow::Result<()> {
     run("build --release --quiet --locked --package payments-cli", &[])?;
-    run("run --release --quiet --locked --package payments-bench --", words)
+    run("run --release --quiet --locked --package payments-bench --", arguments)
 }
 
 fn crash_test(rounds: u64, seed: Option<u64>) -> anyhow::Result<()> {
@@ -101,24 +103,26 @@ fn crash_test(rounds: u64, seed: Option<u64>) -> anyhow::Result<()> {
     }
     let test = "test --release --quiet --locked --package payments-cli --test crash -- --ignored --nocapture";
     let tested = cargo(&shell, test).run();
-    tested.context("somebody may be charged twice, or the test could not run: see above")
+    tested.context("a killed billing run may charge somebody twice, or the test could not run: see above")
 }
 
-/// Neither crate has unsafe code of its own: Miri checks how they use that of `serde_json`, `bytes` and `http`.
+/// Neither crate has unsafe code: Miri checks how they use the unsafe code of `serde_json`, `bytes` and `http`.
 fn miri() -> anyhow::Result<()> {
-    // Each goes through thousands of texts on the same way through memory, which would take Miri most of an hour.
+    // Each of these repeats the same memory accesses for thousands of texts, which would take Miri most of an hour.
     const TOO_LONG: [&str; 4] =
         ["--skip", "hostile_texts_and_many_secrets_end_in_time", "--skip", "snippet::tests"];
     let shell = shell()?;
-    // proptest asks where it is, to keep failures, and more cases would not take other ways through memory.
+    // proptest reads the current folder, which Miri's isolation forbids. More cases would repeat the same memory accesses.
     shell.set_var("MIRIFLAGS", "-Zmiri-disable-isolation");
     shell.set_var("PROPTEST_CASES", "4");
     for package in ["payments-model", "payments-core"] {
-        // The toolchain of this program is set for its children, and the one that is asked for must win.
+        // rustup sets RUSTUP_TOOLCHAIN to the toolchain that runs this program, which would override `nightly`.
         cmd!(shell, "rustup run nightly cargo miri test --locked --package {package} --lib -- {TOO_LONG...}")
             .env_remove("RUSTUP_TOOLCHAIN")
             .run()
-            .context("is Miri there? rustup toolchain install nightly --component miri,rust-src")?;
+            .context(
+                "see above. If Miri is missing: rustup toolchain install nightly --component miri,rust-src",
+            )?;
     }
     Ok(())
 }
@@ -130,14 +134,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_well_formed() {
+    fn command_line_is_well_formed() {
         Task::command().debug_assert();
     }
 
     #[test]
-    fn words_for_another_package_are_passed_on_as_they_are() {
+    fn arguments_for_another_package_are_passed_on_unchanged() {
         let task = Task::parse_from(["xtask", "simulate", "--seed", "7", "--help"]);
-        let Task::Simulate(Words { words }) = task else { panic!("{task:?}") };
-        assert_eq!(words, ["--seed", "7", "--help"]);
+        let Task::Simulate(PassedOn { arguments }) = task else { panic!("{task:?}") };
+        assert_eq!(arguments, ["--seed", "7", "--help"]);
     }
 }

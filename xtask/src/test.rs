@@ -1,6 +1,6 @@
-//! `cargo xtask test`: everything that must hold before a change is good, cheap steps first.
+//! `cargo xtask test`: every check that a change must pass, cheap steps first.
 //!
-//! All steps share one target folder and none sets `RUSTFLAGS`, so that what one step has compiled serves the next.
+//! All steps share one target folder and none sets `RUSTFLAGS`, so each step reuses what earlier ones have compiled.
 
 mod sandbox;
 
@@ -14,68 +14,75 @@ use sandbox::Sandbox;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Options {
-    /// Name the steps and run none.
+    /// List the steps without running them.
     #[arg(long)]
     list: bool,
-    /// One step alone, by its name.
+    /// Run only the step with this name.
     #[arg(long, value_name = "STEP")]
     only: Option<String>,
-    /// Fail where a step or a test would have to be skipped.
+    /// Fail if a step or a test would be skipped.
     #[arg(long)]
     complete: bool,
-    /// Only the packages with changes since the last commit, without their slow tests.
+    /// Check only the packages with uncommitted changes, without their slow tests.
     #[arg(long, conflicts_with_all = ["only", "complete"])]
     quick: bool,
 }
 
-/// Runs every step, or the one that was asked for, and stops at the first that fails.
-pub(crate) fn run(asked: &Options) -> anyhow::Result<()> {
+/// Runs all steps, or the selected one, and stops at the first failure.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let shell = cargo::shell()?;
-    if asked.list {
+    if options.list {
         for step in STEPS {
             println!("{}", step.title);
         }
         return Ok(());
     }
-    if asked.quick {
+    if options.quick {
         return quick(&shell);
     }
-    if asked.complete {
-        // A test that would leave itself out where a program is missing fails where CI says so.
+    if options.complete {
+        // Some tests skip themselves if a program is missing. With this variable they fail instead.
         shell.set_var("CI", "true");
     }
-    let wanted = |step: &&Step| asked.only.as_deref().is_none_or(|title| title == step.title);
-    let steps: Vec<_> = STEPS.iter().filter(wanted).collect();
-    ensure!(!steps.is_empty(), "there is no such step: `cargo xtask test --list` names them");
+    let is_selected = |step: &&Step| options.only.as_deref().is_none_or(|title| title == step.title);
+    let steps: Vec<_> = STEPS.iter().filter(is_selected).collect();
+    ensure!(!steps.is_empty(), "there is no such step: list them with `cargo xtask test --list`");
 
     let started = Instant::now();
     let mut summary = Vec::new();
     for (step, number) in steps.iter().zip(1..) {
         println!("\n── step {number} of {}: {}", steps.len(), step.title);
-        if let Some(Need { otherwise, .. }) = step.needs.iter().find(|need| !need.is_met(&shell)) {
-            ensure!(!asked.complete, "{}: {otherwise}, and every step must run", step.title);
-            println!("skipped: {otherwise}");
-            summary.push(format!("skipped  {:>9}  {}: {otherwise}", "", step.title));
+        if let Some(Need { missing, .. }) = step.needs.iter().find(|need| !need.is_met(&shell)) {
+            ensure!(
+                !options.complete,
+                "cannot run {:?}: {missing}. Install it, or run without --complete to skip this step",
+                step.title
+            );
+            println!("skipped: {missing}");
+            summary.push(format!("skipped  {:>9}  {}: {missing}", "", step.title));
             continue;
         }
         let step_started = Instant::now();
-        let done = (step.run)(&shell);
-        let verdict = if done.is_ok() { "ok" } else { "FAILED" };
-        summary.push(format!("{verdict:>7}  {:>9}  {}", minutes(step_started.elapsed()), step.title));
-        if let Err(error) = done {
+        let result = (step.run)(&shell);
+        let word = if result.is_ok() { "ok" } else { "FAILED" };
+        summary.push(format!("{word:>7}  {:>9}  {}", duration(step_started.elapsed()), step.title));
+        if let Err(error) = result {
             println!("\n── summary\n{}", summary.join("\n"));
-            let again = format!("to run it alone: cargo xtask test --only {:?}", step.title);
+            let again = format!(
+                "see above, fix it, then run this step alone: cargo xtask test --only {:?}",
+                step.title
+            );
             return Err(error.context(again));
         }
     }
     println!("\n── summary\n{}", summary.join("\n"));
-    println!("{} in {}", outcome(&summary), minutes(started.elapsed()));
+    println!("{} in {}", count_passed(&summary), duration(started.elapsed()));
     Ok(())
 }
 
 struct Step {
     title: &'static str,
-    /// Without these the step is skipped, and the summary says why.
+    /// If one of these is not met, the step is skipped and the summary says why.
     needs: &'static [Need],
     run: fn(&Shell) -> anyhow::Result<()>,
 }
@@ -86,18 +93,15 @@ const STEPS: &[Step] = &[
     Step { title: "lints of each library alone", needs: &[], run: lints_of_each_library },
     Step { title: "tests", needs: &[], run: tests },
     Step { title: "numbers under serde_json's other features", needs: &[], run: numbers },
-    Step { title: "the sandbox answers as its OpenAPI document says", needs: &[PYTHON_VENV], run: openapi },
+    Step { title: "the sandbox follows its OpenAPI document", needs: &[PYTHON_VENV], run: openapi },
     Step { title: "a payment from Python", needs: &[PYTHON], run: python },
     Step { title: "a payment from Node", needs: &[NODE], run: node },
-    Step { title: "the sessions of the documents", needs: &[BASH, CURL], run: sessions },
+    Step { title: "console examples in the documents", needs: &[BASH, CURL], run: console_examples },
     Step { title: "doctests", needs: &[], run: doctests },
     Step { title: "the README works with the packages alone", needs: &[], run: packages },
     Step { title: "documentation", needs: &[], run: documentation },
-    Step { title: PUBLIC_API, needs: &[RUSTDOC_JSON], run: public_api },
+    Step { title: "the public API matches tests/api", needs: &[RUSTDOC_JSON], run: public_api },
 ];
-
-/// A gate of a release as well, which knows the step by this title.
-const PUBLIC_API: &str = "the public API is the committed one";
 
 fn formatting(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["fmt --all --check", "fmt --all --check --manifest-path xtask/bench/clients/Cargo.toml"])
@@ -107,8 +111,8 @@ fn lints(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["clippy --locked --workspace --all-targets --all-features -- -D warnings"])
 }
 
-/// Features unify across a workspace, so each library is also compiled as its user gets it: with its default features,
-/// without any, and with each one alone. A release also tries every combination.
+/// Cargo unifies features across a workspace, so this compiles each library as its users get it: with its default
+/// features, without any, and with each one alone. A release also checks every combination.
 fn lints_of_each_library(shell: &Shell) -> anyhow::Result<()> {
     for library in
         cargo::packages(shell)?.iter().filter(|package| package.is_published && package.has_library)
@@ -125,19 +129,19 @@ fn lints_of_each_library(shell: &Shell) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every feature that a crate's tests ask about is on: the manifests of the tests see to that.
+/// The manifests of the tests enable every feature that the crates' tests need.
 fn tests(shell: &Shell) -> anyhow::Result<()> {
     if has_nextest(shell) {
         return run_all(shell, &["nextest run --locked --no-fail-fast --workspace"]);
     }
-    println!("cargo-nextest is not installed: `cargo test` stops no test that hangs");
-    // Told to test examples, cargo builds no programs of them, and a test runs these.
+    println!("cargo-nextest is not installed: using `cargo test`, which does not stop a test that hangs");
+    // `cargo test --examples` does not build the example programs, which one test runs.
     let test = "test --locked --no-fail-fast --workspace --lib --bins --tests --examples";
     run_all(shell, &["build --locked --workspace --examples", test])
 }
 
-/// What is about numbers, under the features that another crate of a user's build may switch on. The tests of the whole
-/// workspace ran with neither.
+/// The tests of numbers, with the features of `serde_json` that another crate in a user's build may enable. The step
+/// `tests` runs with neither.
 fn numbers(shell: &Shell) -> anyhow::Result<()> {
     let runner = if has_nextest(shell) { "nextest run" } else { "test" };
     let packages = "--package payments-model --package payments-core --package payments-fuzz";
@@ -152,17 +156,17 @@ fn numbers(shell: &Shell) -> anyhow::Result<()> {
     )
 }
 
-/// Sends a running sandbox thousands of requests, good and bad, and checks the responses against the document.
+/// Sends a running sandbox thousands of valid and invalid requests, and checks the responses against the document.
 fn openapi(shell: &Shell) -> anyhow::Result<()> {
     let folder = cargo::target(shell)?.join("schemathesis");
     let (python, schemathesis) = (folder.join("bin/python"), folder.join("bin/schemathesis"));
     build_command(shell)?;
-    // Both find at once that nothing is to be done, and repair what an interrupted run left.
+    // Both return at once if everything is installed, and complete an interrupted installation.
     cmd!(shell, "python3 -m venv {folder}").run()?;
     let requirements = "tests/schemathesis/requirements.txt";
     cmd!(shell, "{python} -m pip install --quiet --disable-pip-version-check --require-hashes --requirement {requirements}")
         .run()?;
-    // The examples have declines among them, so each shape of a decline is seen.
+    // Some examples are declined, so the runs cover each shape of a decline.
     let every_phase = ("ok-failed", "examples,coverage,fuzzing,stateful");
     let shapes = ["ok-error", "bad-request", "payment-required"].map(|shape| (shape, "examples"));
     for (shape, phases) in std::iter::once(every_phase).chain(shapes) {
@@ -172,7 +176,7 @@ fn openapi(shell: &Shell) -> anyhow::Result<()> {
         cmd!(shell, "{schemathesis} --config-file {config} run {document} --phases {phases}")
             .envs([("SANDBOX_BASE_URL", sandbox.base_url()), ("SANDBOX_API_KEY", sandbox.api_key())])
             .env("HYPOTHESIS_STORAGE_DIRECTORY", folder.join("hypothesis"))
-            // It would send what is meant for this machine to a proxy that the environment names.
+            // Schemathesis would send requests for this machine through the environment's proxy.
             .env("NO_PROXY", "127.0.0.1")
             .run()?;
     }
@@ -191,11 +195,11 @@ fn node(shell: &Shell) -> anyhow::Result<()> {
     Ok(cmd!(shell, "node --test examples/node/payments.test.mjs").env("PAYMENTS", payments).run()?)
 }
 
-fn sessions(shell: &Shell) -> anyhow::Result<()> {
+fn console_examples(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["test --locked --workspace --test cli -- --ignored documents"])
 }
 
-/// Those of the READMEs and guides among them, which `tidy` checks.
+/// They include the examples in READMEs and guides; `tidy` checks that none is left out.
 fn doctests(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["test --locked --workspace --doc"])
 }
@@ -213,12 +217,12 @@ fn public_api(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["run --quiet --locked --package payments-release -- api --check"])
 }
 
-/// After a change in one crate: its format, lints and tests, and the rules of the repository.
+/// Checks the changed packages: formatting, lints, tests, and the repository's rules.
 fn quick(shell: &Shell) -> anyhow::Result<()> {
     let changed = cmd!(shell, "git status --porcelain --no-renames --untracked-files=all").quiet().read()?;
     let files: Vec<_> = changed.lines().filter_map(|line| line.get(3..)).collect();
     let packages = cargo::packages(shell)?;
-    // `tests/canary` is inside `tests`: the longest folder is the file's own package.
+    // `tests/canary` is inside `tests`: a file belongs to the package with the longest path.
     let package_of = |file: &str| {
         let around = packages.iter().filter(|package| file.starts_with(&format!("{}/", package.folder)));
         around.max_by_key(|package| package.folder.len())
@@ -229,13 +233,13 @@ fn quick(shell: &Shell) -> anyhow::Result<()> {
     names.dedup();
     ensure!(
         !names.is_empty(),
-        "nothing has changed since the last commit: `cargo xtask test` tests everything"
+        "nothing was checked: no package has uncommitted changes. Run `cargo xtask test` to check everything"
     );
     let selection = format!(" --package {}", names.join(" --package "));
-    let (test, slow) = if has_nextest(shell) {
-        ("nextest run --no-fail-fast --profile quick", "the slow tests")
+    let (test, skipped) = if has_nextest(shell) {
+        ("nextest run --no-fail-fast --profile quick", "slow tests, and packages that depend on these")
     } else {
-        ("test --no-fail-fast", "no tests of these packages")
+        ("test --no-fail-fast", "packages that depend on these")
     };
     run_all(
         shell,
@@ -246,11 +250,11 @@ fn quick(shell: &Shell) -> anyhow::Result<()> {
             "test --quiet --locked --package xtask --test tidy".to_owned(),
         ],
     )?;
-    println!("{} hold; left out: {slow}, and what depends on them", names.join(", "));
+    println!("all checks of {} passed; not checked: {skipped}", names.join(", "));
     Ok(())
 }
 
-/// Runs one call of cargo after the other.
+/// Runs cargo once for each call, in order.
 fn run_all(shell: &Shell, calls: &[impl AsRef<str>]) -> anyhow::Result<()> {
     for call in calls {
         println!("$ cargo {}", call.as_ref());
@@ -263,8 +267,7 @@ fn has_nextest(shell: &Shell) -> bool {
     cargo(shell, "nextest --version").ignore_stdout().ignore_stderr().run().is_ok()
 }
 
-/// The `payments` command, with the features that the tests of the whole workspace have built it with: nothing is
-/// compiled twice.
+/// Builds the `payments` command with the features that the step `tests` uses, so that nothing is compiled twice.
 fn build_command(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["test --quiet --locked --workspace --test cli --no-run"])
 }
@@ -273,30 +276,30 @@ fn command(shell: &Shell) -> anyhow::Result<std::path::PathBuf> {
     Ok(cargo::target(shell)?.join("debug/payments"))
 }
 
-/// A program, and a call of it that succeeds where it will do.
+/// A requirement of a step: a command that succeeds if the machine meets it.
 struct Need {
     call: [&'static str; 3],
-    /// The reason that a skipped step gives.
-    otherwise: &'static str,
+    /// Why the step is skipped otherwise.
+    missing: &'static str,
 }
 
-const PYTHON: Need = Need { call: ["python3", "-c", "import json"], otherwise: "python3 is not installed" };
+const PYTHON: Need = Need { call: ["python3", "-c", "import json"], missing: "python3 is not installed" };
 
 const PYTHON_VENV: Need = Need {
     call: ["python3", "-c", "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))"],
-    otherwise: "there is no python3 from 3.11 on that can make virtual environments (in Debian: python3-venv)",
+    missing: "python3 is not installed, is older than 3.11, or cannot create virtual environments (Debian: python3-venv)",
 };
 
 const NODE: Need = Need {
     call: ["node", "--eval", "require('node:test'); fetch"],
-    otherwise: "node is not installed, or older than 18",
+    missing: "node is not installed, or is older than 18",
 };
 
-const CURL: Need = Need { call: ["curl", "--silent", "--version"], otherwise: "curl is not installed" };
+const CURL: Need = Need { call: ["curl", "--silent", "--version"], missing: "curl is not installed" };
 
-const BASH: Need = Need { call: ["bash", "-c", "true"], otherwise: "bash is not installed" };
+const BASH: Need = Need { call: ["bash", "-c", "true"], missing: "bash is not installed" };
 
-/// Rustdoc writes JSON to its standard output where it can; the format is the one that payments-release reads.
+/// The formats of rustdoc's JSON that payments-release can read.
 const RUSTDOC_JSON: Need = Need {
     call: [
         "sh",
@@ -304,7 +307,7 @@ const RUSTDOC_JSON: Need = Need {
         "echo | RUSTC_BOOTSTRAP=1 rustdoc - --crate-name probe -o - -Z unstable-options --output-format json \
          | grep --quiet --extended-regexp '\"format_version\":5[789][,}]'",
     ],
-    otherwise: "rustdoc's JSON is in none of the formats 57 to 59, which Rust 1.95 for one has",
+    missing: "this rustdoc writes none of the JSON formats 57 to 59; Rust 1.95 does",
 };
 
 impl Need {
@@ -314,15 +317,15 @@ impl Need {
     }
 }
 
-fn outcome(summary: &[String]) -> String {
+fn count_passed(summary: &[String]) -> String {
     let skipped = summary.iter().filter(|line| line.starts_with("skipped")).count();
     match skipped {
-        0 => format!("all {} steps passed", summary.len()),
-        _ => format!("{} of {} steps passed and {skipped} skipped", summary.len() - skipped, summary.len()),
+        0 => format!("{0} of {0} steps passed", summary.len()),
+        _ => format!("{} of {} steps passed, {skipped} skipped", summary.len() - skipped, summary.len()),
     }
 }
 
-fn minutes(time: Duration) -> String {
+fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     if seconds < 60 {
         format!("{:.1} s", time.as_secs_f64())

@@ -1,8 +1,8 @@
-//! The public API of each library as text, committed, so that a change of it is seen where it is reviewed.
+//! The public API of each library as committed text, so that reviewers see every change to it.
 //!
-//! A line is one item with its full path, as a user of the crate sees it. What only some features bring is marked, so
-//! that moving an item behind a feature, which breaks the build of whoever does not have it, changes a line too. Of the
-//! traits that the compiler implements by itself only the absence is listed.
+//! Each line is one item with its full path, as a user of the crate sees it. Items that need a feature are marked:
+//! moving an item behind a feature breaks users without that feature, so it must change a line too. For auto traits such
+//! as `Send`, only a missing implementation is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,7 @@ use crate::workspace::{Member, Workspace, cargo};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Options {
-    /// Write nothing, and fail if the public API is not the committed one.
+    /// Write nothing, and fail if the public API differs from the committed text.
     #[arg(long)]
     check: bool,
 }
@@ -25,9 +25,9 @@ pub(crate) struct Options {
 /// The folder of the snapshots, from the root.
 const FOLDER: &str = "tests/api";
 
-const ADVICE: &str = "cargo xtask release api, and commit what it writes together with the change";
+const ADVICE: &str = "run `cargo xtask release api`, and commit what it writes together with the change";
 
-/// What the library `public-api` reads. Formats 58 and 59 only added what may be absent.
+/// The formats that the crate `public-api` can read. Formats 58 and 59 only added optional members.
 const READABLE: RangeInclusive<u64> = 57..=59;
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if options.check {
         let findings = findings(&workspace)?;
         ensure!(findings.is_empty(), "{}", findings.join("\n"));
-        println!("the public API of {} crates is the committed one", workspace.libraries().count());
+        println!("the public API of {} crates matches {FOLDER}", workspace.libraries().count());
         return Ok(());
     }
     for member in workspace.libraries() {
@@ -45,32 +45,32 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         workspace.shell.write_file(&file, &text)?;
         println!("{file}: {changes} lines changed");
     }
-    for left in left_over(&workspace) {
-        workspace.shell.remove_path(&left)?;
-        println!("{left}: removed");
+    for path in obsolete_files(&workspace) {
+        workspace.shell.remove_path(&path)?;
+        println!("{path}: removed");
     }
     Ok(())
 }
 
-/// What is not as it was committed.
+/// The differences between the public API and the committed text.
 pub(crate) fn findings(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
     let mut findings = Vec::new();
     for member in workspace.libraries() {
         let file = file(member);
         let Ok(committed) = workspace.read(&file) else {
-            findings.push(format!("{file} is not there: {ADVICE}"));
+            findings.push(format!("{file} is missing: {ADVICE}"));
             continue;
         };
         let differences = differences(&committed, &snapshot(workspace, member)?);
         if !differences.is_empty() {
             findings.push(format!(
-                "{file} is not the public API of this commit:\n{}\nif that is meant, {ADVICE}",
+                "{file} differs from the public API of this commit:\n{}\nif you intended this, {ADVICE}",
                 differences.join("\n")
             ));
         }
     }
-    findings
-        .extend(left_over(workspace).iter().map(|left| format!("{left} is of no library here: {ADVICE}")));
+    let obsolete = obsolete_files(workspace);
+    findings.extend(obsolete.iter().map(|path| format!("{path} belongs to no library: {ADVICE}")));
     Ok(findings)
 }
 
@@ -78,8 +78,8 @@ fn file(member: &Member) -> String {
     format!("{FOLDER}/{}.txt", member.name)
 }
 
-/// Files in the folder that belong to no library any more, as paths from the root.
-fn left_over(workspace: &Workspace) -> Vec<String> {
+/// Files in the folder that no longer belong to a library, as paths from the root.
+fn obsolete_files(workspace: &Workspace) -> Vec<String> {
     let paths = workspace.shell.read_dir(FOLDER).unwrap_or_default();
     let names = paths.iter().filter_map(|path| Some(format!("{FOLDER}/{}", path.file_name()?.to_str()?)));
     names.filter(|path| workspace.libraries().all(|member| file(member) != *path)).collect()
@@ -97,24 +97,24 @@ fn snapshot(workspace: &Workspace, member: &Member) -> anyhow::Result<String> {
     Ok(text(&without, by_default, &all))
 }
 
-/// The items of a crate that a user can name or use, one in a line.
+/// The items of a crate that a user can name or use, one per line.
 fn lines(workspace: &Workspace, member: &Member, features: &[&str]) -> anyhow::Result<Vec<String>> {
-    let description = describe(workspace, member, features)?;
-    // The library does not ask for the format by itself.
-    must_be_readable(&serde_json::from_str(&workspace.shell.read_file(&description)?)?)?;
+    let file = write_rustdoc_json(workspace, member, features)?;
+    // The crate `public-api` does not check the format.
+    must_be_readable(&serde_json::from_str(&workspace.shell.read_file(&file)?)?)?;
     // Blanket implementations are the same for every type.
-    let api = public_api::Builder::from_rustdoc_json(&description).omit_blanket_impls(true).build()?;
+    let api = public_api::Builder::from_rustdoc_json(&file).omit_blanket_impls(true).build()?;
     Ok(api.items().map(ToString::to_string).filter(|line| !is_noise(line)).collect())
 }
 
-/// Lets rustdoc describe a crate as JSON, in a file that the next call overwrites.
+/// Writes rustdoc's JSON for a crate to a file that the next call overwrites.
 ///
-/// The form is not stable yet, so a stable toolchain refuses, unless it is told to behave as a nightly one. That is told to
-/// rustdoc alone: what cargo compiles on the way is the same as in any other task and is shared with it.
-fn describe(workspace: &Workspace, member: &Member, features: &[&str]) -> anyhow::Result<PathBuf> {
+/// The format is unstable, so stable rustdoc writes it only with `RUSTC_BOOTSTRAP`. Only rustdoc gets that variable, so
+/// what cargo compiles here is shared with all other tasks.
+fn write_rustdoc_json(workspace: &Workspace, member: &Member, features: &[&str]) -> anyhow::Result<PathBuf> {
     let name = &member.name;
     let file = workspace.target.join("doc").join(format!("{}.json", name.replace('-', "_")));
-    // What an earlier run has left must not pass for the answer.
+    // A file from an earlier run must not be read as this one's.
     workspace.shell.remove_path(&file)?;
     let rustdoc = cargo(&workspace.shell, "rustdoc --quiet --locked --offline --lib --package")
         .arg(name)
@@ -122,19 +122,19 @@ fn describe(workspace: &Workspace, member: &Member, features: &[&str]) -> anyhow
     let rustdoc =
         rustdoc.args(["--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"]);
     rustdoc
-        .env("RUSTDOC", stand_in(workspace)?)
+        .env("RUSTDOC", rustdoc_wrapper(workspace)?)
         .run()
-        .with_context(|| format!("rustdoc cannot describe {name}"))?;
-    ensure!(file.is_file(), "rustdoc has written no {}", file.display());
+        .with_context(|| format!("rustdoc cannot document {name}: see above"))?;
+    ensure!(file.is_file(), "rustdoc did not write {}", file.display());
     Ok(file)
 }
 
-/// Stands in for rustdoc.
-fn stand_in(workspace: &Workspace) -> anyhow::Result<PathBuf> {
+/// A script that runs rustdoc with `RUSTC_BOOTSTRAP`.
+fn rustdoc_wrapper(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     const PROGRAM: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n";
 
     let path = package::folder(workspace).join("rustdoc");
-    // Not while another run may be executing it.
+    // Another run may be executing the script, so it is not written again.
     if fs::read_to_string(&path).is_ok_and(|text| text == PROGRAM) {
         return Ok(path);
     }
@@ -153,17 +153,17 @@ fn must_be_readable(description: &Value) -> anyhow::Result<()> {
     };
     ensure!(
         READABLE.contains(&format),
-        "not checked: rustdoc format {format}, and formats {} to {} are read here. Take a toolchain that writes one of them \
-         (rustup toolchain install 1.95, and RUSTUP_TOOLCHAIN=1.95), or raise public-api in xtask/release/Cargo.toml and \
-         READABLE in xtask/release/src/api.rs",
+        "the public API was not checked: this rustdoc writes format {format}, and only formats {} to {} can be read. Use a \
+         toolchain that writes one of them (rustup toolchain install 1.95, then set RUSTUP_TOOLCHAIN=1.95), or upgrade \
+         public-api in xtask/release/Cargo.toml and READABLE in xtask/release/src/api.rs",
         READABLE.start(),
         READABLE.end()
     );
     Ok(())
 }
 
-/// The traits that the compiler implements by itself, and which a user can name.
-const AUTOMATIC: [&str; 5] = [
+/// Auto traits that a user can name.
+const AUTO_TRAITS: [&str; 5] = [
     "core::marker::Send",
     "core::marker::Sync",
     "core::marker::Unpin",
@@ -171,20 +171,21 @@ const AUTOMATIC: [&str; 5] = [
     "core::panic::unwind_safe::UnwindSafe",
 ];
 
-/// Traits of the compiler's own, which differ from one version of it to the next.
-const OF_THE_COMPILER: [&str; 3] =
+/// Internal traits of the compiler, which differ between its versions.
+const COMPILER_TRAITS: [&str; 3] =
     ["core::marker::Freeze", "core::marker::UnsafeUnpin", "core::marker::StructuralPartialEq"];
 
 fn is_noise(line: &str) -> bool {
-    // Parameters of the type may stand before the trait.
+    // Type parameters may come before the trait.
     let Some((head, name)) = line.split_once(" for ").and_then(|(before, _)| before.rsplit_once(' ')) else {
         return false;
     };
-    let is_given = !line.contains(" where ") && head.starts_with("impl") && AUTOMATIC.contains(&name);
-    is_given || OF_THE_COMPILER.contains(&name.trim_start_matches('!'))
+    let is_unconditional =
+        !line.contains(" where ") && head.starts_with("impl") && AUTO_TRAITS.contains(&name);
+    is_unconditional || COMPILER_TRAITS.contains(&name.trim_start_matches('!'))
 }
 
-/// The snapshot: the lines with all features, marked where fewer features do not have them.
+/// The snapshot: the lines with all features, marked if they are missing with fewer features.
 fn text(without: &[String], by_default: &[String], all: &[String]) -> String {
     let mut text = String::new();
     for line in all {
@@ -205,7 +206,7 @@ fn text(without: &[String], by_default: &[String], all: &[String]) -> String {
     text
 }
 
-/// The lines that are in one of the texts alone, or more often in one of them.
+/// The lines that only one of the texts contains, or contains more often.
 fn differences(old: &str, new: &str) -> Vec<String> {
     let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
     old.lines().for_each(|line| *counts.entry(line).or_default() -= 1);
@@ -221,21 +222,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_line_is_shown_as_it_was_and_as_it_is() {
+    fn a_changed_line_is_shown_before_and_after() {
         assert_eq!(differences("a\nb\nb\nc\n", "b\na\nc\nd\n"), ["- b", "+ d"]);
         assert_eq!(differences("a\nb\n", "b\na\n"), [""; 0]);
         assert_eq!(differences("", "pub mod a\n"), ["+ pub mod a"]);
     }
 
     #[test]
-    fn what_needs_features_is_marked() {
+    fn items_that_need_features_are_marked() {
         let lines = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let text = text(&lines("a gone"), &lines("a b"), &lines("a b c"));
         assert_eq!(text, "a\n[default features] b\n[more features] c\n[fewer features] gone\n");
     }
 
     #[test]
-    fn of_automatic_traits_the_absence_is_listed() {
+    fn only_missing_auto_traits_are_listed() {
         for noise in [
             "impl core::marker::Send for a::B",
             "impl<'a> core::marker::Sync for a::B<'a>",
@@ -259,13 +260,13 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_is_not_known_is_not_guessed_at() {
+    fn an_unknown_format_is_refused() {
         for format in [57, 59] {
             must_be_readable(&json!({ "format_version": format })).unwrap();
         }
         for format in [56, 60] {
             let error = must_be_readable(&json!({ "format_version": format })).unwrap_err().to_string();
-            assert!(error.contains(&format!("rustdoc format {format},")), "{error}");
+            assert!(error.contains(&format!("this rustdoc writes format {format},")), "{error}");
         }
         assert!(must_be_readable(&json!({})).is_err());
     }

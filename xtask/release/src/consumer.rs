@@ -1,7 +1,7 @@
-//! A crate outside the workspace that does what the documents say, with nothing but the packages.
+//! A crate outside the workspace that follows the documents and has only the packages.
 //!
-//! Its dependencies are those of their `cargo add` lines, and its programs are theirs. Those that make a charge are run against
-//! `payments sandbox`, which is built from the packages as well.
+//! Its dependencies come from the documents' `cargo add` lines, and its programs are their examples. Those that charge
+//! something run against `payments sandbox`, which is also built from the packages.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,15 +15,15 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 use xshell::Shell;
 
 use crate::check::Commit;
-use crate::gates::nothing_in;
+use crate::gates::must_be_empty;
 use crate::git::Git;
 use crate::package;
 use crate::workspace::{Workspace, cargo, program};
 
-/// The address of the service in the documents.
+/// The service's address in the documents.
 const ADDRESS: &str = "https://pay.example.com/api/v1/public";
 
-/// What a charge prints that is made.
+/// The beginning of the line that an example prints after a successful charge.
 const PROCESSED: &str = "processed: ";
 
 pub(crate) fn check(commit: &Commit) -> anyhow::Result<String> {
@@ -32,21 +32,21 @@ pub(crate) fn check(commit: &Commit) -> anyhow::Result<String> {
     for path in Git(&workspace.shell).files()?.iter().filter(|path| is_for_users(path)) {
         consumer.follow(path, &workspace.read(path)?)?;
     }
-    ensure!(!consumer.programs.is_empty(), "README.md has no example in Rust");
+    ensure!(!consumer.programs.is_empty(), "the documents have no Rust example: add one to README.md");
 
     let folder = Folder::create(commit)?;
-    let sandbox = if consumer.programs.iter().any(|program| program.is_caller) {
+    let sandbox = if consumer.programs.iter().any(|program| program.charges) {
         folder.cargo("build --offline --quiet --package payments-cli --bin payments")?;
         Some(Sandbox::start(&folder)?)
     } else {
         None
     };
-    let address = sandbox.as_ref().map_or(Ok(ADDRESS), |sandbox| sandbox.says("base_url"))?;
+    let address = sandbox.as_ref().map_or(Ok(ADDRESS), |sandbox| sandbox.ready_value("base_url"))?;
     let manifest = format!("[package]\nname = \"readme\"\nedition = \"2024\"\n\n{}", consumer.manifest);
     folder.shell.write_file("readme/Cargo.toml", manifest)?;
     for program in &consumer.programs {
         let path = format!("readme/{}/{}.rs", program.folder(), program.name());
-        // As rustdoc does it.
+        // Rustdoc adds the same attribute.
         let text = format!("#![allow(unused)] {}", program.text.replace(ADDRESS, address));
         folder.shell.write_file(path, text)?;
     }
@@ -58,7 +58,7 @@ pub(crate) fn check(commit: &Commit) -> anyhow::Result<String> {
             findings.push(format!("{}:{}: {error:#}", program.document, program.line));
         }
     }
-    nothing_in(&findings)?;
+    must_be_empty(&findings)?;
     Ok(format!("{} examples", consumer.programs.len()))
 }
 
@@ -74,7 +74,7 @@ fn newest(lock_file: &str) -> anyhow::Result<BTreeMap<String, Version>> {
     Ok(newest)
 }
 
-/// The README, that of each crate, and the guides.
+/// Whether this is the README, a crate's README or a guide.
 fn is_for_users(path: &str) -> bool {
     match path.split('/').collect::<Vec<_>>()[..] {
         ["README.md"] | ["crates", _, "README.md"] => true,
@@ -86,26 +86,25 @@ fn is_for_users(path: &str) -> bool {
 fn run(folder: &Folder<'_>, program: &Program, sandbox: Option<&Sandbox>) -> anyhow::Result<()> {
     let place = if program.is_for_tests { "examples/" } else { "" };
     let mut call = folder.built(&format!("{place}{}", program.name()));
-    // What it writes down is gone with the folder.
+    // Files that it writes are removed with the folder.
     call.current_dir(folder.shell.current_dir());
     if let Some(sandbox) = sandbox {
-        call.env("PAYMENTS_API_KEY", sandbox.says("api_key")?);
+        call.env("PAYMENTS_API_KEY", sandbox.ready_value("api_key")?);
     }
     let output = call.output()?;
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "it ended with {}\n{said}", output.status);
-    let is_processed = said.lines().any(|line| line.starts_with(PROCESSED));
+    let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "this example failed with {}: fix it\n{printed}", output.status);
+    let is_processed = printed.lines().any(|line| line.starts_with(PROCESSED));
     ensure!(
-        is_processed || !program.is_caller,
-        "the sandbox takes this charge, and the program does not say `{PROCESSED}…`\n{said}"
+        is_processed || !program.charges,
+        "this example must charge the sandbox and print `{PROCESSED}…`, and printed:\n{printed}"
     );
     Ok(())
 }
 
-/// A workspace of the packages alone, as somebody has them who has nothing else of this repository: each finds the others
-/// as if they were on crates.io already.
+/// A workspace that has only the packages, as a user gets them. They depend on each other as if they were on crates.io.
 ///
-/// It is always the same folder, so that what is built in it is built in place of what the last run has built.
+/// Its path is always the same, so each run replaces what the last one has built.
 struct Folder<'a> {
     workspace: &'a Workspace,
     shell: Shell,
@@ -128,30 +127,30 @@ impl<'a> Folder<'a> {
         let manifest =
             format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[patch.crates-io]\n{patches}");
         fs::write(root.join("Cargo.toml"), manifest)?;
-        // What is depended on is what this commit was tested with.
+        // The dependencies have the versions that this commit was tested with.
         workspace.shell.copy_file("Cargo.lock", &root)?;
         let shell = Shell::new()?;
         shell.change_dir(&root);
-        // Until the real one is written.
+        // A placeholder until the real manifest is written.
         shell.write_file("readme/Cargo.toml", "[package]\nname = \"readme\"\n")?;
         shell.write_file("readme/src/lib.rs", "")?;
         Ok(Self { workspace, shell })
     }
 
-    /// Calls cargo there. What it needs of other crates has to be on this machine.
+    /// Runs cargo in this workspace. All other dependencies must already be on this machine.
     fn cargo(&self, call: &str) -> anyhow::Result<()> {
-        let built = package::apart(cargo(&self.shell, call), self.workspace).run();
-        built.context("what the documents say cannot be built with the packages alone: see above")
+        let built = package::in_release_folder(cargo(&self.shell, call), self.workspace).run();
+        built.context("the documents' examples do not build with the packages alone: see above")
     }
 
-    /// A program that was built there.
+    /// A program that was built in this workspace.
     fn built(&self, name: &str) -> Command {
         let path = package::folder(self.workspace).join("debug").join(name);
         Command::from(program(&self.shell, path.with_extension(std::env::consts::EXE_EXTENSION)))
     }
 }
 
-/// What a reader who follows every document has in the end.
+/// The crate of a reader who has followed every document.
 #[derive(Default)]
 struct Consumer {
     /// `[dependencies]` and `[dev-dependencies]` of all the examples together.
@@ -161,16 +160,16 @@ struct Consumer {
     newest: BTreeMap<String, Version>,
 }
 
-/// One example in Rust.
+/// One Rust example.
 #[derive(Debug, PartialEq, Eq)]
 struct Program {
     document: String,
-    /// The line that it begins in.
+    /// The line where it begins.
     line: usize,
     text: String,
-    /// Whether it makes a charge.
-    is_caller: bool,
-    /// Whether it needs what stands under `[dev-dependencies]`.
+    /// Whether it must charge the sandbox.
+    charges: bool,
+    /// Whether it needs `[dev-dependencies]`.
     is_for_tests: bool,
 }
 
@@ -180,7 +179,7 @@ impl Program {
         format!("{document}-line-{}", self.line)
     }
 
-    /// An example sees what is depended on for tests, and a program does not.
+    /// Cargo builds examples with dev-dependencies, and programs without them.
     fn folder(&self) -> &str {
         if self.is_for_tests { "examples" } else { "src/bin" }
     }
@@ -204,12 +203,14 @@ impl Consumer {
                     let block: String = block.flat_map(|line| [line, "\n"]).collect();
                     let is_program = block.contains("fn main()");
                     let text = if is_program { block } else { format!("fn main() {{\n{block}}}\n") };
-                    let is_caller = is_program && info == "rust,no_run";
+                    let charges = is_program && info == "rust,no_run";
                     let document = document.to_owned();
-                    programs.push(Program { document, line: number, text, is_caller, is_for_tests: false });
+                    programs.push(Program { document, line: number, text, charges, is_for_tests: false });
                 }
                 _ if info.starts_with("rust") => {
-                    bail!("{document}:{number}: how is a block that is {info} to be tried?")
+                    bail!(
+                        "{document}:{number}: cannot run a block marked {info}: use `rust` or `rust,no_run`"
+                    )
                 }
                 _ => block.for_each(drop),
             }
@@ -225,7 +226,7 @@ impl Consumer {
         Ok(())
     }
 
-    /// Depends on what `cargo add` would add. Features that several lines ask for are united.
+    /// Adds the dependencies that `cargo add` would add. Features of several lines are combined.
     fn add(&mut self, call: &str) -> anyhow::Result<()> {
         let (mut table, mut names, mut features) = ("dependencies", Vec::new(), Vec::new());
         let mut words = call.split_whitespace();
@@ -233,7 +234,9 @@ impl Consumer {
             match word {
                 "--dev" => table = "dev-dependencies",
                 "--features" => features.extend(words.next().unwrap_or_default().split(',')),
-                _ if word.starts_with('-') => bail!("how is `cargo add {call}` to be followed?"),
+                _ if word.starts_with('-') => {
+                    bail!("cannot follow `cargo add {call}`: use only --dev and --features")
+                }
                 name => names.push(name),
             }
         }
@@ -243,7 +246,8 @@ impl Consumer {
             let before = known.get("features").and_then(Item::as_array).into_iter().flat_map(Array::iter);
             wanted.extend(before.filter_map(|feature| feature.as_str()).map(str::to_owned));
             let wanted: Array = wanted.into_iter().collect();
-            let version = self.newest.get(name).with_context(|| format!("Cargo.lock has no {name}"))?;
+            let version =
+                self.newest.get(name).with_context(|| format!("Cargo.lock has no package {name}"))?;
             let version = Value::from(version.to_string());
             *known = InlineTable::from_iter([("version", version), ("features", wanted.into())]).into();
         }
@@ -251,10 +255,10 @@ impl Consumer {
     }
 }
 
-/// A running sandbox, from the packages; dropping it kills it.
+/// A running sandbox, built from the packages. Dropping it kills it.
 struct Sandbox {
     process: Child,
-    /// Kept open, because a sandbox may write to it as long as it runs.
+    /// Kept open because the sandbox may write to it.
     _stdout: BufReader<ChildStdout>,
     ready: serde_json::Value,
 }
@@ -265,21 +269,21 @@ impl Sandbox {
         let sandbox = sandbox.args(["sandbox", "--log", "off"]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut process = sandbox.spawn()?;
         let mut line = String::new();
-        let mut stdout = BufReader::new(process.stdout.take().context("it was asked for")?);
+        let mut stdout = BufReader::new(process.stdout.take().context("the sandbox has no stdout")?);
         stdout.read_line(&mut line)?;
         let ready = serde_json::from_str(&line)
-            .with_context(|| format!("the sandbox does not begin with its ready line, but with {line:?}"))?;
+            .with_context(|| format!("the sandbox's first line is not its ready line: {line:?}"))?;
         Ok(Self { process, _stdout: stdout, ready })
     }
 
-    fn says(&self, key: &str) -> anyhow::Result<&str> {
+    fn ready_value(&self, key: &str) -> anyhow::Result<&str> {
         self.ready[key].as_str().with_context(|| format!("the sandbox's ready line has no {key}"))
     }
 }
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        // Both fail for a process that has ended, which is what is wanted.
+        // Both fail if the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -302,15 +306,15 @@ mod tests {
     }
 
     #[test]
-    fn dependencies_and_programs_are_what_a_reader_would_have() {
+    fn dependencies_and_programs_come_from_the_documents() {
         let consumer = follow(TEXT).unwrap();
         let manifest = "[dependencies]\na = { version = \"1.10.0\", features = [] }\n\
             b = { version = \"2.0.0\", features = [] }\n\n\
             [dev-dependencies]\na-fake = { version = \"3.0.0\", features = [] }\n";
         assert_eq!(consumer.manifest.to_string(), manifest);
-        let program = |line, text: &str, is_caller, is_for_tests| {
+        let program = |line, text: &str, charges, is_for_tests| {
             let text = text.to_owned();
-            Program { document: "docs/A.md".to_owned(), line, text, is_caller, is_for_tests }
+            Program { document: "docs/A.md".to_owned(), line, text, charges, is_for_tests }
         };
         let part = "fn main() {\nstruct Mine;\n}\n";
         let expected = [
@@ -320,12 +324,12 @@ mod tests {
         ];
         assert_eq!(consumer.programs, expected);
         assert_eq!(expected[0].name(), "docs-a-line-8");
-        // Only what is for tests may need what is depended on for tests.
+        // Only an example may use dev-dependencies.
         assert_eq!([expected[0].folder(), expected[1].folder()], ["src/bin", "examples"]);
     }
 
     #[test]
-    fn the_documents_of_users_are_the_readmes_and_the_guides() {
+    fn readmes_and_guides_are_for_users() {
         for (path, expected) in [
             ("README.md", true),
             ("crates/a/README.md", true),
@@ -340,17 +344,23 @@ mod tests {
     }
 
     #[test]
-    fn features_of_several_lines_are_united() {
+    fn features_of_several_lines_are_combined() {
         let more = "```console\n$ cargo add a --features x,y\n$ cargo add a --features z\n```\n";
         let manifest = follow(&format!("{TEXT}{more}")).unwrap().manifest.to_string();
         assert!(manifest.contains(r#"a = { version = "1.10.0", features = ["z", "x", "y"] }"#), "{manifest}");
     }
 
     #[test]
-    fn what_nobody_could_follow_is_refused() {
+    fn instructions_that_cannot_be_followed_are_refused() {
         let error = follow("```rust,ignore\nfn main() {}\n```\n").err().unwrap();
-        assert_eq!(error.to_string(), "docs/A.md:1: how is a block that is rust,ignore to be tried?");
+        assert_eq!(
+            error.to_string(),
+            "docs/A.md:1: cannot run a block marked rust,ignore: use `rust` or `rust,no_run`"
+        );
         let error = follow("```console\n$ cargo add a --git b\n```\n").err().unwrap();
-        assert_eq!(format!("{error:#}"), "docs/A.md:1: how is `cargo add a --git b` to be followed?");
+        assert_eq!(
+            format!("{error:#}"),
+            "docs/A.md:1: cannot follow `cargo add a --git b`: use only --dev and --features"
+        );
     }
 }

@@ -1,9 +1,9 @@
-//! What is in each package: the code, the README, the licences, and else only what its manifest names.
+//! The contents of each package: the code, the README, the licenses, and other files only if the manifest names them.
 //!
-//! What is published can be read by everybody for ever, so a file gets in because a person has named it and not because
-//! it lay there. `include` in a crate's manifest is that list. It may name a file by its whole path, or all sources and
-//! chapters by a pattern; what a pattern takes in is judged here by its kind, so that a new module needs no new line and
-//! a key, a dump or a fixture beside it does.
+//! A published file is public forever, so it is included because somebody has listed it, not because it was in the folder.
+//! The list is `include` in a crate's manifest. It names files by their full paths, and sources and chapters by patterns.
+//! A file that only a pattern matches must be a source or a chapter: a new module needs no new line, but a key, a dump or
+//! a fixture next to it does.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use anyhow::ensure;
 use toml_edit::{Array, DocumentMut};
 
 use crate::check::Commit;
-use crate::gates::nothing_in;
+use crate::gates::must_be_empty;
 use crate::git::Git;
 use crate::package::{self, Package};
 use crate::workspace::{Member, Workspace};
 
-/// What cargo adds by itself.
-const OF_CARGO: [&str; 4] = [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml", "Cargo.toml.orig"];
+/// Files that cargo adds to every package.
+const ADDED_BY_CARGO: [&str; 4] = [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml", "Cargo.toml.orig"];
 
 pub(crate) fn check(commit: &Commit) -> anyhow::Result<String> {
     let workspace = &commit.workspace;
@@ -25,15 +25,15 @@ pub(crate) fn check(commit: &Commit) -> anyhow::Result<String> {
     let tracked = Git(&workspace.shell).files()?;
     let mut findings = Vec::new();
     for (member, package) in workspace.crates().zip(&packages) {
-        let found = in_one(workspace, member, package, &tracked)?;
+        let found = check_package(workspace, member, package, &tracked)?;
         findings.extend(found.into_iter().map(|finding| format!("{}: {finding}", member.folder)));
     }
-    nothing_in(&findings)?;
+    must_be_empty(&findings)?;
     let size: usize = packages.iter().map(|package| package.size).sum();
     Ok(format!("{} KiB in {} packages", size.div_ceil(1024), packages.len()))
 }
 
-fn in_one(
+fn check_package(
     workspace: &Workspace,
     member: &Member,
     package: &Package,
@@ -46,49 +46,50 @@ fn in_one(
     let named: Vec<_> = named.map(|path| path.trim_start_matches('/')).collect();
 
     let files = package.files(workspace)?;
-    let is_in_no_commit = |path: &str| !tracked.contains(&format!("{}/{path}", member.folder));
-    let mut findings = misplaced(&files, &named, is_in_no_commit);
-    // A link in the place of the copy would be a line of text where a checkout has no links, as on Windows, and cargo would
-    // pack that line.
-    let licences: Vec<_> = tracked.iter().filter(|path| path.starts_with("LICENSE")).collect();
-    ensure!(!licences.is_empty(), "the root has no file whose name begins with LICENSE");
-    for licence in licences {
-        if !files.contains(licence) {
-            findings.push(format!("its package has no {licence}: copy it here and add it to `include`"));
-        } else if workspace.read(licence)? != workspace.read(&format!("{}/{licence}", member.folder))? {
-            findings.push(format!("{licence} in its package is not the one in the root: copy it here"));
+    let is_untracked = |path: &str| !tracked.contains(&format!("{}/{path}", member.folder));
+    let mut findings = check_files(&files, &named, is_untracked);
+    // The crates have copies of the licenses, not symbolic links: a checkout on Windows turns a link into a text file with a
+    // path, which cargo would pack.
+    let licenses: Vec<_> = tracked.iter().filter(|path| path.starts_with("LICENSE")).collect();
+    ensure!(!licenses.is_empty(), "the root has no file whose name begins with LICENSE: add the licenses");
+    for license in licenses {
+        if !files.contains(license) {
+            findings.push(format!("its package has no {license}: copy it here and add it to `include`"));
+        } else if workspace.read(license)? != workspace.read(&format!("{}/{license}", member.folder))? {
+            findings.push(format!("{license} in its package differs from the one in the root: copy it here"));
         }
     }
     findings.extend(too_large(member, package.size));
     Ok(findings)
 }
 
-fn misplaced(files: &[String], named: &[&str], is_in_no_commit: impl Fn(&str) -> bool) -> Vec<String> {
+fn check_files(files: &[String], named: &[&str], is_untracked: impl Fn(&str) -> bool) -> Vec<String> {
     let mut findings = Vec::new();
-    let (mut strays, mut has_readme) = (Vec::new(), false);
-    for path in files.iter().map(String::as_str).filter(|path| !OF_CARGO.contains(path)) {
+    let (mut unlisted, mut has_readme) = (Vec::new(), false);
+    for path in files.iter().map(String::as_str).filter(|path| !ADDED_BY_CARGO.contains(path)) {
         if path == "README.md" {
             has_readme = true;
         } else if is_source(path) || path.starts_with("LICENSE") || named.contains(&path) {
-            // `include` does not know what git ignores. A clean tree has it too, and only cargo would refuse, after the tag.
-            if is_in_no_commit(path) {
+            // `include` also matches files that git ignores. They can exist in a clean tree, and otherwise only cargo would
+            // refuse them, after the tag is signed.
+            if is_untracked(path) {
                 findings.push(format!(
-                    "{path} is in its package, and git ignores it, so it is in no commit: move it elsewhere"
+                    "{path} is in its package, but git ignores it, so no commit has it: move it elsewhere"
                 ));
             }
         } else {
-            strays.push(path);
+            unlisted.push(path);
         }
     }
-    if !strays.is_empty() {
+    if !unlisted.is_empty() {
         findings.push(format!(
-            "nobody has named what is in its package: {}. What belongs there is written with its whole path under \
-             `include` in the manifest; for the rest let `include` take sources alone",
-            strays.join(", ")
+            "its package has files that its manifest does not name: {}. If a file belongs there, add its full path to \
+             `include`; otherwise let `include` match only sources",
+            unlisted.join(", ")
         ));
     }
     for named in named.iter().filter(|named| files.iter().all(|path| path != *named)) {
-        findings.push(format!("`include` names {named}, and the package has no file of that name"));
+        findings.push(format!("`include` names {named}, which does not exist: fix the name or remove it"));
     }
     if !has_readme {
         findings.push("its package has no README.md: write one, and set readme = \"README.md\"".to_owned());
@@ -96,7 +97,7 @@ fn misplaced(files: &[String], named: &[&str], is_in_no_commit: impl Fn(&str) ->
     findings
 }
 
-/// A source, a chapter of its documentation, or a text of the command's help.
+/// Whether this is a source, a chapter of the documentation, or a help text of the command.
 fn is_source(path: &str) -> bool {
     let folder = path.split('/').next().unwrap_or_default();
     match path.rsplit('/').next().and_then(|name| name.rsplit_once('.')) {
@@ -107,16 +108,16 @@ fn is_source(path: &str) -> bool {
     }
 }
 
-/// A package that has outgrown what its manifest allows holds something that nobody has looked at.
+/// A package above its manifest's limit may contain something by mistake.
 fn too_large(member: &Member, bytes: usize) -> Option<String> {
     let Some(most) = member.package["metadata"]["release"]["max-kib"].as_u64() else {
-        return Some("set max-kib under [package.metadata.release]".to_owned());
+        return Some("has no size limit: set max-kib under [package.metadata.release]".to_owned());
     };
     let kib = bytes.div_ceil(1024) as u64;
     (kib > most).then(|| {
         format!(
-            "its package has {kib} KiB, and max-kib is {most}: see what it has gained (cargo package --list --package \
-             {}), then raise max-kib under [package.metadata.release] or leave that out",
+            "its package has {kib} KiB, and max-kib is {most}: see what was added (cargo package --list --package {}), then \
+             remove it, or raise max-kib under [package.metadata.release]",
             member.name
         )
     })
@@ -132,11 +133,11 @@ mod tests {
 
     fn found(named: &[&str], more: &[&str]) -> Vec<String> {
         let files: Vec<_> = ALWAYS.iter().chain(more).map(ToString::to_string).collect();
-        misplaced(&files, named, |_| false)
+        check_files(&files, named, |_| false)
     }
 
     #[test]
-    fn sources_and_what_is_named_are_taken() {
+    fn sources_and_named_files_are_accepted() {
         let more = [
             "src/a/b.rs",
             "docs/a.md",
@@ -149,8 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_named_is_found() {
-        for stray in [
+    fn a_file_that_the_manifest_does_not_name_is_found() {
+        for unlisted in [
             ".env",
             "src/key.pem",
             "src/dump.json",
@@ -162,24 +163,24 @@ mod tests {
             "notes.md",
             "build.rs",
         ] {
-            let found = found(&[], &[stray]);
+            let found = found(&[], &[unlisted]);
             assert!(
-                found.len() == 1 && found[0].contains(&format!(" in its package: {stray}. What")),
+                found.len() == 1 && found[0].contains(&format!(" does not name: {unlisted}. If")),
                 "{found:?}"
             );
         }
     }
 
     #[test]
-    fn what_must_be_there_is_missed() {
-        let missing = "`include` names openapi.json, and the package has no file of that name";
+    fn a_missing_file_is_found() {
+        let missing = "`include` names openapi.json, which does not exist: fix the name or remove it";
         assert_eq!(found(&["openapi.json"], &[]), [missing]);
-        let found = misplaced(&["src/lib.rs".to_owned()], &[], |_| false);
+        let found = check_files(&["src/lib.rs".to_owned()], &[], |_| false);
         assert_eq!(found, ["its package has no README.md: write one, and set readme = \"README.md\""]);
     }
 
     #[test]
-    fn a_package_may_weigh_what_its_manifest_says() {
+    fn a_package_has_the_size_limit_of_its_manifest() {
         let member = |metadata| Member {
             name: "a".to_owned(),
             folder: "crates/a".to_owned(),
@@ -190,7 +191,7 @@ mod tests {
         assert!(too_large(&member(release), 2049).unwrap().contains("has 3 KiB, and max-kib is 2: see"));
         assert_eq!(
             too_large(&member(json!(null)), 1).unwrap(),
-            "set max-kib under [package.metadata.release]"
+            "has no size limit: set max-kib under [package.metadata.release]"
         );
     }
 }

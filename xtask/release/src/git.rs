@@ -1,4 +1,4 @@
-//! What git knows, and the two things that a release changes in it: a signed tag, and what `origin` has.
+//! Reads git, and makes the two changes of a release: the signed tag, and the push to `origin`.
 
 use std::collections::BTreeSet;
 
@@ -11,17 +11,16 @@ use crate::workspace::program;
 /// The branch that releases are made from.
 pub(crate) const BRANCH: &str = "main";
 
-/// Where a release is pushed to.
+/// The remote that a release is pushed to.
 const REMOTE: &str = "origin";
 
-/// A tag is made only of a commit that has passed every gate, and its message says so.
+/// The line of a tag's message that says that its commit has passed every gate.
 pub(crate) const CHECKED: &str = "Release-Check: passed";
 
-/// And for which registry: another one may have other crates of these names.
+/// The line that names the registry: another registry may have different crates with the same names.
 const FOR: &str = "Release-Registry: ";
 
-const CANNOT_SIGN: &str =
-    "nothing can be signed: git needs user.signingkey (and gpg.format=ssh for a key of ssh)";
+const CANNOT_SIGN: &str = "git cannot sign: set user.signingkey (and gpg.format=ssh for an SSH key)";
 
 pub(crate) fn tag_of(version: &Version) -> String {
     format!("v{version}")
@@ -32,20 +31,20 @@ pub(crate) fn tag_of(version: &Version) -> String {
 pub(crate) struct Git<'a>(pub(crate) &'a Shell);
 
 impl Git<'_> {
-    /// Fails if anything is changed, added or left lying about.
+    /// Fails if any file is changed, added or untracked.
     pub(crate) fn must_be_clean(self) -> anyhow::Result<()> {
         let status = self.read("status --porcelain --untracked-files=normal")?;
         ensure!(
             status.is_empty(),
-            "the tree is not clean: commit, ignore or remove what git lists here\n{status}"
+            "the tree is not clean: commit, ignore or remove the files that git lists here\n{status}"
         );
-        // Neither git nor cargo sees that such a file has changed, and it would be published as it lies here.
+        // Git and cargo do not notice changes to such a file, so cargo would publish them.
         let files = self.read("ls-files -v")?;
         let hidden: Vec<_> = files.lines().filter(|line| !line.starts_with("H ")).collect();
         ensure!(
             hidden.is_empty(),
-            "git was told not to look at some files, so nobody knows whether they are as committed: git update-index \
-             --no-skip-worktree --no-assume-unchanged (or git sparse-checkout disable)\n{}",
+            "git is configured to ignore changes to some files, so they may differ from the commit: run git update-index \
+             --no-skip-worktree --no-assume-unchanged on them (or git sparse-checkout disable)\n{}",
             hidden.join("\n")
         );
         Ok(())
@@ -55,7 +54,7 @@ impl Git<'_> {
         let branch = cmd!(self.0, "git symbolic-ref --quiet --short HEAD").quiet().ignore_status().read()?;
         ensure!(
             branch == BRANCH,
-            "releases are made from {BRANCH}, and this is {branch:?}: git switch {BRANCH}"
+            "a release is made only from {BRANCH}, and this is {branch:?}: git switch {BRANCH}"
         );
         Ok(())
     }
@@ -69,23 +68,23 @@ impl Git<'_> {
         self.try_read("rev-parse --verify --quiet HEAD^2").is_some()
     }
 
-    /// The text of a file as a commit has it.
+    /// The text of a file in a commit.
     pub(crate) fn file_at(self, commit: &str, path: &str) -> Option<String> {
         self.try_read(&format!("show {commit}:{path}"))
     }
 
-    /// The files that are in a commit, or will be in the next, as paths from the root.
+    /// The tracked files, as paths from the root.
     pub(crate) fn files(self) -> anyhow::Result<BTreeSet<String>> {
         Ok(self.read("-c core.quotePath=false ls-files")?.lines().map(str::to_owned).collect())
     }
 
-    /// The folders in a folder, whose name ends with a slash, as a commit has them.
+    /// The folders inside a folder of a commit. The folder's name ends with a slash.
     pub(crate) fn folders_at(self, commit: &str, folder: &str) -> anyhow::Result<Vec<String>> {
         let listed = self.read(&format!("ls-tree -d --name-only {commit} {folder}"))?;
         Ok(listed.lines().map(str::to_owned).collect())
     }
 
-    /// The versions that were released up to this commit, and tags that only look like a release.
+    /// The versions released up to this commit, and the tags that only look like a release.
     pub(crate) fn releases(self) -> anyhow::Result<(Vec<Version>, Vec<String>)> {
         let tags = self.read("tag --no-column --list v* --merged HEAD")?;
         let (mut releases, mut others) = (Vec::new(), Vec::new());
@@ -101,14 +100,14 @@ impl Git<'_> {
         Ok((releases, others))
     }
 
-    /// Fails if this clone does not have every release that `origin` has: what is not here looks as if it had never been.
+    /// Fails if this clone lacks a release that `origin` has: it would be missing in the comparison.
     pub(crate) fn must_know_every_release(self) -> anyhow::Result<()> {
         ensure!(
             self.read("rev-parse --is-shallow-repository")? != "true",
-            "this clone is shallow, and the last release may be older than what is here: git fetch --unshallow --tags"
+            "this clone is shallow, and the last release may be older than its history: git fetch --unshallow --tags"
         );
         let listed = self.read(&format!("ls-remote --tags {REMOTE} v*"))?;
-        // Only what is annotated is listed a second time, with what it stands at; no other tag can be a release.
+        // `ls-remote` lists an annotated tag a second time, with its commit. Only an annotated tag can be a release.
         let is_annotated = |tag: &str| listed.lines().any(|line| line.ends_with(&format!("/{tag}^{{}}")));
         let tags = listed.lines().filter_map(|line| line.split_once("\trefs/tags/"));
         let missing = tags.filter(|(object, tag)| {
@@ -117,14 +116,14 @@ impl Git<'_> {
         let missing: Vec<_> = missing.map(|(_, tag)| tag).collect();
         ensure!(
             missing.is_empty(),
-            "{REMOTE} has tags of versions that are not here, or are other ones here: {}. Each may be a release (git fetch \
-             --tags --force {REMOTE})",
+            "{REMOTE} has tags of versions that are missing or different here: {}. Each may be a release, so fetch them \
+             (git fetch --tags --force {REMOTE})",
             missing.join(", ")
         );
         Ok(())
     }
 
-    /// Whether the tag stands at this commit, signed, as `publish` makes it. Anything else of that name is an error.
+    /// Whether this commit has the tag, signed by `publish`. Any other tag with that name is an error.
     pub(crate) fn is_tagged(self, tag: &str) -> anyhow::Result<bool> {
         let name = format!("refs/tags/{tag}");
         let Some(kind) = self.try_read(&format!("cat-file -t {name}")) else { return Ok(false) };
@@ -133,72 +132,76 @@ impl Git<'_> {
         let (commit, head) = (self.read(&format!("rev-parse --verify {name}^{{commit}}"))?, self.head()?);
         ensure!(
             commit == head,
-            "the tag {tag} is misplaced: it stands at {commit}, and this is {head}. If that release is done, prepare the \
-             next one; if it has begun, go on from there (git switch --detach {tag}); {advice}"
+            "the tag {tag} is at another commit: {commit}, and this is {head}. If that release is complete, prepare the next \
+             one; if it has begun, continue from the tag (git switch --detach {tag}); {advice}"
         );
         let verified = cmd!(self.0, "git verify-tag --raw {name}").quiet().ignore_status().output()?;
         ensure!(
             verified.status.success(),
-            "the signature of the tag {tag} cannot be verified: {}\n(for a key of ssh, git needs \
-             gpg.ssh.allowedSignersFile); {advice}",
+            "the signature of the tag {tag} cannot be verified: {}\nFor an SSH key, set gpg.ssh.allowedSignersFile; {advice}",
             String::from_utf8_lossy(&verified.stderr).trim()
         );
         let annotation = self.annotation(tag).unwrap_or_default();
         let own_name = annotation.lines().find_map(|line| line.strip_prefix("tag ")).unwrap_or_default();
-        ensure!(own_name == tag, "the tag {tag} was signed as {own_name}, another release: {advice}");
+        ensure!(
+            own_name == tag,
+            "the tag {tag} was signed as {own_name}, which is another release: {advice}"
+        );
         ensure!(
             is_of_release(&annotation, tag),
-            "the tag {tag} does not say `{CHECKED}`, so `publish` has not made it: {advice}"
+            "the tag {tag} does not contain `{CHECKED}`, so `publish` did not create it: {advice}"
         );
         Ok(true)
     }
 
-    /// Fails if the tag, which is here, was made for a release to another registry than the one with this index.
+    /// Fails if the existing tag was created for a release to a registry with another index.
     pub(crate) fn must_be_for(self, tag: &str, index: &str) -> anyhow::Result<()> {
         let annotation = self.annotation(tag).unwrap_or_default();
-        let made_for = annotation.lines().find_map(|line| line.strip_prefix(FOR)).unwrap_or("no registry");
+        let registry = annotation.lines().find_map(|line| line.strip_prefix(FOR)).unwrap_or("no registry");
         ensure!(
-            made_for == index,
-            "the tag {tag} was made for a release to {made_for}, whose gates were asked, and not to {index}: go on there, \
-             or prepare another version for here"
+            registry == index,
+            "the tag {tag} was created for a release to {registry}, whose gates have passed, and not to {index}: continue \
+             with that registry, or prepare another version for this one"
         );
         Ok(())
     }
 
-    /// Fails if a tag could not be signed, or nobody could verify it: told by a commit that nothing ever names.
+    /// Fails if git cannot sign or verify. It tries this with a commit object that no branch or tag names.
     pub(crate) fn must_be_able_to_sign(self) -> anyhow::Result<()> {
-        let message = "A signature, to see whether it can be made";
+        let message = "Check whether git can sign";
         let tree = "HEAD^{tree}";
         let signed = cmd!(self.0, "git commit-tree --gpg-sign -m {message} {tree}").quiet().read();
         let signed = signed.context(CANNOT_SIGN)?;
-        self.read(&format!("verify-commit {signed}")).context(
-            "a signature of yours cannot be verified: for a key of ssh, git needs gpg.ssh.allowedSignersFile",
-        )?;
+        self.read(&format!("verify-commit {signed}"))
+            .context("git cannot verify your signature: for an SSH key, set gpg.ssh.allowedSignersFile")?;
         Ok(())
     }
 
-    /// Signs the tag of this commit, which every gate has passed.
+    /// Signs the tag of this commit, which has passed every gate.
     pub(crate) fn sign(self, tag: &str, index: &str) -> anyhow::Result<()> {
         let message = format!("Release {}\n\n{CHECKED}\n{FOR}{index}\n", &tag[1..]);
         let sign = cmd!(self.0, "git tag --sign --cleanup=verbatim --file=- {tag}").quiet().stdin(message);
         sign.run().context(CANNOT_SIGN)?;
-        ensure!(self.is_tagged(tag)?, "git signed the tag {tag} and does not have it");
+        ensure!(
+            self.is_tagged(tag)?,
+            "git reported success for signing the tag {tag}, but the tag is missing"
+        );
         Ok(())
     }
 
-    /// Fails if `origin` would refuse this commit as its branch, or has another tag of that name: what cannot be pushed
-    /// would be on the registry and nowhere else.
+    /// Fails if `origin` would refuse this commit as its branch, or has another tag of that name. A release that cannot be
+    /// pushed would exist only on the registry.
     pub(crate) fn must_be_pushable(self, tag: &str) -> anyhow::Result<()> {
         let (branch, remote_tag) = self.remote(tag)?;
         if let Some(theirs) = &branch {
             let advice = if self.object(tag).is_none() {
-                "git pull --rebase puts the release on top of them".to_owned()
+                "put the release on top of them with git pull --rebase".to_owned()
             } else {
-                // What was published cannot be published again from another commit.
+                // A published version cannot be published again from another commit.
                 format!(
-                    "the tag {tag} stands here, and crates may have been published from it. Join the two on {BRANCH} \
-                     (git pull --no-rebase {REMOTE} {BRANCH}, git push {REMOTE} {BRANCH}), go back to the tag (git \
-                     switch --detach {tag}) and run this again"
+                    "the tag {tag} exists here, and crates may have been published from it. Merge the two on {BRANCH} (git \
+                     pull --no-rebase {REMOTE} {BRANCH}, git push {REMOTE} {BRANCH}), return to the tag (git switch \
+                     --detach {tag}) and run this again"
                 )
             };
             ensure!(
@@ -208,48 +211,50 @@ impl Git<'_> {
         }
         ensure!(
             remote_tag.is_none() || remote_tag == self.object(tag),
-            "{REMOTE} has another tag {tag}: if it is the release, fetch it (git fetch {REMOTE} tag {tag} --force)"
+            "{REMOTE} has a different tag {tag}: if it is the release, fetch it (git fetch {REMOTE} tag {tag} --force); \
+             otherwise prepare another version"
         );
         Ok(())
     }
 
-    /// Whether `origin` has the commit of the tag on its branch, which may have gone on since, and the tag.
+    /// Whether `origin` has the tag, and the tag's commit on its branch. The branch may have newer commits.
     pub(crate) fn is_pushed(self, tag: &str) -> anyhow::Result<bool> {
         let (branch, remote_tag) = self.remote(tag)?;
         Ok(self.has_release(branch.as_deref(), tag) && remote_tag.is_some() && remote_tag == self.object(tag))
     }
 
-    /// Pushes branch and tag, both or neither; with `--dry-run` it only asks `origin` and the hooks here.
+    /// Pushes the branch and the tag, both or neither. With `--dry-run` it only runs the checks of `origin` and local hooks.
     pub(crate) fn push(self, tag: &str, options: &[&str]) -> anyhow::Result<()> {
         let (branch, _) = self.remote(tag)?;
-        // A branch that has gone on since must not be set back.
+        // A branch with newer commits must not be reset.
         let commit = format!("refs/tags/{tag}^{{commit}}:refs/heads/{BRANCH}");
         let commit = (!self.has_release(branch.as_deref(), tag)).then_some(commit);
-        // Of the tags this one alone, whatever the developer has configured to follow it.
+        // Push only this tag, even if the developer has configured `push.followTags`.
         let push = program(self.0, "git").args(["push", "--atomic"]).args(options).arg("--no-follow-tags");
         Ok(push.arg(REMOTE).args(commit).arg(format!("refs/tags/{tag}")).run()?)
     }
 
-    /// The commit of the branch that `origin` has, and the object of the tag.
+    /// The commit of `origin`'s branch, and the object of its tag.
     fn remote(self, tag: &str) -> anyhow::Result<(Option<String>, Option<String>)> {
-        // Neither is named: an address may hold a password.
+        // The message names neither address: an address may contain a password.
         ensure!(
             self.read(&format!("remote get-url {REMOTE}"))?
                 == self.read(&format!("remote get-url --push --all {REMOTE}"))?,
-            "{REMOTE} is read at one address and pushed to another, or to several, and what is asked before a release \
-             would not be asked where it is pushed: git config --unset-all remote.{REMOTE}.pushurl (or \
-             url.….pushInsteadOf)"
+            "{REMOTE} has different addresses for fetching and pushing, so the checks before a release would not cover \
+             where it is pushed: git config --unset-all remote.{REMOTE}.pushurl (or url.….pushInsteadOf)"
         );
         let (branch, tag) = (format!("refs/heads/{BRANCH}"), format!("refs/tags/{tag}"));
         let listed = self.read(&format!("ls-remote {REMOTE} {branch} {tag}"));
-        let listed = listed.with_context(|| format!("{REMOTE} does not answer"))?;
+        let listed = listed.with_context(|| {
+            format!("cannot reach {REMOTE}: check its address (git remote get-url {REMOTE}) and your access")
+        })?;
         let find = |name: &str| {
             let mut lines = listed.lines().filter_map(|line| line.split_once('\t'));
             lines.find(|(_, listed)| *listed == name).map(|(object, _)| object.to_owned())
         };
         let branch = find(&branch);
         if let Some(commit) = &branch {
-            // To be compared with what is here, it has to be here.
+            // Git can compare the commit only if it is here.
             self.read(&format!("fetch --quiet --no-tags --no-write-fetch-head {REMOTE} {commit}"))?;
         }
         Ok((branch, find(&tag)))
@@ -263,7 +268,7 @@ impl Git<'_> {
         self.try_read(&format!("merge-base --is-ancestor {older} {newer}")).is_some()
     }
 
-    /// The object of an annotated tag as git keeps it.
+    /// The raw object of an annotated tag.
     fn annotation(self, tag: &str) -> Option<String> {
         self.try_read(&format!("cat-file tag refs/tags/{tag}"))
     }
@@ -285,7 +290,7 @@ fn version_of(tag: &str) -> Option<Version> {
     tag.strip_prefix('v')?.parse().ok()
 }
 
-/// Whether this is how `publish` makes the tag of that name. Who signed it, years ago perhaps, is not asked.
+/// Whether the annotation has the form that `publish` writes for this tag. The signature of an old tag is not verified.
 fn is_of_release(annotation: &str, tag: &str) -> bool {
     let has_line = |expected: &str| annotation.lines().any(|line| line == expected);
     has_line(&format!("tag {tag}")) && has_line(CHECKED)

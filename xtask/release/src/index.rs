@@ -1,4 +1,4 @@
-//! What the registry's index has of a crate, read anew each time.
+//! Reads the registry's index, again for each question.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::workspace::Workspace;
 /// A registry with a sparse index.
 #[derive(Debug)]
 pub(crate) struct Registry {
-    /// As cargo's configuration names it.
+    /// The name in cargo's configuration.
     pub(crate) name: String,
     /// The address of the index, with a slash at the end.
     pub(crate) index: String,
     agent: ureq::Agent,
 }
 
-/// One version as the index lists it. The number of a yanked one stays taken.
+/// One version in the index. A yanked version cannot be published again.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 pub(crate) struct Published {
     #[serde(rename = "vers")]
@@ -31,7 +31,7 @@ pub(crate) struct Published {
 }
 
 impl Registry {
-    /// The registry as cargo's configuration names it, or crates.io.
+    /// The registry with this name in cargo's configuration, or crates.io.
     pub(crate) fn open(workspace: &Workspace, name: Option<&str>) -> anyhow::Result<Self> {
         let name = name.unwrap_or("crates-io");
         let index = if name == "crates-io" {
@@ -42,14 +42,14 @@ impl Registry {
                 index.as_ref().and_then(Value::as_str).and_then(|index| index.strip_prefix("sparse+"));
             let index = index.with_context(|| {
                 format!(
-                    "cargo's configuration does not say where the registry's index is: registries.{name}.index, which \
-                     begins with sparse+"
+                    "cargo's configuration has no index for the registry {name}: set registries.{name}.index to an \
+                     address that begins with sparse+"
                 )
             })?;
             index.to_owned()
         };
         let agent = ureq::Agent::config_builder()
-            // As cargo does: a company's own authority may be between here and the registry.
+            // Like cargo: a company's proxy may present a certificate that only the platform trusts.
             .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
             .timeout_global(Some(Duration::from_secs(30)))
             .http_status_as_error(false)
@@ -57,17 +57,20 @@ impl Registry {
         Ok(Self { name: name.to_owned(), index, agent: agent.into() })
     }
 
-    /// Every version of a crate; none if there is no such crate. A registry that cannot be reached is an error.
+    /// Every version of a crate, or none if there is no such crate. Fails if the registry cannot be reached.
     pub(crate) fn versions(&self, name: &str) -> anyhow::Result<Vec<Published>> {
         let url = format!("{}{}", self.index, path(name));
-        // A cache on the way may hold what was true before the upload.
-        let mut response = self.agent.get(&url).header("Cache-Control", "no-cache").call()?;
+        // A cache may still have the index from before the upload.
+        let response = self.agent.get(&url).header("Cache-Control", "no-cache").call();
+        let mut response = response.with_context(|| {
+            format!("cannot reach the registry's index: check the network and run this again: {url}")
+        })?;
         let status = response.status().as_u16();
-        // The protocol has three ways to say that there is no such crate.
+        // The protocol has three statuses for a crate that does not exist.
         if matches!(status, 404 | 410 | 451) {
             return Ok(Vec::new());
         }
-        ensure!(status == 200, "the index answered {status}: {url}");
+        ensure!(status == 200, "the index returned the status {status}: {url}");
         let text = response.body_mut().with_config().limit(64 << 20).read_to_string()?;
         let versions = text.lines().map(|line| Ok(serde_json::from_str(line)?));
         versions.collect::<anyhow::Result<_>>().with_context(|| format!("the index cannot be read: {url}"))
@@ -79,13 +82,13 @@ impl Registry {
 }
 
 impl Published {
-    /// Whether it takes this version's place: a registry does not tell 1.0.0+a from 1.0.0+b.
+    /// Whether the registry treats the two versions as one: 1.0.0+a and 1.0.0+b are the same to it.
     pub(crate) fn is(&self, version: &Version) -> bool {
         self.version.parse::<Version>().is_ok_and(|own| own.cmp_precedence(version).is_eq())
     }
 }
 
-/// The file of a crate in an index.
+/// The path of a crate's file in an index.
 fn path(name: &str) -> String {
     let name = name.to_lowercase();
     match name.len() {
@@ -100,7 +103,7 @@ mod tests {
     use super::path;
 
     #[test]
-    fn a_crate_has_one_place_in_every_index() {
+    fn each_crate_has_one_path() {
         assert_eq!(
             ["a", "ab", "Abc", "payments-core"].map(path),
             ["1/a", "2/ab", "3/a/abc", "pa/ym/payments-core"]

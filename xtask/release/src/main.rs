@@ -1,8 +1,8 @@
-//! Takes the workspace to a registry, called as `cargo xtask release`.
+//! Publishes the workspace's crates to a registry. Run it with `cargo xtask release`.
 //!
-//! [`prepare`] makes the commit of a version, [`check`] checks everything about that commit that could hurt a user, and
-//! [`publish`] is the one step that cannot be undone. Cargo orders, packs and uploads the crates. There is no file of
-//! progress: git and the registry's index say what has happened, so the same command can always be run again.
+//! [`prepare`] creates the commit of a version, [`check`] looks for everything in that commit that could harm a user, and
+//! [`publish`] is the only step that cannot be undone. Cargo orders, packs and uploads the crates. No file records the
+//! progress: git and the registry's index show what has happened, so you can always run the same command again.
 
 #![allow(clippy::print_stdout, reason = "a command reports to the person who ran it")]
 
@@ -23,18 +23,18 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Take the crates of the workspace to a registry. The usual order is prepare, check, publish, each first without and
-/// then with `--execute`; whatever was cut off is run again.
+/// Publish the workspace's crates to a registry. The usual order is prepare, check, publish. Run `prepare` and `publish`
+/// first without `--execute`, then with it. If a command is interrupted, run it again.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask release")]
 enum Release {
-    /// Make the commit of a new version; shows what would change unless told to do it. No network.
+    /// Commit a new version; without `--execute`, only show what would change. Uses no network.
     Prepare(prepare::Options),
-    /// Check everything about this commit that could hurt a user, and change nothing.
+    /// Run every gate on this commit, and change nothing.
     Check(check::Options),
-    /// Publish this commit; shows what would happen unless told to do it. Run it again after anything.
+    /// Publish this commit; without `--execute`, only show what would happen. After an interruption, run it again.
     Publish(publish::Options),
-    /// Write the public API of each library as text; the text is committed and reviewed.
+    /// Write the public API of each library as text, to be committed and reviewed.
     Api(api::Options),
 }
 

@@ -1,4 +1,4 @@
-//! The `.crate` files of the crates, as cargo makes them: the same bytes each time for the same commit.
+//! The `.crate` files that cargo creates: the same bytes each time for the same commit.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,17 +11,17 @@ use xshell::{Cmd, cmd};
 use crate::index::Registry;
 use crate::workspace::{Workspace, cargo};
 
-/// One crate, packed.
+/// A packed crate.
 #[derive(Debug)]
 pub(crate) struct Package {
     pub(crate) name: String,
-    /// SHA-256, as the index writes it.
+    /// The SHA-256 in the index's notation.
     pub(crate) checksum: String,
     pub(crate) size: usize,
     file: PathBuf,
 }
 
-/// Packs every crate, without building them. Without `--allow-dirty` cargo refuses what is not committed.
+/// Packs every crate without building it. Without `--allow-dirty` cargo refuses files that are not committed.
 pub(crate) fn pack(
     workspace: &Workspace,
     registry: &Registry,
@@ -31,23 +31,26 @@ pub(crate) fn pack(
     workspace.crates().map(|member| Package::read(workspace, &member.name)).collect()
 }
 
-/// Packs every crate and builds each package, with all its features, from its own files alone.
+/// Packs every crate, and builds each package with all features from only its own files.
 pub(crate) fn verify(workspace: &Workspace, registry: &Registry) -> anyhow::Result<()> {
     run_cargo(workspace, registry, &["--all-features"])
 }
 
 fn run_cargo(workspace: &Workspace, registry: &Registry, options: &[&str]) -> anyhow::Result<()> {
-    // All together: a crate alone cannot be packed as long as a sibling that it depends on is not published.
+    // All crates at once: one crate cannot be packed alone until the crates that it depends on are published.
     let package =
         cargo(&workspace.shell, "package --locked --offline --quiet --registry").arg(&registry.name);
-    let package = apart(package.args(workspace.selection()).args(options), workspace);
-    package.run().context("cargo cannot pack the crates. If it finds no other crate: cargo fetch --locked")
+    let package = in_release_folder(package.args(workspace.selection()).args(options), workspace);
+    package.run().context(
+        "cargo cannot pack or build the crates: see above. If dependencies are missing: cargo fetch --locked",
+    )
 }
 
-/// Builds with the dependencies that the workspace was built with, and leaves programs and pages in a folder apart.
+/// Shares built dependencies with the workspace, but writes programs and packages to a separate folder.
 ///
-/// A package does not have the workspace's profiles, and debug information is part of what tells two builds apart.
-pub(crate) fn apart<'a>(cargo: Cmd<'a>, workspace: &Workspace) -> Cmd<'a> {
+/// A package does not have the workspace's profiles, so this sets the same debug information: otherwise cargo would build
+/// the dependencies again.
+pub(crate) fn in_release_folder<'a>(cargo: Cmd<'a>, workspace: &Workspace) -> Cmd<'a> {
     let debug = std::env::var("CARGO_PROFILE_DEV_DEBUG").unwrap_or_else(|_| "line-tables-only".to_owned());
     cargo
         .env("CARGO_TARGET_DIR", folder(workspace))
@@ -55,7 +58,7 @@ pub(crate) fn apart<'a>(cargo: Cmd<'a>, workspace: &Workspace) -> Cmd<'a> {
         .env("CARGO_PROFILE_DEV_DEBUG", debug)
 }
 
-/// Where packages, and what is built from them, are put.
+/// The folder for packages and everything built from them.
 pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("payments-release")
 }
@@ -63,7 +66,7 @@ pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
 impl Package {
     fn read(workspace: &Workspace, name: &str) -> anyhow::Result<Self> {
         let file = folder(workspace).join("package").join(format!("{name}-{}.crate", workspace.version));
-        let bytes = fs::read(&file).with_context(|| format!("cargo has packed no {}", file.display()))?;
+        let bytes = fs::read(&file).with_context(|| format!("cargo did not pack {}", file.display()))?;
         let mut checksum = String::new();
         for byte in Sha256::digest(&bytes) {
             write!(checksum, "{byte:02x}")?;
@@ -71,15 +74,15 @@ impl Package {
         Ok(Self { name: name.to_owned(), checksum, size: bytes.len(), file })
     }
 
-    /// Its files, without the folder that all of them are in.
+    /// The paths of its files, without their common folder.
     pub(crate) fn files(&self, workspace: &Workspace) -> anyhow::Result<Vec<String>> {
         let file = &self.file;
         let listed = cmd!(workspace.shell, "tar --list --gzip --file {file}").quiet().read()?;
         Ok(listed.lines().filter_map(|path| Some(path.split_once('/')?.1.to_owned())).collect())
     }
 
-    /// Unpacks it into a folder, as new files: those in the archive are all as old as each other, and cargo would take a
-    /// changed one for the one that it has built.
+    /// Unpacks it into a folder, with new modification times. The files in an archive all have the same old time, so cargo
+    /// would not notice that a file has changed since the last build.
     pub(crate) fn unpack(&self, workspace: &Workspace, parent: &PathBuf) -> anyhow::Result<()> {
         let file = &self.file;
         Ok(cmd!(workspace.shell, "tar --extract --touch --gzip --file {file} --directory {parent}")

@@ -1,4 +1,4 @@
-//! `prepare`: the commit that makes a version. It uses no network, and publishes nothing.
+//! `prepare`: creates the commit of a version. It uses no network and publishes nothing.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -16,7 +16,7 @@ use crate::workspace::{Workspace, cargo};
 pub(crate) struct Options {
     /// `major`, `minor`, `patch`, or a version such as 1.4.0.
     bump: String,
-    /// Write and commit.
+    /// Write the changes and commit them.
     #[arg(long)]
     execute: bool,
 }
@@ -25,7 +25,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let workspace = Workspace::load()?;
     let git = Git(&workspace.shell);
     git.must_be_on_the_branch()?;
-    git.must_be_clean().context("if a `prepare` that was cut off has left changes: git reset --hard")?;
+    git.must_be_clean().context("if an interrupted `prepare` has left these changes: git reset --hard")?;
 
     let (old, log) = (&workspace.version, workspace.read(changelog::FILE)?);
     let new = bump(&options.bump, old, changelog::notes(&log, old).is_some())?;
@@ -43,21 +43,21 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     println!("\nCargo.lock\n  the versions of the {} members", workspace.members.len());
     if old != &new {
-        show_lines_that_name(old, &workspace, &edits)?;
+        show_remaining_lines(old, &workspace, &edits)?;
     }
     if !options.execute {
         println!("\nNothing was changed. To commit it: cargo xtask release prepare {new} --execute");
         return Ok(());
     }
     if let Err(error) = write(&workspace, &edits, &new) {
-        // The tree was clean, so everything that differs now is this run's.
+        // The tree was clean, so this run has made every change.
         cmd!(workspace.shell, "git reset --quiet --hard HEAD").quiet().run()?;
         return Err(error);
     }
     git.must_be_clean().with_context(|| {
         format!(
-            "{new} is committed, and something else has changed files since then. Put them back (git restore .) and go \
-             on with `check`, or take the commit back (git reset --hard HEAD^) and prepare it again"
+            "{new} is committed, but something else has changed files since. Restore them (git restore .) and continue \
+             with `check`, or remove the commit (git reset --hard HEAD^) and prepare the version again"
         )
     })?;
     println!("\ncommitted. Next: cargo xtask release check");
@@ -78,22 +78,25 @@ fn bump(bump: &str, old: &Version, is_released: bool) -> anyhow::Result<Version>
         version => match version.parse() {
             Ok(version) => new = version,
             Err(_) => {
-                bail!("{version} is neither `major`, `minor` or `patch` nor a version such as 1.4.0")
+                bail!("{version} is not `major`, `minor`, `patch` or a version such as 1.4.0")
             }
         },
     }
-    ensure!(new.build.is_empty(), "{new}: a release has no build metadata");
-    // The first release of all may be the version that stands there.
+    ensure!(
+        new.build.is_empty(),
+        "{new} has build metadata, which a release must not have: remove `+` and what follows it"
+    );
+    // The first release may have the version that is already in Cargo.toml.
     let is_greater = if is_released { new > *old } else { new >= *old };
-    ensure!(is_greater, "{new} is not greater than {old}, which stands in Cargo.toml");
+    ensure!(is_greater, "{new} is not greater than {old}, the version in Cargo.toml: choose a greater one");
     Ok(new)
 }
 
-/// The new text of each file that changes, by its path.
+/// The new text of each changed file, by path.
 fn edits(workspace: &Workspace, log: &str, new: &Version) -> anyhow::Result<BTreeMap<String, String>> {
     let crates: Vec<_> = workspace.crates().map(|member| member.name.as_str()).collect();
     let today = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let log = changelog::roll(log, new, today.split('T').next().unwrap_or_default())?;
+    let log = changelog::release_unreleased(log, new, today.split('T').next().unwrap_or_default())?;
     let manifest = raise(&workspace.read("Cargo.toml")?, &crates, new)?;
     let mut edits = BTreeMap::from([("Cargo.toml".to_owned(), manifest), (changelog::FILE.to_owned(), log)]);
     for path in documents(workspace)? {
@@ -104,7 +107,7 @@ fn edits(workspace: &Workspace, log: &str, new: &Version) -> anyhow::Result<BTre
     Ok(edits)
 }
 
-/// What is written for people, except the changelog: there an old version stays what it is.
+/// All documents except the changelog, whose old versions must not change.
 fn documents(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
     let listed = cmd!(workspace.shell, "git -c core.quotePath=false ls-files -- *.md").quiet().read()?;
     let root = workspace.shell.current_dir();
@@ -112,7 +115,7 @@ fn documents(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
     Ok(listed.lines().filter(is_own).map(str::to_owned).collect())
 }
 
-/// A document in which the lines that a reader pastes name the new version. Before the first release they name a path.
+/// The document with the new version in the lines that readers paste. Before the first release those lines name a path.
 pub(crate) fn with_version(text: &str, crates: &[&str], old: &Version, new: &Version) -> String {
     crates.iter().fold(text.to_owned(), |text, name| {
         let plain = |version: &Version| format!("\n{name} = \"{version}\"");
@@ -127,8 +130,8 @@ pub(crate) fn with_version(text: &str, crates: &[&str], old: &Version, new: &Ver
     })
 }
 
-/// The lines of documents that still name the old version: a person has to see whether they should.
-fn show_lines_that_name(
+/// Shows the lines of documents that still name the old version: a person must decide about each.
+fn show_remaining_lines(
     old: &Version,
     workspace: &Workspace,
     edits: &BTreeMap<String, String>,
@@ -141,15 +144,12 @@ fn show_lines_that_name(
         lines.extend(named.map(|(line, number)| format!("  {path}:{number}: {}", line.trim())));
     }
     if !lines.is_empty() {
-        println!(
-            "\nthese lines name {old} and stay as they are: see whether they should\n{}",
-            lines.join("\n")
-        );
+        println!("\nthese lines still name {old}: check whether they should\n{}", lines.join("\n"));
     }
     Ok(())
 }
 
-/// The root manifest with the version of everything in it raised.
+/// The root manifest with every version raised.
 fn raise(manifest: &str, crates: &[&str], new: &Version) -> anyhow::Result<String> {
     let mut manifest: DocumentMut = manifest.parse()?;
     let put = |version: &mut Item| {
@@ -160,14 +160,15 @@ fn raise(manifest: &str, crates: &[&str], new: &Version) -> anyhow::Result<Strin
         Some(())
     };
     let workspace = &mut manifest["workspace"];
-    put(&mut workspace["package"]["version"]).context("Cargo.toml: no version under [workspace.package]")?;
+    put(&mut workspace["package"]["version"])
+        .context("Cargo.toml has no version under [workspace.package]")?;
     let dependencies = workspace["dependencies"].as_table_like_mut();
     let dependencies = dependencies.context("Cargo.toml has no [workspace.dependencies]")?;
     for (name, dependency) in dependencies.iter_mut().filter(|(name, _)| crates.contains(&name.get())) {
         dependency
             .get_mut("version")
             .and_then(put)
-            .with_context(|| format!("Cargo.toml: {} has no version beside its path", name.get()))?;
+            .with_context(|| format!("Cargo.toml: {} has a path but no version: add it", name.get()))?;
     }
     Ok(manifest.to_string())
 }
@@ -176,15 +177,16 @@ fn write(workspace: &Workspace, edits: &BTreeMap<String, String>, new: &Version)
     for (path, text) in edits {
         workspace.shell.write_file(path, text)?;
     }
-    // Only the versions of the members: no dependency may change in this commit.
-    cargo(&workspace.shell, "update --workspace --offline --quiet").run().context("Cargo.lock")?;
+    // This updates only the members' versions: no dependency may change in this commit.
+    let update = cargo(&workspace.shell, "update --workspace --offline --quiet").run();
+    update.context("cannot update Cargo.lock: see above")?;
     let new_text = new.to_string();
     ensure!(
         Workspace::load()?.members.iter().all(|member| member.package["version"] == new_text),
-        "a member does not take its version from the workspace: version.workspace = true"
+        "a member does not inherit its version: set version.workspace = true in its manifest"
     );
     let message = format!("Release {new}");
-    // No hook may make another commit of this than was shown.
+    // A hook could change the commit, which must be exactly what was shown.
     let hooks = "core.hooksPath=/dev/null";
     Ok(cmd!(workspace.shell, "git -c {hooks} commit --quiet --all --message {message}").quiet().run()?)
 }
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_raised_and_those_after_it_begin_again() {
+    fn later_parts_restart_at_zero() {
         assert_eq!(next("major", "1.2.3"), "2.0.0");
         assert_eq!(next("minor", "1.2.3"), "1.3.0");
         assert_eq!(next("patch", "1.2.3"), "1.2.4");
@@ -217,17 +219,22 @@ mod tests {
     #[test]
     fn a_version_only_grows() {
         for version in ["1.2.3", "1.2.2", "1.2.3-rc.1", "0.9.0"] {
-            let expected = format!("{version} is not greater than 1.2.3, which stands in Cargo.toml");
+            let expected = format!(
+                "{version} is not greater than 1.2.3, the version in Cargo.toml: choose a greater one"
+            );
             assert_eq!(next(version, "1.2.3"), expected);
         }
-        assert_eq!(next("1.2.4+nightly", "1.2.3"), "1.2.4+nightly: a release has no build metadata");
-        assert!(next("next", "1.2.3").starts_with("next is neither `major`"));
+        assert_eq!(
+            next("1.2.4+nightly", "1.2.3"),
+            "1.2.4+nightly has build metadata, which a release must not have: remove `+` and what follows it"
+        );
+        assert!(next("next", "1.2.3").starts_with("next is not `major`"));
         let current = Version::new(0, 1, 0);
-        assert_eq!(bump("0.1.0", &current, false).unwrap(), current, "the first release of all");
+        assert_eq!(bump("0.1.0", &current, false).unwrap(), current, "the first release");
     }
 
     #[test]
-    fn the_manifest_keeps_everything_but_its_versions() {
+    fn only_versions_change_in_the_manifest() {
         let manifest = "[workspace.package]\nversion = \"0.1.0\"   # for all\nedition = \"2024\"\n\n\
             [workspace.dependencies]\na = { path = \"crates/a\", version = \"0.1.0\", default-features = false }\n\
             b = { version = \"0.1.0\" }\n";
@@ -236,11 +243,11 @@ mod tests {
             .replace("version = \"0.1.0\", default", "version = \"0.2.0\", default");
         assert_eq!(raise(manifest, &["a"], &Version::new(0, 2, 0)).unwrap(), expected);
         let error = raise(&manifest.replace(", version = \"0.1.0\"", ""), &["a"], &Version::new(0, 2, 0));
-        assert_eq!(error.unwrap_err().to_string(), "Cargo.toml: a has no version beside its path");
+        assert_eq!(error.unwrap_err().to_string(), "Cargo.toml: a has a path but no version: add it");
     }
 
     #[test]
-    fn what_a_reader_pastes_names_the_new_version() {
+    fn lines_that_readers_paste_get_the_new_version() {
         let text = "x\na = \"0.1.0\"\na = { version = \"0.1.0\", features = [] }\n$ cargo add a@0.1.0\nb = \"0.1.0\"\n\
             a = { path = \"crates/a\" }\na = { path = \"crates/a\", features = [] }\na = { path = \"../a\" }\n";
         let expected = "x\na = \"0.2.0\"\na = { version = \"0.2.0\", features = [] }\n$ cargo add a@0.2.0\nb = \"0.1.0\"\n\

@@ -1,4 +1,4 @@
-//! The workspace as cargo describes it.
+//! The workspace according to `cargo metadata`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use xshell::{Cmd, Shell};
 pub(crate) struct Workspace {
     /// Its current folder is the root.
     pub(crate) shell: Shell,
-    /// Where cargo puts what it builds.
+    /// The target folder.
     pub(crate) target: PathBuf,
     pub(crate) version: Version,
     pub(crate) members: Vec<Member>,
@@ -22,9 +22,9 @@ pub(crate) struct Workspace {
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) name: String,
-    /// From the root, such as `crates/payments-core`.
+    /// The path from the root, such as `crates/payments-core`.
     pub(crate) folder: String,
-    /// As `cargo metadata` describes it.
+    /// The package's object in `cargo metadata`.
     pub(crate) package: Value,
 }
 
@@ -45,7 +45,7 @@ impl Workspace {
         let version = version.context("Cargo.toml has no version under [workspace.package]")?.parse()?;
         let members = members.collect::<anyhow::Result<Vec<_>>>()?;
         let workspace = Self { shell, target, version, members };
-        ensure!(workspace.crates().count() > 0, "there is no crate under crates/, so nothing to release");
+        ensure!(workspace.crates().count() > 0, "nothing to release: there is no crate under crates/");
         Ok(workspace)
     }
 
@@ -54,25 +54,25 @@ impl Workspace {
         self.members.iter().filter(|member| member.is_crate())
     }
 
-    /// Those of them that other programs are built on.
+    /// The crates with a library.
     pub(crate) fn libraries(&self) -> impl Iterator<Item = &Member> {
         self.crates().filter(|member| member.has_target("lib"))
     }
 
-    /// What cargo is configured with. Stable cargo tells that only so; nothing is built with it.
+    /// A value of cargo's configuration. Stable cargo prints it only with `RUSTC_BOOTSTRAP`; this call builds nothing.
     pub(crate) fn configured(&self, key: &str) -> Option<Value> {
         let call = format!("config get -Z unstable-options --format json-value {key}");
         let printed = cargo(&self.shell, &call).env("RUSTC_BOOTSTRAP", "1").ignore_stderr().read().ok()?;
         serde_json::from_str(&printed).ok()
     }
 
-    /// Fails where cargo would put what it builds into another folder, and build it for another machine.
+    /// Fails if cargo is configured to build for a platform, which also changes where it puts its output.
     pub(crate) fn must_build_for_this_machine(&self) -> anyhow::Result<()> {
         let platform = self.configured("build.target");
         ensure!(
             platform.is_none(),
-            "cargo is configured to build for {}, and a release is checked as it is built without `build.target`: take \
-             that out of cargo's configuration (or CARGO_BUILD_TARGET out of the environment) as long as this takes",
+            "cargo is configured to build for {}, and a release must be checked without `build.target`: remove it from \
+             cargo's configuration (or CARGO_BUILD_TARGET from the environment) for this command",
             platform.unwrap_or_default()
         );
         Ok(())
@@ -94,18 +94,21 @@ impl Member {
         let manifest = package["manifest_path"].as_str().map(Path::new).and_then(Path::parent);
         let folder = manifest.and_then(|folder| folder.strip_prefix(root).ok()).and_then(Path::to_str);
         Ok(Self {
-            name: package["name"].as_str().context("a package without a name")?.to_owned(),
-            folder: folder.context("a package outside of the workspace")?.to_owned(),
+            name: package["name"]
+                .as_str()
+                .context("cargo metadata lists a package without a name")?
+                .to_owned(),
+            folder: folder.context("cargo metadata lists a package outside the workspace")?.to_owned(),
             package: package.clone(),
         })
     }
 
-    /// The path of its manifest, from the root.
+    /// The path of its manifest from the root.
     pub(crate) fn manifest(&self) -> String {
         format!("{}/Cargo.toml", self.folder)
     }
 
-    /// A value of its manifest, or nothing.
+    /// A text in its metadata, empty if there is none.
     pub(crate) fn text(&self, key: &str) -> &str {
         self.package[key].as_str().unwrap_or_default()
     }
@@ -124,19 +127,19 @@ impl Member {
     }
 }
 
-/// A call of cargo without the tokens of registries: tests and build scripts run below it.
+/// A cargo command without registry tokens in its environment, because it runs tests and build scripts.
 ///
-/// `cargo run` describes the package it runs in the environment. Build scripts that watch those variables would be run
-/// again whenever a person's call and this one alternate, so they are taken out as well.
+/// `cargo run` sets variables about the package that it runs. Some build scripts watch those variables and would run again
+/// whenever a person and this program call cargo in turn, so this removes them too.
 pub(crate) fn cargo<'a>(shell: &'a Shell, call: &str) -> Cmd<'a> {
     program(shell, "cargo").args(call.split(' '))
 }
 
 pub(crate) fn program(shell: &Shell, name: impl AsRef<Path>) -> Cmd<'_> {
-    const ABOUT_THE_CALLER: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
+    const SET_BY_CARGO_RUN: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let names =
-        names.filter(|name| is_token(name) || ABOUT_THE_CALLER.iter().any(|prefix| name.starts_with(prefix)));
+        names.filter(|name| is_token(name) || SET_BY_CARGO_RUN.iter().any(|prefix| name.starts_with(prefix)));
     names.fold(shell.cmd(name.as_ref()).quiet(), Cmd::env_remove)
 }
 

@@ -1,4 +1,4 @@
-//! A sandbox that runs while another program sends it requests.
+//! A sandbox process that serves another program's requests.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -14,16 +14,17 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Starts one on a free port, and waits for its ready line.
+    /// Starts a sandbox on a free port, and waits for its ready line.
     pub(super) fn start(payments: &Path, options: &[&str]) -> anyhow::Result<Self> {
         let mut command = Command::new(payments);
         command.arg("sandbox").args(options).stdin(Stdio::null()).stdout(Stdio::piped());
         let process = command.spawn().with_context(|| format!("cannot start {}", payments.display()))?;
         let mut sandbox = Self { process, ready: Value::Null };
-        let stdout = sandbox.process.stdout.as_mut().context("stdout was asked for")?;
+        let stdout = sandbox.process.stdout.as_mut().context("the sandbox has no stdout")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
-        sandbox.ready = serde_json::from_str(&line).context("the first line is not the ready line")?;
+        sandbox.ready = serde_json::from_str(&line)
+            .context("the sandbox's first line is not its ready line: see above")?;
         Ok(sandbox)
     }
 
@@ -38,7 +39,7 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        // Both fail for a process that has ended already.
+        // Both fail if the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,11 +1,11 @@
-//! Rules about what depends on what: the arrows of the design, what must be absent, and how heavy a tree may be.
+//! Rules about dependencies: which crates may depend on which, which must be absent, and how large a tree may be.
 
 use std::collections::BTreeSet;
 
 use super::Finding;
 use super::workspace::{Workspace, cargo, shell};
 
-/// Which of our own crates each crate may build on. A crate that is not in this table has no place in the design yet.
+/// Which of our own crates each crate may depend on. A new crate needs a row in this table.
 const ARROWS: &[(&str, &[&str])] = &[
     ("payments-model", &[]),
     ("payments-core", &["payments-model"]),
@@ -29,13 +29,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Crates in the tree of payments-core with its default features, itself included.
+/// The maximum number of crates in payments-core's tree with its default features, including payments-core.
 const CORE_BUDGET: usize = 25;
 
-/// Crates in the tree of payments-hyper with its default features, itself included.
+/// The maximum number of crates in payments-hyper's tree with its default features, including payments-hyper.
 const HYPER_BUDGET: usize = 65;
 
-/// Dependencies between our crates follow the table, so that a reader of a lower one never needs a higher one.
+/// Dependencies between our crates follow the table, so that you can read a lower crate without the higher ones.
 pub(super) fn arrows_point_down(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let ours: BTreeSet<_> = workspace.members.iter().map(|member| member.name.as_str()).collect();
     let findings = workspace.products().flat_map(|member| {
@@ -47,12 +47,12 @@ pub(super) fn arrows_point_down(workspace: &Workspace) -> anyhow::Result<Vec<Fin
     Ok(findings.collect())
 }
 
-/// payments-model knows JSON and money, never HTTP.
+/// payments-model depends on nothing that is about HTTP.
 pub(super) fn model_tree_has_no_http(_: &Workspace) -> anyhow::Result<Vec<Finding>> {
     absent("payments-model", &["bytes", "http", "hyper", "mio", "rustls", "socket2", "tokio"])
 }
 
-/// payments-core brings neither an HTTP stack nor a runtime, with any of its features.
+/// No feature of payments-core brings an HTTP stack or a runtime.
 pub(super) fn core_tree_has_no_runtime(_: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let absent_crates = [
         "async-std",
@@ -78,7 +78,7 @@ pub(super) fn hyper_tree_is_within_budget(_: &Workspace) -> anyhow::Result<Vec<F
     within_budget("payments-hyper", HYPER_BUDGET)
 }
 
-/// hyper-rustls speaks rustls 0.23; a second version would mean two TLS stacks and two sets of root certificates.
+/// hyper-rustls uses rustls 0.23. A second version would mean two TLS stacks and two sets of root certificates.
 pub(super) fn rustls_is_one_version(_: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let tree = tree("payments-hyper", &["--all-features"])?;
     let versions: Vec<_> = tree.iter().filter(|package| package.name == "rustls").collect();
@@ -86,13 +86,13 @@ pub(super) fn rustls_is_one_version(_: &Workspace) -> anyhow::Result<Vec<Finding
         [rustls] if rustls.version.starts_with("0.23.") => Vec::new(),
         _ => vec![Finding::new(
             "crates/payments-hyper",
-            format!("depend on rustls 0.23 alone, not on {versions:?}"),
+            format!("its tree must contain rustls 0.23 and no other version, and contains {versions:?}"),
         )],
     };
     Ok(findings)
 }
 
-/// Features unify over a user's whole build, and these two change how every other crate there reads its numbers.
+/// Cargo unifies features across a user's whole build, and these two change how every crate in it reads numbers.
 pub(super) fn serde_json_number_features_stay_off(_: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let shell = shell()?;
     let arguments =
@@ -107,7 +107,7 @@ fn upward_arrows<'a>(
     arrows: &[(&str, &[&str])],
 ) -> Vec<String> {
     let Some((_, allowed)) = arrows.iter().find(|(from, _)| *from == name) else {
-        return vec![format!("give {name} its place in the table of xtask/tests/tidy/dependencies.rs")];
+        return vec![format!("{name} is not in ARROWS: add it in xtask/tests/tidy/dependencies.rs")];
     };
     dependencies
         .filter(|dependency| !allowed.contains(dependency))
@@ -120,8 +120,10 @@ fn absent(name: &str, absent: &[&str]) -> anyhow::Result<Vec<Finding>> {
         .into_iter()
         .filter(|package| absent.contains(&package.name.as_str()))
         .map(|package| {
-            let advice =
-                format!("remove what brings {} in: `cargo tree -p {name} -i {}`", package.name, package.name);
+            let advice = format!(
+                "must not depend on {0}: find what brings it in with `cargo tree -p {name} -i {0}`",
+                package.name
+            );
             Finding::new(format!("crates/{name}/Cargo.toml"), advice)
         })
         .collect();
@@ -131,7 +133,9 @@ fn absent(name: &str, absent: &[&str]) -> anyhow::Result<Vec<Finding>> {
 fn within_budget(name: &str, budget: usize) -> anyhow::Result<Vec<Finding>> {
     let count = tree(name, &[])?.len();
     let finding = (count > budget).then(|| {
-        let advice = format!("its tree has {count} crates and may have {budget}: find a lighter way");
+        let advice = format!(
+            "its tree has {count} crates, and the limit is {budget}: remove a dependency or a feature"
+        );
         Finding::new(format!("crates/{name}/Cargo.toml"), advice)
     });
     Ok(finding.into_iter().collect())
@@ -143,14 +147,14 @@ struct Package {
     version: String,
 }
 
-/// What a user's build of one of our crates compiles, the crate itself included.
+/// The packages in a user's build of one of our crates, including that crate.
 fn tree(name: &str, features: &[&str]) -> anyhow::Result<BTreeSet<Package>> {
     let shell = shell()?;
     let arguments = ["tree", "--locked", "--package", name, "--edges", "normal", "--prefix", "none"];
     Ok(packages(&cargo(&shell, arguments.into_iter().chain(features.iter().copied())).read()?))
 }
 
-/// Reads lines such as `itoa v1.0.18 (*)`; cargo prints a package once for each way that leads to it.
+/// Reads lines such as `itoa v1.0.18 (*)`. Cargo prints a package once for each path to it.
 fn packages(tree: &str) -> BTreeSet<Package> {
     let lines = tree.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     lines
@@ -174,7 +178,7 @@ fn forbidden_number_features(tree: &str) -> Vec<String> {
         .collect();
     features
         .into_iter()
-        .map(|feature| format!("nothing may enable serde_json's {feature} by default"))
+        .map(|feature| format!("a default feature enables serde_json's {feature}: find it with `cargo tree -e features -i serde_json`"))
         .collect()
 }
 
@@ -193,11 +197,11 @@ mod tests {
     }
 
     #[test]
-    fn the_table_itself_has_no_cycle() {
+    fn the_table_has_no_cycle() {
         for (index, (name, allowed)) in ARROWS.iter().enumerate() {
             for lower in *allowed {
                 let position = ARROWS.iter().position(|(other, _)| other == lower);
-                assert!(position.is_some_and(|position| position < index), "{lower} must stand above {name}");
+                assert!(position.is_some_and(|position| position < index), "move {lower} above {name}");
             }
         }
     }

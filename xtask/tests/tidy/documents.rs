@@ -1,4 +1,4 @@
-//! Rules about prose: the documents exist, say the command that is really run, and name tests that really are.
+//! Rules about documents: they exist, they name the command that CI runs, and the tests that they name exist.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::workspace::{Workspace, has_extension};
 
 const INVARIANT: &str = "**Architecture Invariant:**";
 
-/// The command that checks everything, in the words of the README.
+/// The command that checks everything, as the README names it.
 const TEST_COMMAND: &str = "cargo xtask test";
 
 pub(super) fn documents_exist(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
@@ -23,24 +23,23 @@ pub(super) fn documents_exist(workspace: &Workspace) -> anyhow::Result<Vec<Findi
         "LICENSE-APACHE",
     ];
     let missing = documents.into_iter().filter(|path| !workspace.files.iter().any(|file| file == path));
-    Ok(missing.map(|path| Finding::new(path, "write this document")).collect())
+    Ok(missing.map(|path| Finding::new(path, "this document is missing: write it")).collect())
 }
 
-/// An example that no compiler sees is wrong before long.
+/// An example that is never compiled soon stops working.
 pub(super) fn examples_of_documents_are_compiled(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let compiled = workspace.read("tests/lib.rs")?;
     let mut findings = Vec::new();
     for path in workspace.files.iter().filter(|path| is_for_users(path)) {
         let is_compiled = compiled.contains(&format!("#[doc = include_str!(\"../{path}\")]"));
         if !is_compiled && workspace.read(path)?.contains("\n```rust") {
-            findings
-                .push(Finding::new(path, "include it in tests/lib.rs, so that its examples are compiled"));
+            findings.push(Finding::new(path, "its examples are not compiled: include it in tests/lib.rs"));
         }
     }
     Ok(findings)
 }
 
-/// The README, that of each crate, and the guides.
+/// Whether this is the README, a crate's README or a guide.
 fn is_for_users(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     match folder {
@@ -49,21 +48,21 @@ fn is_for_users(path: &str) -> bool {
     }
 }
 
-/// The README names the command that the continuous integration runs.
+/// The README names the command that CI runs.
 pub(super) fn one_command_tests_everything(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in ["README.md", ".ci/run"] {
         if !workspace.read(path)?.contains(TEST_COMMAND) {
             findings.push(Finding::new(
                 path,
-                format!("say `{TEST_COMMAND}`, the one command that checks everything"),
+                format!("does not name `{TEST_COMMAND}`, the command that checks everything: add it"),
             ));
         }
     }
     Ok(findings)
 }
 
-/// A link in prose leads to a file or a folder that is there.
+/// Every link in a document points to an existing file or folder.
 pub(super) fn links_lead_somewhere(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in workspace.files.iter().filter(|path| has_extension(path, "md")) {
@@ -71,13 +70,13 @@ pub(super) fn links_lead_somewhere(workspace: &Workspace) -> anyhow::Result<Vec<
         let text = workspace.read(path)?;
         let broken = local_links(&text).into_iter().filter(|(_, target)| !folder.join(target).exists());
         findings.extend(broken.map(|(line, target)| {
-            Finding::new(format!("{path}:{line}"), format!("there is no {target}: fix the link"))
+            Finding::new(format!("{path}:{line}"), format!("{target} does not exist: fix the link"))
         }));
     }
     Ok(findings)
 }
 
-/// A member that the code map leaves out is a member that a newcomer does not find.
+/// A newcomer does not find a member that the code map leaves out.
 pub(super) fn code_map_names_every_member(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let map = workspace.read("ARCHITECTURE.md")?;
     let missing = workspace
@@ -85,12 +84,15 @@ pub(super) fn code_map_names_every_member(workspace: &Workspace) -> anyhow::Resu
         .iter()
         .filter(|member| !map.contains(&member.name) && !map.contains(&member.folder));
     let findings = missing.map(|member| {
-        Finding::new("ARCHITECTURE.md", format!("say in the code map what {} is for", member.folder))
+        Finding::new(
+            "ARCHITECTURE.md",
+            format!("the code map does not name {}: say what it is for", member.folder),
+        )
     });
     Ok(findings.collect())
 }
 
-/// An invariant that nothing checks is a wish, so each one names its test.
+/// Every invariant names the test that checks it.
 pub(super) fn invariants_name_their_tests(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let tests: BTreeSet<_> = workspace
         .members
@@ -107,7 +109,7 @@ pub(super) fn invariants_name_their_tests(workspace: &Workspace) -> anyhow::Resu
     Ok(unchecked_invariants(&workspace.read("ARCHITECTURE.md")?, is_test))
 }
 
-/// Targets of Markdown links within the repository, each with its line.
+/// The targets of Markdown links within the repository, with their lines.
 fn local_links(text: &str) -> Vec<(usize, &str)> {
     let mut links = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -130,17 +132,22 @@ fn unchecked_invariants(text: &str, is_test: impl Fn(&str) -> bool) -> Vec<Findi
             lines[index..].split(|line| line.trim().is_empty()).next().unwrap_or_default().join(" ");
         let names = marker(&paragraph);
         if names.is_empty() {
-            findings
-                .push(Finding::new(&place, "end with the test that checks it: (checked by `tidy::name`)"));
+            findings.push(Finding::new(
+                &place,
+                "name the test that checks this, at the end: (checked by `tidy::name`)",
+            ));
         }
         for name in names.into_iter().filter(|name| !is_test(name)) {
-            findings.push(Finding::new(&place, format!("names {name}, which is no test")));
+            findings.push(Finding::new(
+                &place,
+                format!("there is no test {name}: name the test that checks this"),
+            ));
         }
     }
     if !text.contains(INVARIANT) {
         findings.push(Finding::new(
             "ARCHITECTURE.md",
-            format!("state the invariants, each beginning with {INVARIANT}"),
+            format!("has no invariant: write each as a paragraph that begins with {INVARIANT}"),
         ));
     }
     findings
@@ -166,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invariant_that_names_a_known_test_passes() {
+    fn an_invariant_with_a_known_test_passes() {
         assert_eq!(findings("**Architecture Invariant:** x is absent. (checked by `tidy::known`)"), 0);
         assert_eq!(
             findings(
@@ -185,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn a_link_within_the_repository_is_told_from_others() {
+    fn only_links_within_the_repository_are_checked() {
         let text = "[a](src/a.rs) [b](https://example.com/b)\n[c](#c) [d](docs/d.md#part) `a[i](x)`";
         assert_eq!(local_links(text), [(1, "src/a.rs"), (2, "docs/d.md"), (2, "x")]);
     }
 
     #[test]
-    fn the_readme_says_what_the_interface_does_not_offer_d42() {
+    fn readme_lists_what_the_interface_does_not_offer_d42() {
         let readme = Workspace::load().and_then(|workspace| workspace.read("README.md")).unwrap();
         let (_, missing) =
             readme.split_once("does not offer").expect("the README has a chapter on what is missing");

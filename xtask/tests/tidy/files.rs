@@ -1,9 +1,9 @@
-//! Rules about every committed file, whatever its language.
+//! Rules about every committed file.
 
 use super::Finding;
 use super::workspace::{Workspace, has_extension};
 
-/// A file that names a folder of one machine works on that machine alone.
+/// A file that names a folder of one machine works only on that machine.
 pub(super) fn files_name_no_machine(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in workspace.files.iter().filter(|path| path.as_str() != file!()) {
@@ -13,7 +13,7 @@ pub(super) fn files_name_no_machine(workspace: &Workspace) -> anyhow::Result<Vec
         };
         for (line, folder) in machine_paths(&text) {
             let advice = format!(
-                "do not name the folder {folder} of one machine: use a path from the root, or a temporary one"
+                "names {folder}, a folder of one machine: use a path from the root, or a temporary folder"
             );
             findings.push(Finding::new(format!("{path}:{line}"), advice));
         }
@@ -21,7 +21,7 @@ pub(super) fn files_name_no_machine(workspace: &Workspace) -> anyhow::Result<Vec
     Ok(findings)
 }
 
-/// A reader has the repository alone: what it points to must be in it, and a ticket's number tells nothing.
+/// Readers have only the repository, so it must contain everything that it points to. A ticket's number tells them nothing.
 pub(super) fn files_point_to_nothing_outside(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in workspace.files.iter().filter(|path| path.as_str() != file!()) {
@@ -29,13 +29,14 @@ pub(super) fn files_point_to_nothing_outside(workspace: &Workspace) -> anyhow::R
             continue;
         };
         for line in ticket_numbers(&text) {
-            let advice = "say what it is about instead of a ticket's number";
+            let advice = "names a ticket by its number: say what the ticket is about instead";
             findings.push(Finding::new(format!("{path}:{line}"), advice));
         }
-        // Rust sources hold such paths as hostile input for tests, and the compiler follows those that are meant.
+        // Rust sources contain such paths as hostile test input, and the compiler checks the real ones.
         if !has_extension(path, "rs") {
             for line in paths_that_leave(path, &text) {
-                let advice = "name nothing above the root of the repository: others do not have it";
+                let advice =
+                    "names a path above the root of the repository, which others do not have: remove it";
                 findings.push(Finding::new(format!("{path}:{line}"), advice));
             }
         }
@@ -43,14 +44,14 @@ pub(super) fn files_point_to_nothing_outside(workspace: &Workspace) -> anyhow::R
     Ok(findings)
 }
 
-/// Lines (from one) that hold an absolute path of somebody's machine.
+/// The lines, counted from one, with an absolute path of somebody's machine.
 fn machine_paths(text: &str) -> Vec<(usize, &'static str)> {
     const FOLDERS: [&str; 5] = ["/home/", "/root/", "/tmp/", "/Users/", "/work/"];
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
         for folder in FOLDERS {
             let starts_a_path = |at: usize| {
-                // `src/work/` and `example.com/home/` are no paths from a root.
+                // `src/work/` and `example.com/home/` are not absolute paths.
                 !line[..at]
                     .ends_with(|before: char| before.is_ascii_alphanumeric() || "._-~}/".contains(before))
             };
@@ -62,21 +63,21 @@ fn machine_paths(text: &str) -> Vec<(usize, &'static str)> {
     found
 }
 
-/// Lines (from one) that say `issue 12` or `issue #12`.
+/// The lines, counted from one, that contain `issue 12` or `issue #12`.
 fn ticket_numbers(text: &str) -> Vec<usize> {
-    let says_one = |line: &str| {
+    let names_ticket = |line: &str| {
         let line = line.to_ascii_lowercase();
         let mut after = line.split("issue ").skip(1);
         after.any(|rest| rest.trim_start_matches('#').starts_with(|first: char| first.is_ascii_digit()))
     };
-    text.lines().enumerate().filter(|(_, line)| says_one(line)).map(|(index, _)| index + 1).collect()
+    text.lines().enumerate().filter(|(_, line)| names_ticket(line)).map(|(index, _)| index + 1).collect()
 }
 
-/// Lines (from one) with a path that climbs out of the repository from the folder of the file at `path`.
+/// The lines, counted from one, with a path that leaves the repository from the folder of the file at `path`.
 fn paths_that_leave(path: &str, text: &str) -> Vec<usize> {
     let depth = path.matches('/').count();
-    let climbs_out = |line: &str| line.contains(&"../".repeat(depth + 1));
-    text.lines().enumerate().filter(|(_, line)| climbs_out(line)).map(|(index, _)| index + 1).collect()
+    let leaves = |line: &str| line.contains(&"../".repeat(depth + 1));
+    text.lines().enumerate().filter(|(_, line)| leaves(line)).map(|(index, _)| index + 1).collect()
 }
 
 mod tests {
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_the_repository_or_of_a_url_is_not() {
+    fn a_path_of_the_repository_or_in_a_url_is_not() {
         assert_eq!(machine_paths("src/work/a.rs https://example.com/home/ $HOME/tmp/a ../tmp/b"), []);
     }
 

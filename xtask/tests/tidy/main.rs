@@ -1,7 +1,7 @@
-//! The rules of the repository, each a test with a message that says what to do: `cargo xtask tidy`.
+//! The repository's rules as tests, each with a message that says what to do. Run them with `cargo xtask tidy`.
 //!
-//! A rule is a function in one of the modules below. The list in this file makes the test of the same name, which is
-//! what an invariant in `ARCHITECTURE.md` names.
+//! A rule is a function in one of the modules below. The list in this file makes it a test of the same name. The
+//! invariants in `ARCHITECTURE.md` name these tests.
 
 #![allow(clippy::unwrap_used, clippy::unnecessary_wraps, reason = "every rule has the signature of the list")]
 
@@ -25,7 +25,7 @@ macro_rules! rules {
             #[test]
             fn $rule() {
                 let findings = Workspace::load().and_then(|workspace| $module::$rule(&workspace));
-                let findings = findings.unwrap_or_else(|error| panic!("not checked: {error:#}"));
+                let findings = findings.unwrap_or_else(|error| panic!("cannot check this rule: {error:#}"));
                 let findings: Vec<_> = findings.iter().map(ToString::to_string).collect();
                 assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
             }
@@ -60,10 +60,10 @@ rules! {
     decisions::decisions_have_tests,
 }
 
-/// One place where a rule does not hold.
+/// One place that breaks a rule.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
-    /// A path from the root, with a line where there is one.
+    /// A path from the root, and the line if the finding has one.
     place: String,
     /// What is wrong and what to do about it.
     advice: String,

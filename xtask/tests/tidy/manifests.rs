@@ -1,11 +1,11 @@
-//! Rules about `Cargo.toml` files: one version, one edition, one set of lints, and a line of prose for each member.
+//! Rules about `Cargo.toml` files: one version, one edition, one set of lints, and a description of each member.
 //!
-//! Manifests are read as lines and not as TOML: the rules ask for one spelling, so that a diff shows every departure.
+//! These rules read manifests as lines, not as TOML: they require one spelling, so that a diff shows every exception.
 
 use super::Finding;
 use super::workspace::Workspace;
 
-/// Every package takes version, edition, minimum Rust version, licence and lints from the root manifest.
+/// Every package takes version, edition, minimum Rust version, license and lints from the root manifest.
 pub(super) fn manifests_inherit_from_the_workspace(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let findings = workspace.members.iter().flat_map(|member| {
         inheritance(&member.manifest, member.is_product())
@@ -15,21 +15,27 @@ pub(super) fn manifests_inherit_from_the_workspace(workspace: &Workspace) -> any
     Ok(findings.collect())
 }
 
-/// A crate is found by its name: `crates/<package name>`.
+/// A crate's folder is `crates/<package name>`.
 pub(super) fn folders_are_named_as_their_packages(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let findings = workspace.products().filter(|member| member.folder != format!("crates/{}", member.name));
     let findings = findings.map(|member| {
-        Finding::new(&member.folder, format!("holds the package {}: rename one after the other", member.name))
+        Finding::new(
+            &member.folder,
+            format!("contains the package {0}: rename the folder to crates/{0}", member.name),
+        )
     });
     Ok(findings.collect())
 }
 
-/// The list of members is the shortest map of the workspace, so each line says what the member is.
+/// The list of members is the shortest map of the workspace, so each line has a comment about its member.
 pub(super) fn members_are_described_in_the_root_manifest(
     workspace: &Workspace,
 ) -> anyhow::Result<Vec<Finding>> {
     let findings = undescribed_members(&workspace.manifest).into_iter().map(|member| {
-        Finding::new("Cargo.toml", format!("say in a comment on its own line what the member {member} is"))
+        Finding::new(
+            "Cargo.toml",
+            format!("the member {member} has no description: add a comment on its line"),
+        )
     });
     Ok(findings.collect())
 }
@@ -42,14 +48,14 @@ fn inheritance(manifest: &str, is_product: bool) -> Vec<String> {
         .into_iter()
         .chain([publish.to_owned()])
         .filter(|line| !package.contains(&line.as_str()))
-        .map(|line| format!("write `{line}` under [package]"))
+        .map(|line| format!("has no line `{line}` under [package]: add it"))
         .collect();
     let description = package.iter().find_map(|line| line.strip_prefix("description = "));
     if description.is_none_or(|text| text.trim_matches('"').trim().is_empty()) {
-        advice.push("write a `description` of one sentence under [package]".to_owned());
+        advice.push("has no `description` under [package]: add one sentence".to_owned());
     }
     if section(manifest, "lints") != ["workspace = true"] {
-        advice.push("write `workspace = true`, and nothing else, under [lints]".to_owned());
+        advice.push("must have only `workspace = true` under [lints]".to_owned());
     }
     advice
 }
@@ -96,7 +102,7 @@ workspace = true
     }
 
     #[test]
-    fn each_line_that_is_not_inherited_is_named() {
+    fn each_value_that_is_not_inherited_is_found() {
         assert_eq!(inheritance(&GOOD.replace("A crate.", ""), true).len(), 1);
         let own_version = GOOD.replace("version.workspace = true", "version = \"1.0.0\"");
         let advice = inheritance(&own_version, true);
@@ -106,8 +112,8 @@ workspace = true
     }
 
     #[test]
-    fn what_is_not_a_product_is_never_published() {
-        assert_eq!(inheritance(GOOD, false), ["write `publish = false` under [package]"]);
+    fn a_package_outside_crates_is_never_published() {
+        assert_eq!(inheritance(GOOD, false), ["has no line `publish = false` under [package]: add it"]);
     }
 
     #[test]

@@ -1,30 +1,32 @@
-//! Which foreign crates the public API may show: a new version of one of them would force a new version of ours.
+//! A rule about the foreign crates in the public API: a breaking version of such a crate would force one here.
 
 use super::Finding;
 use super::workspace::Workspace;
 
-/// Modules that promise nothing and so may show anything.
-const PROMISES_NOTHING: &str = "::unversioned";
+/// A module of this name promises no stability, so it may show any crate.
+const UNVERSIONED: &str = "::unversioned";
 
-/// The committed API names only the crates that the manifest's `shows` lists, outside a module `unversioned`.
+/// Outside a module `unversioned`, the committed API names only the crates that `shows` in the manifest lists.
 pub(super) fn public_api_shows_only_allowed_crates(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for member in workspace.products().filter(|member| member.has_library) {
         let Some(shows) = &member.shows else {
-            let advice = "say which foreign crates it may show: [package.metadata.release] shows = []";
+            let advice = "does not list the foreign crates that its API may show: add [package.metadata.release] shows = []";
             findings.push(Finding::new(format!("{}/Cargo.toml", member.folder), advice));
             continue;
         };
         let mut allowed = vec!["alloc".to_owned(), "core".to_owned(), "std".to_owned()];
         allowed.extend(shows.iter().chain([&member.name]).map(|name| name.replace('-', "_")));
         if allowed.iter().any(|name| name == "serde") {
-            // Where serde's traits are defined.
+            // serde_core defines serde's traits.
             allowed.push("serde_core".to_owned());
         }
         let path = format!("tests/api/{}.txt", member.name);
         let api = workspace.read(&path)?;
         let foreign = foreign_crates(&api, &allowed).into_iter().map(|(line, name)| {
-            let advice = format!("hide {name} from users: its next version must not become ours");
+            let advice = format!(
+                "the public API shows {name}, so its next breaking version would force one here: hide it from users"
+            );
             Finding::new(format!("{path}:{line}"), advice)
         });
         findings.extend(foreign);
@@ -32,13 +34,13 @@ pub(super) fn public_api_shows_only_allowed_crates(workspace: &Workspace) -> any
     Ok(findings)
 }
 
-/// The crates that the lines of a public API name, each with its line.
+/// The foreign crates that a public API names, with their lines.
 fn foreign_crates<'a>(api: &'a str, allowed: &[String]) -> Vec<(usize, &'a str)> {
     let mut found = Vec::new();
-    for (line, number) in api.lines().zip(1..).filter(|(line, _)| !line.contains(PROMISES_NOTHING)) {
+    for (line, number) in api.lines().zip(1..).filter(|(line, _)| !line.contains(UNVERSIONED)) {
         let is_part_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
         let paths = line.split(|c| !is_part_of_path(c)).filter_map(|path| path.split_once("::"));
-        // Generics and `Self` begin with a capital letter.
+        // Type parameters and `Self` begin with a capital letter.
         let crates = paths.map(|(first, _)| first).filter(|first| first.starts_with(char::is_lowercase));
         found.extend(crates.filter(|name| !allowed.iter().any(|own| own == name)).map(|name| (number, name)));
     }
@@ -49,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crate_that_a_signature_names_is_found() {
+    fn a_foreign_crate_in_a_signature_is_found() {
         let allowed = ["core", "ours"].map(str::to_owned);
         let found = |line| foreign_crates(line, &allowed).len();
         assert_eq!(found("pub fn ours::f(core::option::Option<hyper::Client>) -> rustls::Error"), 2);

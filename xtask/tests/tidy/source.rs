@@ -1,4 +1,4 @@
-//! A Rust file as rules see it: which paths it names, and where, without its comments, strings and tests.
+//! A parsed Rust file: the paths that its code names, with their lines, without comments, strings and tests.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::fmt;
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 
-/// A Rust file of the workspace, parsed when a rule first looks into it: most rules look into none.
+/// A Rust file of the workspace. It is parsed when a rule first needs it; most rules need none.
 pub(super) struct SourceFile {
-    /// From the root of the workspace.
+    /// The path from the root of the workspace.
     pub(super) path: String,
     pub(super) text: String,
     syntax: OnceCell<syn::File>,
@@ -25,7 +25,7 @@ impl SourceFile {
         })
     }
 
-    /// Whether the file exists for tests alone, by its name: `src/amount/tests.rs`, `src/tests/amount.rs`.
+    /// Whether the file contains only tests, according to its name: `src/amount/tests.rs`, `src/tests/amount.rs`.
     pub(super) fn is_only_tests(&self) -> bool {
         let in_source = self.path.split_once("/src/").map_or(self.path.as_str(), |(_, rest)| rest);
         in_source.split('/').any(|part| part == "tests" || part == "tests.rs" || part.ends_with("_tests.rs"))
@@ -59,7 +59,7 @@ pub(super) struct NamedPath {
 }
 
 impl NamedPath {
-    /// Whether the path is the given one or leads through it: `std::io::Error` starts with `std::io`.
+    /// Whether the path equals `path` or continues it: `std::io::Error` starts with `std::io`.
     pub(super) fn starts_with(&self, path: &str) -> bool {
         let mut segments = self.segments.iter();
         path.split("::").all(|expected| segments.next().is_some_and(|segment| segment == expected))
@@ -72,12 +72,12 @@ impl fmt::Display for NamedPath {
     }
 }
 
-/// Line number of a span, counted from one.
+/// The line of a span, counted from one.
 pub(super) fn line(span: Span) -> usize {
     span.start().line
 }
 
-/// Whether an attribute list says `#[cfg(test)]` or a condition that holds only with it.
+/// Whether the attributes contain `#[cfg(test)]` or `#[cfg(all(test, ...))]`.
 pub(super) fn is_test_only(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let condition = attribute.to_token_stream().to_string().replace(' ', "");
@@ -85,7 +85,7 @@ pub(super) fn is_test_only(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
-/// Every path in a stream of tokens, those inside macros included: a parser would see no further than their names.
+/// Every path in a stream of tokens. It reads tokens because a parser does not look inside macro calls.
 fn paths(tokens: TokenStream) -> Vec<NamedPath> {
     let mut found = Vec::new();
     collect_paths(tokens, &[], &mut found);
@@ -97,7 +97,7 @@ fn collect_paths(tokens: TokenStream, prefix: &[String], found: &mut Vec<NamedPa
     while let Some(token) = tokens.next() {
         let first = match token {
             TokenTree::Group(group) => {
-                // Only the braces of a `use` continue a path, and those are met below.
+                // The braces of a `use` continue a path; the loop below handles those.
                 collect_paths(group.stream(), prefix, found);
                 continue;
             }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_with_braces_names_every_path_in_them() {
+    fn a_use_with_braces_names_every_path_in_it() {
         let found = named("use std::{fs, io::{self, Read}};");
         for path in ["std::fs", "std::io::self", "std::io::Read"] {
             assert!(found.iter().any(|name| name == path), "{path} in {found:?}");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_matched_by_whole_segments_and_carries_its_line() {
+    fn a_path_is_matched_by_whole_segments_and_has_its_line() {
         let file = SourceFile::new("a.rs", "\nuse std::io_like::Error;\nuse std::io;".to_owned());
         let lines: Vec<_> = file
             .production_paths()
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_tests_are_told_by_their_names() {
+    fn files_with_only_tests_are_known_by_their_names() {
         let only_tests = |path: &str| SourceFile::new(path, String::new()).is_only_tests();
         assert!(only_tests("crates/a/src/amount/tests.rs"));
         assert!(only_tests("crates/a/src/tests/amount.rs"));

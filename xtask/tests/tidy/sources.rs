@@ -1,4 +1,4 @@
-//! Rules about what source code may say: most of them are about what is deliberately absent.
+//! Rules about source code. Most of them require that something is absent.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens as _;
@@ -8,7 +8,7 @@ use super::Finding;
 use super::source::{SourceFile, is_test_only, line};
 use super::workspace::{Member, Workspace};
 
-/// Ways out of the process that payments-model has no business with. `std::net::IpAddr` is data and stays allowed.
+/// I/O and HTTP, which payments-model must not name. `std::net::IpAddr` is data, so it is allowed.
 const IO: &[&str] = &[
     "bytes",
     "http",
@@ -27,11 +27,11 @@ const IO: &[&str] = &[
     "tokio",
 ];
 
-/// What writing JSON into memory takes: the trait, and what its functions return.
+/// The parts of `std::io` that code needs to write JSON into memory.
 const WRITES_INTO_MEMORY: &[&str] =
     &["std::io", "std::io::self", "std::io::Result", "std::io::Write", "io::Result", "io::Write"];
 
-/// What would tie payments-core to one HTTP stack or one runtime, or let it do the sending itself.
+/// Paths that would tie payments-core to one HTTP stack or runtime, or let it do I/O.
 const RUNTIME: &[&str] = &[
     "futures",
     "hyper",
@@ -51,10 +51,10 @@ const RUNTIME: &[&str] = &[
     "tokio_rustls",
 ];
 
-/// What the blocking client pauses with between two attempts of a lookup.
+/// The blocking client sleeps between two attempts of a lookup.
 const PAUSE: &[&str] = &["std::thread::sleep"];
 
-/// Types that make a `static` into state that two clients of one process would share.
+/// Types that make a `static` shared state between two clients in one process.
 const SHARED_STATE: &[&str] = &[
     "Atomic",
     "Cell",
@@ -69,19 +69,19 @@ const SHARED_STATE: &[&str] = &[
     "UnsafeCell",
 ];
 
-/// Files that may hold global state, each with its reason.
-const MAY_HOLD_GLOBAL_STATE: &[(&str, &str)] = &[
+/// Files that may have global state, each with its reason.
+const MAY_HAVE_GLOBAL_STATE: &[(&str, &str)] = &[
     (
         "crates/payments-conformance/src/contract.rs",
-        "the memory of a process is one, so contracts that measure it are checked alone",
+        "all threads share the process's memory, so a contract that measures it runs alone",
     ),
     (
         "crates/payments-ureq/src/attempt.rs",
-        "ureq passes nothing of its caller's to a connection, which finds its call by the thread while the call lasts",
+        "ureq passes no data from a call to its connection, so a connection finds its call through the thread",
     ),
 ];
 
-/// `lib.rs` is what a reader opens first: an essay, the list of modules and the re-exports.
+/// Readers open `lib.rs` first: it has an essay, the list of modules and the re-exports.
 pub(super) fn libraries_open_with_an_essay_and_hold_no_code(
     workspace: &Workspace,
 ) -> anyhow::Result<Vec<Finding>> {
@@ -94,25 +94,21 @@ pub(super) fn libraries_open_with_an_essay_and_hold_no_code(
 
 /// payments-model never does I/O and names no HTTP type.
 pub(super) fn model_names_no_io(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let why = "payments-model does no I/O and knows no HTTP";
+    let why = "payments-model does no I/O and names no HTTP type";
     Ok(names(workspace.member("payments-model")?, IO, WRITES_INTO_MEMORY, why))
 }
 
-/// payments-core never names an HTTP stack or a runtime, and opens no socket of its own.
+/// payments-core names no HTTP stack and no runtime, and opens no socket.
 pub(super) fn core_names_no_runtime(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let why = "payments-core does no I/O and has no runtime";
     Ok(names(workspace.member("payments-core")?, RUNTIME, PAUSE, why))
 }
 
-/// Two clients in one process share nothing that their owner did not hand to both.
+/// Two clients in one process share only what their owner passes to both.
 pub(super) fn no_global_state(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let files = workspace.products().flat_map(Member::product_sources);
-    let files = files.filter(|file| !listed(MAY_HOLD_GLOBAL_STATE, file));
+    let files = files.filter(|file| MAY_HAVE_GLOBAL_STATE.iter().all(|(path, _)| *path != file.path));
     Ok(files.flat_map(global_state).collect())
-}
-
-fn listed(list: &[(&str, &str)], file: &SourceFile) -> bool {
-    list.iter().any(|(path, _)| *path == file.path)
 }
 
 fn at(file: &SourceFile, line: usize) -> String {
@@ -124,7 +120,7 @@ fn not_an_essay(file: &SourceFile) -> Vec<Finding> {
     if !file.text.starts_with("//!") {
         findings.push(Finding::new(
             &file.path,
-            "open with `//!` and say what the crate is and what it does not do",
+            "has no documentation at the top: begin with `//!`, and say what the crate is and what it does not do",
         ));
     }
     code_in_library(&file.syntax().items, file, &mut findings);
@@ -144,7 +140,7 @@ fn code_in_library(items: &[syn::Item], file: &SourceFile, findings: &mut Vec<Fi
                 let place = at(file, first_line(other.to_token_stream()));
                 findings.push(Finding::new(
                     place,
-                    "move this into a module named after it; lib.rs only lists and re-exports",
+                    "lib.rs only lists modules and re-exports: move this item into a module",
                 ));
             }
         }
@@ -159,14 +155,16 @@ fn names(member: &Member, forbidden: &[&str], allowed: &[&str], why: &str) -> Ve
     member.product_sources().flat_map(|file| forbidden_names(file, forbidden, allowed, why)).collect()
 }
 
-/// The paths that lead into something forbidden, but for those that are allowed as a whole.
+/// The paths that start with a forbidden path, without those that are allowed in full.
 fn forbidden_names(file: &SourceFile, forbidden: &[&str], allowed: &[&str], why: &str) -> Vec<Finding> {
     let paths = file.production_paths();
-    // A single word is a variable or a field as often as a crate; a crate is of use only with something behind it.
+    // A single word may be a variable or a field, and code uses a crate only through a longer path.
     let paths = paths.iter().filter(|path| path.segments.len() > 1);
     let paths = paths.filter(|path| forbidden.iter().any(|name| path.starts_with(name)));
     let paths = paths.filter(|path| !allowed.contains(&path.to_string().as_str()));
-    paths.map(|path| Finding::new(at(file, path.line), format!("do not name {path}: {why}"))).collect()
+    paths
+        .map(|path| Finding::new(at(file, path.line), format!("names {path}, and {why}: remove it")))
+        .collect()
 }
 
 fn global_state(file: &SourceFile) -> Vec<Finding> {
@@ -182,7 +180,8 @@ struct Statics<'a> {
 
 impl Statics<'_> {
     fn report(&mut self, line: usize) {
-        let advice = "keep this in a value that its user owns: no crate shares state across a whole process";
+        let advice =
+            "global state: no crate shares state across a process, so keep it in a value that its user owns";
         self.findings.push(Finding::new(at(self.file, line), advice));
     }
 }
@@ -224,28 +223,24 @@ mod tests {
         SourceFile::new("crates/a/src/lib.rs", text.to_owned())
     }
 
-    fn count(findings: &[Finding]) -> usize {
-        findings.len()
-    }
-
     #[test]
-    fn an_essay_with_modules_and_exports_is_a_library() {
+    fn a_library_may_have_an_essay_modules_and_exports() {
         let text = "//! What it is.\n#![deny(x)]\nmod a;\npub mod b { pub use crate::a::C; }\npub use a::A;\n\
                     #[cfg(doctest)]\n#[doc = \"\"]\nmod readme {}\n";
         assert_eq!(not_an_essay(&file(text)), []);
     }
 
     #[test]
-    fn code_or_silence_in_a_library_is_found() {
-        assert_eq!(count(&not_an_essay(&file("mod a;"))), 1);
+    fn a_library_with_code_or_without_an_essay_is_found() {
+        assert_eq!(not_an_essay(&file("mod a;")).len(), 1);
         let findings = not_an_essay(&file("//! It.\n\nmod a;\npub struct B;\nmod c { fn d() {} }"));
         let places: Vec<_> = findings.iter().map(|finding| finding.place.as_str()).collect();
         assert_eq!(places, ["crates/a/src/lib.rs:4", "crates/a/src/lib.rs:5"]);
     }
 
     #[test]
-    fn input_and_output_are_found_and_an_address_is_not() {
-        let found = |text: &str| count(&forbidden_names(&file(text), IO, &[], "why"));
+    fn io_is_found_and_an_address_is_not() {
+        let found = |text: &str| forbidden_names(&file(text), IO, &[], "why").len();
         assert_eq!(found("use std::net::{IpAddr, Ipv4Addr}; fn f(http: u8) -> u8 { http }"), 0);
         assert_eq!(found("use std::net::{IpAddr, TcpStream};"), 1);
         assert_eq!(found("fn f() -> std::io::Result<()> { Ok(()) }"), 1);
@@ -254,8 +249,8 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_into_memory_is_no_output() {
-        let found = |text: &str| count(&forbidden_names(&file(text), IO, WRITES_INTO_MEMORY, "why"));
+    fn writing_into_memory_is_not_io() {
+        let found = |text: &str| forbidden_names(&file(text), IO, WRITES_INTO_MEMORY, "why").len();
         assert_eq!(
             found("use std::io; impl io::Write for A { fn flush(&mut self) -> io::Result<()> {} }"),
             0
@@ -266,8 +261,8 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_is_found_outside_tests_only() {
-        let found = |text: &str| count(&forbidden_names(&file(text), RUNTIME, &[], "why"));
+    fn a_runtime_is_found_only_outside_tests() {
+        let found = |text: &str| forbidden_names(&file(text), RUNTIME, &[], "why").len();
         assert_eq!(found("#[cfg(test)] mod tests { use tokio::time; }"), 0);
         assert_eq!(found("async fn f() { tokio::time::sleep(d).await; }"), 1);
         assert_eq!(found("fn f() { select! { _ = hyper::rt::x() => {} } }"), 1);
@@ -275,7 +270,7 @@ mod tests {
 
     #[test]
     fn shared_state_is_found_and_a_table_is_not() {
-        let found = |text: &str| count(&global_state(&file(text)));
+        let found = |text: &str| global_state(&file(text)).len();
         assert_eq!(found("static NAMES: &[&str] = &[]; const ONE: u8 = 1;"), 0);
         assert_eq!(found("static COUNT: AtomicUsize = AtomicUsize::new(0);"), 1);
         assert_eq!(found("static mut COUNT: usize = 0;"), 1);

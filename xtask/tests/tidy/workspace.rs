@@ -1,4 +1,4 @@
-//! The workspace as data: its members, their manifests and sources, and the files that git knows.
+//! The workspace: its members, their manifests and sources, and the files that git lists.
 
 use std::path::{Path, PathBuf};
 
@@ -8,15 +8,15 @@ use xshell::{Cmd, Shell, cmd};
 
 use super::source::SourceFile;
 
-/// Everything that a rule of the repository may ask about; read once per task.
+/// Everything that a rule may check.
 #[derive(Debug)]
 pub(super) struct Workspace {
     pub(super) root: PathBuf,
-    /// Text of the root manifest.
+    /// The text of the root manifest.
     pub(super) manifest: String,
-    /// In the order of their paths.
+    /// Sorted by folder.
     pub(super) members: Vec<Member>,
-    /// Paths from the root of all files that are committed or would be by `git add --all`.
+    /// The paths, from the root, of all files that are committed or that `git add --all` would add.
     pub(super) files: Vec<String>,
 }
 
@@ -30,8 +30,8 @@ impl Workspace {
         let files = cmd!(shell, "git ls-files --cached --others --exclude-standard --deduplicate")
             .quiet()
             .read()
-            .context("the rules are about committed files, so git must be able to list them")?;
-        // A file deleted in the work tree is still listed until the deletion is staged.
+            .context("the rules check committed files, and git cannot list them: run this in a git clone")?;
+        // Git lists a deleted file until the deletion is staged.
         let files: Vec<_> =
             files.lines().filter(|path| root.join(path).is_file()).map(str::to_owned).collect();
 
@@ -41,25 +41,24 @@ impl Workspace {
             .map(|package| Member::load(&root, package, &files))
             .collect::<anyhow::Result<Vec<_>>>()?;
         members.sort_by(|a, b| a.folder.cmp(&b.folder));
-        leave_sources_to_the_innermost(&mut members);
+        keep_sources_in_innermost(&mut members);
 
         let manifest = read(&root, "Cargo.toml")?;
         Ok(Self { root, manifest, members, files })
     }
 
-    /// Text of a committed file; an error names the path.
+    /// The text of a committed file. An error names the path.
     pub(super) fn read(&self, path: &str) -> anyhow::Result<String> {
         read(&self.root, path)
     }
 
     pub(super) fn member(&self, name: &str) -> anyhow::Result<&Member> {
-        self.members
-            .iter()
-            .find(|member| member.name == name)
-            .with_context(|| format!("the workspace has no package {name}; tables in xtask still name it"))
+        self.members.iter().find(|member| member.name == name).with_context(|| {
+            format!("the workspace has no package {name}: update the rules in xtask/tests/tidy")
+        })
     }
 
-    /// The members that users get, as against `tests` and `xtask`.
+    /// The members that users get, unlike `tests` and `xtask`.
     pub(super) fn products(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| member.is_product())
     }
@@ -69,13 +68,13 @@ impl Workspace {
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) name: String,
-    /// Path from the root, such as `crates/payments-core`.
+    /// The path from the root, such as `crates/payments-core`.
     pub(super) folder: String,
-    /// Text of the package's manifest.
+    /// The text of the package's manifest.
     pub(super) manifest: String,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) has_library: bool,
-    /// Foreign crates whose types it may show, from `[package.metadata.release]`.
+    /// Foreign crates whose types its public API may show, from `[package.metadata.release]`.
     pub(super) shows: Option<Vec<String>>,
     /// Every Rust file of the package: `src`, `tests`, `examples`, `benches`.
     pub(super) sources: Vec<SourceFile>,
@@ -83,10 +82,15 @@ pub(super) struct Member {
 
 impl Member {
     fn load(root: &Path, package: &Value, files: &[String]) -> anyhow::Result<Self> {
-        let text = |key: &str| package[key].as_str().with_context(|| format!("a package without {key}"));
+        let text = |key: &str| {
+            package[key].as_str().with_context(|| format!("cargo metadata lists a package without {key}"))
+        };
         let manifest_path = Path::new(text("manifest_path")?);
         let folder = manifest_path.parent().and_then(|folder| folder.strip_prefix(root).ok());
-        let folder = folder.and_then(Path::to_str).context("a package outside the workspace")?.to_owned();
+        let folder = folder
+            .and_then(Path::to_str)
+            .context("cargo metadata lists a package outside the workspace")?
+            .to_owned();
 
         let prefix = format!("{folder}/");
         let sources = files
@@ -118,13 +122,13 @@ impl Member {
         self.folder.starts_with("crates/")
     }
 
-    /// The sources that a user compiles: `src` without files that hold only tests.
+    /// The sources that a user compiles: `src` without the files that contain only tests.
     pub(super) fn product_sources(&self) -> impl Iterator<Item = &SourceFile> {
         let prefix = format!("{}/src/", self.folder);
         self.sources.iter().filter(move |file| file.path.starts_with(&prefix) && !file.is_only_tests())
     }
 
-    /// Names of the direct dependencies of a user's build, optional ones included.
+    /// The names of the direct dependencies of a user's build, including optional ones.
     pub(super) fn normal_dependencies(&self) -> impl Iterator<Item = &str> {
         self.dependencies
             .iter()
@@ -143,7 +147,8 @@ pub(super) struct Dependency {
 
 impl Dependency {
     fn read(value: &Value) -> anyhow::Result<Self> {
-        let name = value["name"].as_str().context("a dependency without a name")?.to_owned();
+        let name =
+            value["name"].as_str().context("cargo metadata lists a dependency without a name")?.to_owned();
         Ok(Self { name, normal: value["kind"].is_null() })
     }
 }
@@ -163,13 +168,13 @@ pub(super) fn shell() -> anyhow::Result<Shell> {
     Ok(shell)
 }
 
-/// A call of cargo in the root of the workspace.
+/// A cargo command in the root of the workspace.
 pub(super) fn cargo<'a>(shell: &'a Shell, arguments: impl IntoIterator<Item = &'a str>) -> Cmd<'a> {
     cmd!(shell, "cargo").args(arguments).quiet()
 }
 
-/// A package such as `tests/canary` stands inside another, and its files belong to it alone.
-fn leave_sources_to_the_innermost(members: &mut [Member]) {
+/// A package such as `tests/canary` is inside another one. Its files belong only to the inner package.
+fn keep_sources_in_innermost(members: &mut [Member]) {
     let folders: Vec<_> = members.iter().map(|member| format!("{}/", member.folder)).collect();
     for (member, folder) in members.iter_mut().zip(&folders) {
         let inner: Vec<_> =

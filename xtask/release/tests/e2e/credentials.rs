@@ -1,4 +1,4 @@
-//! Tokens come from the environment or from a program that keeps them, and not from a file in plain text.
+//! Tokens come from the environment or from a credential provider, not from a plain-text file.
 
 use std::fs;
 
@@ -7,24 +7,24 @@ use crate::world::{PUBLISH, World};
 const NONE: [(&str, &str); 1] = [("CARGO_REGISTRIES_LOCAL_TOKEN", "")];
 
 #[test]
-fn without_a_token_nothing_begins() {
+fn without_a_token_no_gate_runs() {
     let Some(world) = World::prepared() else { return };
     let before = world.state();
     world.release_with(PUBLISH, &NONE).fails(&["no token", "CARGO_REGISTRIES_LOCAL_TOKEN"]);
-    // What lies in plain text is as good as none.
+    // A token in plain text does not count.
     let file = format!("[registries.{}]\ntoken = \"plain\"\n", crate::world::NAME);
     fs::write(world.path("cargo/credentials.toml"), file).unwrap();
     world.release_with(PUBLISH, &NONE).fails(&["no token", "plain text"]);
     world.configure_cargo("[registry]\nglobal-credential-providers = [\"cargo:token\"]\n");
     world.release_with(PUBLISH, &NONE).fails(&["no token", "plain text"]);
-    // The gates have not even begun.
+    // No gate has run.
     assert!(!world.path("steps").exists());
     assert_eq!(world.state(), before);
-    assert!(world.registry.puts().is_empty());
+    assert!(world.registry.uploads().is_empty());
 }
 
 #[test]
-fn a_credential_provider_is_asked_even_if_a_token_lies_in_plain_text() {
+fn a_credential_provider_wins_over_a_plain_text_token() {
     let Some(world) = World::signed() else { return };
     let file = format!("[registries.{}]\ntoken = \"plain\"\n", crate::world::NAME);
     fs::write(world.path("cargo/credentials.toml"), file).unwrap();
@@ -33,11 +33,13 @@ fn a_credential_provider_is_asked_even_if_a_token_lies_in_plain_text() {
         "[registry]\nglobal-credential-providers = [\"cargo:token\", \"cargo:token-from-stdout keyring\"]\n",
     );
     world.release_with(PUBLISH, &NONE).succeeds(&["pushed main and v0.2.0"]);
-    assert!(world.registry.puts().iter().all(|put| put.token.as_deref() == Some("from the keyring")));
+    assert!(
+        world.registry.uploads().iter().all(|upload| upload.token.as_deref() == Some("from the keyring"))
+    );
 }
 
 #[test]
-fn a_token_of_the_environment_is_used_whatever_is_configured() {
+fn a_token_in_the_environment_wins_over_the_configuration() {
     let Some(world) = World::signed() else { return };
     world.put_program("keyring", "exit 1");
     world

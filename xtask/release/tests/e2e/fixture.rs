@@ -1,13 +1,13 @@
-//! A workspace of the same shape as ours, small enough that packing and building all of it takes a second.
+//! A workspace with the structure of ours, small enough to pack and build in a second.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// The crates, each after those that it depends on. The last is a program.
+/// The crates, each after its dependencies. The last is a program.
 pub(crate) const CRATES: [&str; 4] = ["chain-a", "chain-b", "chain-c", "chain-cli"];
 
-/// Writes all of it into an empty folder.
+/// Writes the workspace to an empty folder.
 pub(crate) fn write(root: &Path) {
     for (path, text) in FILES {
         put(root, path, text);
@@ -34,7 +34,7 @@ fn put(root: &Path, path: &str, text: &str) {
 fn manifest(number: usize) -> String {
     let name = CRATES[number];
     let before = number.checked_sub(1).map(|before| format!("{}.workspace = true\n", CRATES[before]));
-    // Against the arrow, and so by path alone: with a version neither could be packed before the other.
+    // A dev-dependency on a later crate has only a path: with a version, neither could be packed before the other.
     let for_tests =
         if number == 0 { "\n[dev-dependencies]\nchain-c = { path = \"../chain-c\" }\n" } else { "" };
     format!(
@@ -69,7 +69,7 @@ chain-a = { path = "crates/chain-a", version = "0.1.0" }
 chain-b = { path = "crates/chain-b", version = "0.1.0" }
 chain-c = { path = "crates/chain-c", version = "0.1.0" }
 
-# Nobody debugs it, and it is built a hundred times.
+# The tests build this workspace about a hundred times, so builds must be fast.
 [profile.dev]
 debug = false
 incremental = false
@@ -119,8 +119,8 @@ incremental = false
     ("xtask/src/main.rs", XTASK),
 ];
 
-/// Answers as ours does; a step fails where a file of its name lies in the folder that `RED` names, and a step for which
-/// there is a program in the folder that `DURING` names runs that program.
+/// Replaces our xtask. It logs each step in the file `STEPS`, fails in the steps that `FAIL` lists, and runs the script with
+/// the step's name in the folder `DURING`, if there is one.
 const XTASK: &str = r#"//! The project's own tasks.
 
 use std::path::Path;
@@ -142,8 +142,8 @@ fn main() -> ExitCode {
                     assert!(Command::new("sh").arg(program).status().unwrap().success());
                 }
             }
-            if std::env::var("RED").is_ok_and(|red| red.split(' ').any(|red| red == title)) {
-                println!("the step {title} finds a fault");
+            if std::env::var("FAIL").is_ok_and(|steps| steps.split(' ').any(|step| step == title)) {
+                println!("the step {title} failed");
                 return ExitCode::FAILURE;
             }
           }

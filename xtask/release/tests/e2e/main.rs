@@ -1,15 +1,15 @@
-//! The release as its user sees it: the program, a workspace of the same shape as ours, a bare `origin`, keys of ssh, and a
-//! registry on loopback that fails as registries do. No network.
+//! Tests of the release program with a workspace like ours, a bare `origin`, SSH keys, and a registry on loopback that can
+//! fail. They use no network.
 
 #![cfg(unix)]
 #![allow(clippy::print_stderr, clippy::unwrap_used, reason = "tests")]
 
 mod check;
+mod concurrent_changes;
 mod credentials;
 mod faults;
 mod fixture;
 mod kills;
-mod moving_ground;
 mod prepare;
 mod publish;
 mod registry;

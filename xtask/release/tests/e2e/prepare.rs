@@ -1,9 +1,9 @@
-//! `prepare`: a commit, or nothing at all.
+//! `prepare`: it creates a commit or changes nothing.
 
 use crate::world::World;
 
 #[test]
-fn it_shows_what_would_change_and_changes_nothing() {
+fn prepare_without_execute_shows_changes_and_makes_none() {
     let Some(world) = World::new() else { return };
     let before = world.state();
     world.release("prepare minor").succeeds(&[
@@ -22,16 +22,16 @@ fn lines_that_still_name_the_old_version_are_shown() {
     let Some(world) = World::new() else { return };
     world.write("GUIDE.md", "```console\n$ cargo add chain-c@0.1.0\n$ cargo add chain-c --vers 0.1.0\n```\n");
     world.commit_all("Guide");
-    let said = world.release("prepare minor --execute").succeeds(&[
+    let output = world.release("prepare minor --execute").succeeds(&[
         "+$ cargo add chain-c@0.2.0",
-        "these lines name 0.1.0 and stay as they are",
+        "these lines still name 0.1.0",
         "GUIDE.md:3: $ cargo add chain-c --vers 0.1.0",
     ]);
-    assert!(!said.text.contains("GUIDE.md:2") && !said.text.contains("CHANGELOG.md:"), "{}", said.text);
+    assert!(!output.text.contains("GUIDE.md:2") && !output.text.contains("CHANGELOG.md:"), "{}", output.text);
 }
 
 #[test]
-fn it_commits_one_version_everywhere() {
+fn prepare_commits_one_version_everywhere() {
     let Some(world) = World::new() else { return };
     let before = world.git("rev-parse HEAD");
     world.release("prepare minor --execute").succeeds(&["0.1.0 -> 0.2.0", "cargo xtask release check"]);
@@ -64,19 +64,19 @@ fn it_commits_one_version_everywhere() {
 }
 
 #[test]
-fn a_version_that_was_prepared_is_not_prepared_again() {
+fn a_prepared_version_is_not_prepared_again() {
     let Some(world) = World::prepared() else { return };
     world.release("prepare 0.2.0 --execute").fails(&["0.2.0 is not greater than 0.2.0"]);
-    world.release("prepare patch --execute").fails(&["nothing stands under `## [Unreleased]`"]);
+    world.release("prepare patch --execute").fails(&["no entry under `## [Unreleased]`"]);
 }
 
 #[test]
-fn whatever_would_make_a_wrong_commit_is_refused_and_leaves_no_trace() {
+fn a_wrong_commit_is_refused_and_nothing_changes() {
     let Some(world) = World::new() else { return };
-    let refused = |what: &str, bump: &str, words: &[&str]| {
+    let refused = |what: &str, bump: &str, messages: &[&str]| {
         let before = world.state();
         for verb in ["prepare", "prepare --execute"] {
-            world.release(&format!("{verb} {bump}")).fails(words);
+            world.release(&format!("{verb} {bump}")).fails(messages);
         }
         assert_eq!(world.state(), before, "{what}");
         world.git("reset --quiet --hard origin/main");
@@ -85,52 +85,50 @@ fn whatever_would_make_a_wrong_commit_is_refused_and_leaves_no_trace() {
     };
 
     refused("the same version", "0.1.0", &["0.1.0 is not greater than 0.1.0"]);
-    refused("an older one", "0.0.9", &["0.0.9 is not greater than 0.1.0"]);
-    refused("no version", "bigger", &["bigger is neither `major`"]);
+    refused("an older version", "0.0.9", &["0.0.9 is not greater than 0.1.0"]);
+    refused("not a version", "bigger", &["bigger is not `major`"]);
 
     world.write("README.md", "changed");
     refused("a changed file", "minor", &["the tree is not clean", "README.md"]);
     world.write("note.txt", "");
     refused("a new file", "minor", &["the tree is not clean", "note.txt"]);
-    // Whatever the developer likes to see of new files.
+    // The developer's configuration makes no difference.
     world.write("note.txt", "");
     world.git("config status.showUntrackedFiles no");
     refused("a hidden new file", "minor", &["the tree is not clean", "note.txt"]);
 
     world.git("switch --quiet --create topic");
-    refused("another branch", "minor", &["releases are made from main", "\"topic\""]);
+    refused("another branch", "minor", &["a release is made only from main", "\"topic\""]);
     world.git("switch --quiet --detach");
-    refused("no branch", "minor", &["releases are made from main"]);
+    refused("no branch", "minor", &["a release is made only from main"]);
 
     world.replace("CHANGELOG.md", "- The chain holds.", "");
     world.commit_all("Empty");
-    refused("nothing to say", "minor", &["nothing stands under"]);
+    refused("an empty changelog", "minor", &["no entry under"]);
     world.replace("CHANGELOG.md", "The chain holds", "TBD");
     world.commit_all("Later");
-    refused("something to be said later", "minor", &["`TBD` stands under"]);
+    refused("a placeholder in the changelog", "minor", &["has `TBD` under"]);
 }
 
 #[test]
-fn a_failure_in_the_middle_leaves_the_tree_as_it_was() {
+fn a_failure_in_the_middle_leaves_the_tree_unchanged() {
     let Some(world) = World::new() else { return };
     let before = world.state();
     world.git("config commit.gpgSign true");
-    world.git("config user.signingkey nowhere.pub");
-    world.release("prepare minor --execute").fails(&["nowhere.pub"]);
+    world.git("config user.signingkey missing.pub");
+    world.release("prepare minor --execute").fails(&["missing.pub"]);
     assert_eq!(world.state(), before);
 
     world.git("config commit.gpgSign false");
     world.replace("crates/chain-cli/Cargo.toml", "version.workspace = true", "version = \"0.1.0\"");
     world.commit_all("Depart");
     let before = world.state();
-    world
-        .release("prepare minor --execute")
-        .fails(&["a member does not take its version from the workspace"]);
+    world.release("prepare minor --execute").fails(&["a member does not inherit its version"]);
     assert_eq!(world.state(), before);
 }
 
 #[test]
-fn no_hook_makes_another_commit_than_the_one_that_was_shown() {
+fn hooks_cannot_change_the_commit() {
     let Some(world) = World::new() else { return };
     for hook in ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"] {
         world.put_hook(hook, &format!("echo {hook} >> README.md; git add README.md; exit 1"));
@@ -142,28 +140,28 @@ fn no_hook_makes_another_commit_than_the_one_that_was_shown() {
 }
 
 #[test]
-fn what_changes_files_after_the_commit_is_told_and_the_commit_stays() {
+fn changes_after_the_commit_are_reported_and_the_commit_stays() {
     let Some(world) = World::new() else { return };
     let before = world.git("rev-parse HEAD");
     world.put_program_around("git", "case \"$*\" in *' commit '*) echo late >> README.md;; esac");
     world.release("prepare minor --execute").fails(&[
-        "0.2.0 is committed, and something else has changed files",
+        "0.2.0 is committed, but something else has changed files",
         "git restore .",
         "git reset --hard HEAD^",
         "README.md",
     ]);
     assert_eq!(world.git("rev-parse HEAD^"), before);
     assert_eq!(world.git("diff --name-only"), "README.md");
-    // What it says does help.
+    // The advice in the message works.
     world.git("restore .");
-    world.check_only("a clean tree on the commit of its version").succeeds(&[]);
+    world.check_only("a clean tree on the version's commit").succeeds(&[]);
 }
 
 #[test]
-fn killed_in_the_middle_it_says_how_to_begin_again() {
+fn after_a_kill_prepare_says_how_to_start_again() {
     let Some(world) = World::new() else { return };
     let before = world.git("rev-parse HEAD");
-    world.put_counting_programs();
+    world.put_logging_programs();
     world
         .release_with("prepare minor --execute", &[("KILL", "before:git -c core.hooksPath=/dev/null commit")])
         .must_be_killed();
@@ -174,6 +172,6 @@ fn killed_in_the_middle_it_says_how_to_begin_again() {
         .must_be_killed();
     assert_eq!(world.git("rev-parse HEAD^"), before);
     assert_eq!(world.git("status --porcelain"), "");
-    // It was done, and is not done twice.
-    world.release("prepare minor --execute").fails(&["nothing stands under `## [Unreleased]`"]);
+    // The version is prepared, and is not prepared twice.
+    world.release("prepare minor --execute").fails(&["no entry under `## [Unreleased]`"]);
 }

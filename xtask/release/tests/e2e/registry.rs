@@ -1,4 +1,4 @@
-//! A registry with a sparse index, on loopback: four routes, an account of all that it was asked, and faults on demand.
+//! A registry with a sparse index on loopback: it has four routes, records every upload, and fails on demand.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,55 +18,55 @@ pub(crate) struct Registry {
     state: Arc<Mutex<State>>,
 }
 
-/// What it has, what it was asked, and what goes wrong with it.
+/// The registry's crates, uploads and faults.
 #[derive(Clone, Default)]
 pub(crate) struct State {
     crates: BTreeMap<String, Vec<Entry>>,
-    puts: Vec<Put>,
-    /// For the PUT of a crate: how many times, and what.
+    uploads: Vec<Upload>,
+    /// A crate, how many of its next uploads fail, and how.
     faults: Vec<(String, usize, Fault)>,
-    /// A crate, and how many answers of the index about it will be without what is taken from now on.
+    /// A crate, and how many index responses about it do not list a new upload yet.
     lag: Option<(String, usize)>,
-    /// The process that the faults kill, and its group.
-    group: Option<u32>,
+    /// The process that the faults kill. It leads a process group.
+    kill_target: Option<u32>,
     index_status: Option<u16>,
 }
 
-/// One version that was taken.
+/// One published version.
 #[derive(Clone)]
 struct Entry {
     version: String,
     line: Value,
     bytes: Vec<u8>,
-    /// How many answers of the index are still without it.
+    /// How many index responses still do not list it.
     lag: usize,
 }
 
-/// One upload, as it was received.
+/// One received upload.
 #[derive(Clone, Debug)]
-pub(crate) struct Put {
+pub(crate) struct Upload {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) checksum: String,
-    /// Whether it is on the registry now because of this upload.
-    pub(crate) taken: bool,
+    /// Whether this upload published the version.
+    pub(crate) is_published: bool,
     pub(crate) token: Option<String>,
 }
 
-/// What goes wrong with an upload.
+/// A fault of an upload.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
-    /// Nothing is taken, and this is answered.
+    /// Publishes nothing, and sends this response.
     Refuse { status: u16, headers: &'static str, body: &'static str },
-    /// It is taken, and the connection breaks.
-    LoseAnswer,
-    /// Nothing is taken, a line of shell is run, and it is answered that the registry is busy.
+    /// Publishes the version, and closes the connection without a response.
+    LoseResponse,
+    /// Publishes nothing, runs this shell command, and responds that the registry is busy.
     Meanwhile(String),
-    /// The sender is killed when all of it has arrived, and nothing is taken.
+    /// Publishes nothing, and kills the sender after the whole upload has arrived.
     KillBefore,
-    /// It is taken, and the sender is killed before it is told.
+    /// Publishes the version, and kills the sender before it responds.
     KillAfter,
-    /// It is taken, and the release is killed, but not cargo, which goes on by itself.
+    /// Publishes the version, and kills the release program but not the cargo that it has started.
     KillAlone,
 }
 
@@ -89,41 +89,42 @@ impl Registry {
         registry
     }
 
-    /// What cargo's configuration calls its index.
+    /// The address of the index in cargo's configuration.
     pub(crate) fn index(&self) -> String {
         format!("sparse+http://{}/index/", self.address)
     }
 
-    /// Arms a fault for the next so many uploads of a crate.
+    /// Sets a fault for a crate's next uploads.
     pub(crate) fn arm(&self, name: &str, times: usize, fault: Fault) {
         self.state().faults.push((name.to_owned(), times, fault));
     }
 
-    /// The registry is well again.
-    pub(crate) fn heal(&self) {
+    /// Removes all faults.
+    pub(crate) fn clear_faults(&self) {
         let mut state = self.state();
         state.faults.clear();
         state.lag = None;
         state.index_status = None;
     }
 
-    /// What is taken of a crate from now on is not in the next so many answers of the index about it.
-    pub(crate) fn lag(&self, name: &str, answers: usize) {
-        self.state().lag = Some((name.to_owned(), answers));
+    /// The next index responses about a crate do not list a new upload of it.
+    pub(crate) fn lag(&self, name: &str, responses: usize) {
+        self.state().lag = Some((name.to_owned(), responses));
     }
 
-    /// The index answers everything with this status.
-    pub(crate) fn index_answers(&self, status: u16) {
+    /// The index responds to every request with this status.
+    pub(crate) fn fail_index(&self, status: u16) {
         self.state().index_status = Some(status);
     }
 
-    pub(crate) fn may_kill(&self, group: u32) {
-        self.state().group = Some(group);
+    /// Sets the process that the faults kill.
+    pub(crate) fn set_kill_target(&self, process: u32) {
+        self.state().kill_target = Some(process);
     }
 
-    /// Everything that was uploaded, taken or not.
-    pub(crate) fn puts(&self) -> Vec<Put> {
-        self.state().puts.clone()
+    /// All uploads, published or not.
+    pub(crate) fn uploads(&self) -> Vec<Upload> {
+        self.state().uploads.clone()
     }
 
     pub(crate) fn save(&self) -> State {
@@ -134,20 +135,20 @@ impl Registry {
         *self.state() = saved.clone();
     }
 
-    /// The names of what was taken, in order.
-    pub(crate) fn taken(&self) -> Vec<String> {
-        self.puts().into_iter().filter(|put| put.taken).map(|put| put.name).collect()
+    /// The names of the published crates, in order.
+    pub(crate) fn published(&self) -> Vec<String> {
+        self.uploads().into_iter().filter(|upload| upload.is_published).map(|upload| upload.name).collect()
     }
 
-    /// The SHA-256 that the index has of a version.
+    /// The SHA-256 of a version in the index.
     pub(crate) fn checksum(&self, name: &str, version: &str) -> Option<String> {
         let state = self.state();
         let entry = state.crates.get(name)?.iter().find(|entry| entry.version == version)?;
         Some(entry.line["cksum"].as_str().unwrap().to_owned())
     }
 
-    /// Puts a version there of which nobody here knows anything.
-    pub(crate) fn plant(&self, name: &str, version: &str, yanked: bool) {
+    /// Adds a version that this repository does not know.
+    pub(crate) fn add_version(&self, name: &str, version: &str, yanked: bool) {
         let bytes = b"other bytes".to_vec();
         let line = json!({
             "name": name, "vers": version, "deps": [], "features": {}, "yanked": yanked, "cksum": checksum(&bytes),
@@ -167,30 +168,30 @@ impl Registry {
         self.state.lock().unwrap()
     }
 
-    /// One request on each connection.
+    /// Serves one request per connection.
     fn serve(&self, mut stream: &TcpStream) {
         let Some(request) = Request::read(stream) else { return };
-        let answer = match (request.method.as_str(), request.path.as_str()) {
+        let response = match (request.method.as_str(), request.path.as_str()) {
             ("GET", "/index/config.json") => {
                 let root = format!("http://{}", self.address);
-                Some(Answer::ok(json!({"dl": format!("{root}/dl"), "api": root}).to_string()))
+                Some(Response::ok(json!({"dl": format!("{root}/dl"), "api": root}).to_string()))
             }
             ("GET", path) if path.starts_with("/index/") => Some(self.index_file(path)),
             ("GET", path) if path.starts_with("/dl/") => Some(self.download(path)),
             ("PUT", "/api/v1/crates/new") => self.upload(&request),
-            _ => Some(Answer::of(404)),
+            _ => Some(Response::of(404)),
         };
-        if let Some(answer) = answer {
-            // Whoever asked may have been killed.
-            let _ = stream.write_all(&answer.bytes());
+        if let Some(response) = response {
+            // This fails if the client was killed.
+            let _ = stream.write_all(&response.bytes());
         }
         let _ = stream.shutdown(Shutdown::Both);
     }
 
-    fn index_file(&self, path: &str) -> Answer {
+    fn index_file(&self, path: &str) -> Response {
         let mut state = self.state();
         if let Some(status) = state.index_status {
-            return Answer::of(status);
+            return Response::of(status);
         }
         let name = path.rsplit('/').next().unwrap_or_default();
         let mut lines = String::new();
@@ -201,65 +202,68 @@ impl Registry {
                 writeln!(lines, "{}", entry.line).unwrap();
             }
         }
-        if lines.is_empty() { Answer::of(404) } else { Answer::ok(lines) }
+        if lines.is_empty() { Response::of(404) } else { Response::ok(lines) }
     }
 
     /// `/dl/NAME/VERSION/download`
-    fn download(&self, path: &str) -> Answer {
+    fn download(&self, path: &str) -> Response {
         let parts: Vec<_> = path.split('/').collect();
         let state = self.state();
         let entry = state.crates.get(parts[2]).and_then(|all| all.iter().find(|one| one.version == parts[3]));
-        entry.map_or_else(|| Answer::of(404), |entry| Answer { body: entry.bytes.clone(), ..Answer::of(200) })
+        entry.map_or_else(
+            || Response::of(404),
+            |entry| Response { body: entry.bytes.clone(), ..Response::of(200) },
+        )
     }
 
-    fn upload(&self, request: &Request) -> Option<Answer> {
+    fn upload(&self, request: &Request) -> Option<Response> {
         let (metadata, bytes) = parts(&request.body);
         let text = |key: &str| metadata[key].as_str().unwrap().to_owned();
         let (name, version) = (text("name"), text("vers"));
         let mut state = self.state();
         let fault = state.next_fault(&name);
-        let is_there =
+        let exists =
             state.crates.get(&name).is_some_and(|all| all.iter().any(|entry| entry.version == version));
-        let taken = !is_there
-            && !matches!(fault, Some(Fault::Refuse { .. } | Fault::Meanwhile(_) | Fault::KillBefore));
-        state.puts.push(Put {
+        let is_published =
+            !exists && !matches!(fault, Some(Fault::Refuse { .. } | Fault::Meanwhile(_) | Fault::KillBefore));
+        state.uploads.push(Upload {
             name: name.clone(),
             version: version.clone(),
             checksum: checksum(&bytes),
-            taken,
+            is_published,
             token: request.header("authorization"),
         });
-        if taken {
-            let lag = state.lag.as_ref().filter(|(of, _)| *of == name).map_or(0, |(_, answers)| *answers);
+        if is_published {
+            let lag = state.lag.as_ref().filter(|(of, _)| *of == name).map_or(0, |(_, responses)| *responses);
             let line = index_line(&metadata, &bytes);
             state.crates.entry(name).or_default().push(Entry { version: version.clone(), line, bytes, lag });
         }
         match fault {
             Some(Fault::Refuse { status, headers, body }) => {
-                Some(Answer { headers, body: body.into(), ..Answer::of(status) })
+                Some(Response { headers, body: body.into(), ..Response::of(status) })
             }
             Some(Fault::Meanwhile(line)) => {
                 assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
-                Some(Answer::of(503))
+                Some(Response::of(503))
             }
-            Some(Fault::LoseAnswer) => None,
+            Some(Fault::LoseResponse) => None,
             Some(Fault::KillBefore | Fault::KillAfter) => {
-                kill(&format!("-{}", state.group.expect("the test says whom to kill")));
+                kill(&format!("-{}", state.kill_target.expect("the test has set the target")));
                 None
             }
             Some(Fault::KillAlone) => {
-                kill(&state.group.expect("the test says whom to kill").to_string());
-                Some(Answer::ok("{}".to_owned()))
+                kill(&state.kill_target.expect("the test has set the target").to_string());
+                Some(Response::ok("{}".to_owned()))
             }
-            // In the words of crates.io, and with its status.
-            None if is_there => Some(Answer {
+            // The message and status of crates.io.
+            None if exists => Some(Response {
                 body:
                     json!({"errors": [{"detail": format!("crate version `{version}` is already uploaded")}]})
                         .to_string()
                         .into(),
-                ..Answer::of(400)
+                ..Response::of(400)
             }),
-            None => Some(Answer::ok("{}".to_owned())),
+            None => Some(Response::ok("{}".to_owned())),
         }
     }
 }
@@ -272,7 +276,7 @@ impl State {
     }
 }
 
-/// The metadata and the `.crate` file, each after its length.
+/// The metadata and the `.crate` file; each follows its length.
 fn parts(body: &[u8]) -> (Value, Vec<u8>) {
     let (length, rest) = body.split_first_chunk().unwrap();
     let (metadata, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
@@ -281,7 +285,7 @@ fn parts(body: &[u8]) -> (Value, Vec<u8>) {
     (serde_json::from_slice(metadata).unwrap(), file.to_vec())
 }
 
-/// What the index says of an upload; the two formats differ in a few names.
+/// The index's line for an upload. The formats of upload and index differ in a few names.
 fn index_line(metadata: &Value, bytes: &[u8]) -> Value {
     let dependencies = metadata["deps"].as_array().unwrap().iter().map(|dependency| {
         json!({
@@ -304,9 +308,9 @@ fn checksum(bytes: &[u8]) -> String {
     text
 }
 
-/// One process, or with a minus sign its whole group at once, as a power cut would.
-fn kill(whom: &str) {
-    Command::new("sh").args(["-c", &format!("kill -KILL {whom}")]).status().unwrap();
+/// Kills a process, or its whole group if the number is negative, as a power failure would.
+fn kill(process: &str) {
+    Command::new("sh").args(["-c", &format!("kill -KILL {process}")]).status().unwrap();
 }
 
 struct Request {
@@ -345,14 +349,14 @@ impl Request {
     }
 }
 
-struct Answer {
+struct Response {
     status: u16,
     /// Whole lines.
     headers: &'static str,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     fn ok(body: String) -> Self {
         Self { body: body.into(), ..Self::of(200) }
     }
@@ -363,7 +367,7 @@ impl Answer {
 
     fn bytes(&self) -> Vec<u8> {
         let head = format!(
-            "HTTP/1.1 {} Said\r\n{}Content-Length: {}\r\nConnection: close\r\n\r\n",
+            "HTTP/1.1 {} Status\r\n{}Content-Length: {}\r\nConnection: close\r\n\r\n",
             self.status,
             self.headers,
             self.body.len()

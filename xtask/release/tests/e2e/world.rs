@@ -1,19 +1,19 @@
-//! Everything that a release touches, in a folder of the test's own: the workspace, `origin`, a registry, a key, and the
-//! configuration of git and cargo. Nothing of the developer's is read or written, the token least of all.
+//! Everything that a release uses, in a temporary folder: the workspace, `origin`, a registry, a key, and the configuration
+//! of git and cargo. The tests neither read nor write the developer's files, and never see the developer's token.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
 use crate::fixture;
 use crate::registry::{Registry, State};
 
-/// What cargo's configuration calls the registry.
+/// The registry's name in cargo's configuration.
 pub(crate) const NAME: &str = "local";
 
 const TOKEN: &str = "CARGO_REGISTRIES_LOCAL_TOKEN";
@@ -25,20 +25,19 @@ pub(crate) struct World {
 
 pub(crate) struct Saved(State);
 
-/// How a command ended, and all that it said.
+/// A command's success, and all that it printed.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct Output {
     pub(crate) ok: bool,
     pub(crate) text: String,
 }
 
 impl World {
-    /// The workspace as it is between two releases, pushed. `None`, and loudly, where a program is missing.
+    /// The workspace between two releases, pushed. Returns `None` and prints why if a program is missing.
     pub(crate) fn new() -> Option<Self> {
-        let has = |program: &str| Command::new(program).arg("-V").output().is_ok();
         for program in ["git", "ssh-keygen"] {
-            if !has(program) {
-                eprintln!("SKIPPED: {program} is not installed, and a release is signed with it");
+            if Command::new(program).arg("-V").output().is_err() {
+                eprintln!("SKIPPED: {program} is not installed, and a release needs it to sign the tag");
                 return None;
             }
         }
@@ -47,7 +46,7 @@ impl World {
             fs::create_dir(world.path(folder)).unwrap();
         }
         world.configure_cargo("");
-        // They may be missing here, and would ask the network.
+        // The real tools may be missing, and would use the network.
         for tool in crate::check::TOOLS {
             world.put_program(&format!("cargo-{tool}"), "exit 0");
         }
@@ -63,28 +62,27 @@ impl World {
         Some(world)
     }
 
-    /// The workspace on the commit of 0.2.0.
+    /// The workspace at the commit of 0.2.0.
     pub(crate) fn prepared() -> Option<Self> {
         let world = Self::new()?;
-        let said = world.release("prepare minor --execute");
-        assert!(said.ok, "{}", said.text);
+        world.release("prepare minor --execute").succeeds(&[]);
         Some(world)
     }
 
-    /// The workspace where a run was cut off as soon as it had signed the tag of 0.2.0: from here on no gate is asked.
+    /// The workspace after a run that stopped right after signing the tag of 0.2.0: a later run skips the gates.
     pub(crate) fn signed() -> Option<Self> {
         let world = Self::prepared()?;
         world.sign("v0.2.0", "Release 0.2.0\n\nRelease-Check: passed\n");
         Some(world)
     }
 
-    /// Signs a tag of this commit, with these words, for a release to the registry.
+    /// Signs a tag of this commit with this message, for a release to the test's registry.
     pub(crate) fn sign(&self, tag: &str, message: &str) {
         let index = self.registry.index();
         self.sign_for(tag, message, index.strip_prefix("sparse+").unwrap());
     }
 
-    /// The same for a release to another one.
+    /// The same for a release to another registry.
     pub(crate) fn sign_for(&self, tag: &str, message: &str, registry: &str) {
         fs::write(self.path("message"), format!("{message}Release-Registry: {registry}\n")).unwrap();
         self.git(&format!("tag --sign --cleanup=verbatim --file ../message {tag}"));
@@ -107,7 +105,7 @@ impl World {
         fs::write(self.root().join(path), text).unwrap();
     }
 
-    /// Changes a file, and fails if it does not.
+    /// Replaces the first `from` in a file. Fails if there is none.
     pub(crate) fn replace(&self, path: &str, from: &str, to: &str) {
         let text = self.read(path);
         assert!(text.contains(from), "{path} has no {from:?}:\n{text}");
@@ -119,7 +117,7 @@ impl World {
         self.git(&format!("commit --quiet --message {message}"));
     }
 
-    /// A program for the front of the PATH.
+    /// Adds a program at the front of the PATH.
     pub(crate) fn put_program(&self, name: &str, script: &str) {
         executable(&self.path("bin").join(name), script);
     }
@@ -132,17 +130,17 @@ impl World {
         executable(&self.path("origin.git/hooks").join(name), script);
     }
 
-    /// A script that runs when the gates come to this step of `cargo xtask test`, once.
+    /// Adds a script that runs once, when the gates reach this step of `cargo xtask test`.
     pub(crate) fn during(&self, step: &str, script: &str) {
         fs::write(self.path("during").join(step), format!("set -e\nrm \"$0\"\n{script}\n")).unwrap();
     }
 
-    /// The steps of `cargo xtask test` that have been run so far.
+    /// The steps of `cargo xtask test` that have run so far.
     pub(crate) fn steps(&self) -> String {
         fs::read_to_string(self.path("steps")).unwrap_or_default()
     }
 
-    /// A commit on `origin` that is not here.
+    /// Pushes a commit to `origin` that this clone does not have.
     pub(crate) fn push_as_somebody_else(&self) {
         self.must("rm -rf ../elsewhere");
         self.git("clone --quiet ../origin.git ../elsewhere");
@@ -150,40 +148,40 @@ impl World {
         self.git("-C ../elsewhere push --quiet origin main");
     }
 
-    /// Puts a program into the PATH that is the real one, and does something more after each call.
+    /// Replaces a program by a script that calls it and then runs `more`.
     pub(crate) fn put_program_around(&self, name: &str, more: &str) {
         let real = in_path(name);
         self.put_program(name, &format!("{} \"$@\"\nstatus=$?\n{more}\nexit $status", real.display()));
     }
 
-    /// Puts a `git` and a `cargo` into the PATH that write down each call, and end it all with a `kill -9` before or after
-    /// the one that `KILL` names by how it begins, as in `after:git push`.
-    pub(crate) fn put_counting_programs(&self) {
+    /// Replaces `git` and `cargo` by scripts that log each call. With `KILL`, such as `after:git push`, they kill the process
+    /// group before or after the call that begins with those words.
+    pub(crate) fn put_logging_programs(&self) {
         for program in ["git", "cargo"] {
             let (real, calls) = (in_path(program), self.path("calls"));
             let (real, calls) = (real.display(), calls.display());
-            let cut = |moment| {
+            let kill = |moment| {
                 format!("case \"{moment}:{program} $*\" in \"${{KILL:-none}}\"*) kill -KILL 0;; esac")
             };
-            let (before, after) = (cut("before"), cut("after"));
-            let note = format!("echo \"{program} $*\" >>{calls}");
+            let (before, after) = (kill("before"), kill("after"));
+            let log = format!("echo \"{program} $*\" >>{calls}");
             self.put_program(
                 program,
-                &format!("{note}\n{before}\n{real} \"$@\"\nstatus=$?\n{after}\nexit $status"),
+                &format!("{log}\n{before}\n{real} \"$@\"\nstatus=$?\n{after}\nexit $status"),
             );
         }
     }
 
-    /// What those programs have written down.
+    /// The logged calls.
     pub(crate) fn calls(&self) -> String {
         fs::read_to_string(self.path("calls")).unwrap_or_default()
     }
 
-    pub(crate) fn forget_calls(&self) {
+    pub(crate) fn clear_calls(&self) {
         fs::write(self.path("calls"), "").unwrap();
     }
 
-    /// Everything that a release changes.
+    /// Saves everything that a release changes.
     pub(crate) fn save(&self) -> Saved {
         self.must("rm -rf ../saved");
         self.must("mkdir ../saved");
@@ -191,7 +189,7 @@ impl World {
         Saved(self.registry.save())
     }
 
-    /// Puts everything back; what was built stays, so that it need not be built again.
+    /// Restores everything except the target folder, so that nothing is built again.
     pub(crate) fn restore(&self, saved: &Saved) {
         self.must("rm -rf .git ../origin.git");
         self.must("cp -a ../saved/.git .");
@@ -199,31 +197,31 @@ impl World {
         self.registry.restore(&saved.0);
     }
 
-    /// Runs the release, told by a line of words.
-    pub(crate) fn release(&self, words: &str) -> Said {
-        self.release_with(words, &[])
+    /// Runs the release program with these arguments, separated by spaces.
+    pub(crate) fn release(&self, arguments: &str) -> Output {
+        self.release_with(arguments, &[])
     }
 
-    /// Publishes for good.
-    pub(crate) fn publish(&self) -> Said {
+    /// Runs `publish --execute`.
+    pub(crate) fn publish(&self) -> Output {
         self.release(PUBLISH)
     }
 
-    /// Asks one gate.
-    pub(crate) fn check_only(&self, title: &str) -> Said {
+    /// Runs one gate.
+    pub(crate) fn check_only(&self, title: &str) -> Output {
         let mut check = self.release_command("check --registry local --only", &[]);
         check.arg(title);
         self.run(check)
     }
 
-    pub(crate) fn release_with(&self, words: &str, environment: &[(&str, &str)]) -> Said {
-        self.run(self.release_command(words, environment))
+    pub(crate) fn release_with(&self, arguments: &str, environment: &[(&str, &str)]) -> Output {
+        self.run(self.release_command(arguments, environment))
     }
 
-    /// The call, with a token unless `environment` says otherwise: an empty variable is none.
-    pub(crate) fn release_command(&self, words: &str, environment: &[(&str, &str)]) -> Command {
+    /// The command with a token and the given environment. An empty value removes the variable.
+    pub(crate) fn release_command(&self, arguments: &str, environment: &[(&str, &str)]) -> Command {
         let mut command = self.command(env!("CARGO_BIN_EXE_payments-release"));
-        command.args(words.split_whitespace()).env(TOKEN, "a token of the test");
+        command.args(arguments.split_whitespace()).env(TOKEN, "a token of the test");
         for (name, value) in environment {
             if value.is_empty() {
                 command.env_remove(name)
@@ -231,34 +229,33 @@ impl World {
                 command.env(name, value)
             };
         }
-        // It is killed with everything that it started, and nothing else.
+        // A test kills the program and everything that it started, and nothing else.
         command.process_group(0);
         command
     }
 
-    /// Runs it to its end; the registry may kill it.
-    pub(crate) fn run(&self, mut command: Command) -> Said {
+    /// Runs a command to its end. The registry may kill it.
+    pub(crate) fn run(&self, mut command: Command) -> Output {
         let child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        self.registry.may_kill(child.id());
-        Said::of(&child.wait_with_output().unwrap())
+        self.registry.set_kill_target(child.id());
+        Output::of(&child.wait_with_output().unwrap())
     }
 
-    /// Runs `git` in the workspace, and returns what it said.
-    pub(crate) fn git(&self, words: &str) -> String {
-        self.must(&format!("git {words}"))
+    /// Runs `git` in the workspace, and returns its stdout.
+    pub(crate) fn git(&self, arguments: &str) -> String {
+        self.must(&format!("git {arguments}"))
     }
 
-    /// Runs a line of words that must succeed.
+    /// Runs a command that must succeed, and returns its stdout.
     pub(crate) fn must(&self, line: &str) -> String {
         let mut words = line.split_whitespace();
         let output = self.command(words.next().unwrap()).args(words).output().unwrap();
-        let said = Said::of(&output);
-        assert!(said.ok, "{line}: {}", said.text);
+        assert!(output.status.success(), "{line}: {}", Output::of(&output).text);
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Tags, branch and tree of the workspace and of `origin`: what nothing but a release may change.
+    /// The references and changed files of the workspace, and the references of `origin`: only a release may change them.
     pub(crate) fn state(&self) -> String {
         let mut state = String::new();
         for repository in [".", "../origin.git"] {
@@ -268,19 +265,20 @@ impl World {
         state + &self.git("status --porcelain") + &self.git("rev-parse --symbolic-full-name HEAD")
     }
 
-    /// What `origin` has: the commit of its branch, and the object of a tag.
+    /// The object of a reference on `origin`.
     pub(crate) fn origin(&self, name: &str) -> Option<String> {
         let listed = self.git("ls-remote origin");
         let line = listed.lines().find(|line| line.ends_with(&format!("\t{name}")))?;
         Some(line.split('\t').next().unwrap().to_owned())
     }
 
-    /// Fails unless 0.2.0 is released: each crate taken once, in order and with its bytes, tag and branch pushed.
+    /// Fails unless 0.2.0 is released: each crate is published once, in order and with its bytes, and tag and branch are
+    /// pushed.
     pub(crate) fn must_be_released(&self) {
-        assert_eq!(self.registry.taken(), fixture::CRATES);
-        for put in self.registry.puts().iter().filter(|put| put.taken) {
-            assert_eq!(put.version, "0.2.0");
-            assert_eq!(self.registry.checksum(&put.name, "0.2.0").as_ref(), Some(&put.checksum));
+        assert_eq!(self.registry.published(), fixture::CRATES);
+        for upload in self.registry.uploads().iter().filter(|upload| upload.is_published) {
+            assert_eq!(upload.version, "0.2.0");
+            assert_eq!(self.registry.checksum(&upload.name, "0.2.0").as_ref(), Some(&upload.checksum));
         }
         let head = self.git("rev-parse HEAD");
         assert_eq!(self.git("rev-parse v0.2.0^{commit}"), head);
@@ -289,7 +287,7 @@ impl World {
         assert_eq!(self.origin("refs/tags/v0.2.0"), Some(self.git("rev-parse v0.2.0")));
     }
 
-    /// Configures cargo with the registry, and with these lines after it.
+    /// Configures cargo with the registry, followed by these lines.
     pub(crate) fn configure_cargo(&self, more: &str) {
         let index = self.registry.index();
         let text = format!(
@@ -299,11 +297,12 @@ impl World {
         fs::write(self.path("cargo/config.toml"), text).unwrap();
     }
 
-    /// Makes a key of ssh, and the file `NAME.pub` beside it.
+    /// Creates an SSH key `NAME` and its public key `NAME.pub`.
     pub(crate) fn make_key(&self, name: &str) {
-        let mut made = Command::new("ssh-keygen");
-        let made = made.args(["-q", "-t", "ed25519", "-N", "", "-C", "", "-f"]).arg(self.path(name)).output();
-        assert!(made.as_ref().unwrap().status.success(), "{made:?}");
+        let mut keygen = Command::new("ssh-keygen");
+        let output =
+            keygen.args(["-q", "-t", "ed25519", "-N", "", "-C", "", "-f"]).arg(self.path(name)).output();
+        assert!(output.as_ref().unwrap().status.success(), "{output:?}");
     }
 
     fn configure_git(&self) {
@@ -319,15 +318,15 @@ impl World {
         fs::write(self.path("gitconfig"), text).unwrap();
     }
 
-    /// A program in the workspace, which finds the configuration of the test and none else.
+    /// A program in the workspace that sees only the test's configuration.
     fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
-            let is_about_the_test = ["CARGO", "GIT_", "NEXTEST", "RUST_", "LD_LIBRARY_PATH"];
-            // What is on loopback would be asked of a proxy.
+            let set_by_test_runner = ["CARGO", "GIT_", "NEXTEST", "RUST_", "LD_LIBRARY_PATH"];
+            // With a proxy, requests to loopback would go through it.
             let is_proxy = name.to_ascii_uppercase().ends_with("_PROXY");
-            if is_proxy || is_about_the_test.iter().any(|prefix| name.starts_with(prefix)) {
+            if is_proxy || set_by_test_runner.iter().any(|prefix| name.starts_with(prefix)) {
                 command.env_remove(name);
             }
         }
@@ -343,51 +342,49 @@ impl World {
     }
 }
 
-/// The call that publishes for good, and waits for next to nothing.
+/// Publishes with a short patience.
 pub(crate) const PUBLISH: &str = "publish --registry local --execute --patience 20";
 
-impl Said {
-    fn of(output: &Output) -> Self {
+impl Output {
+    fn of(output: &std::process::Output) -> Self {
         let text = [output.stdout.as_slice(), &output.stderr].concat();
         Self { ok: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() }
     }
 
-    /// Fails unless it succeeded, saying all of this.
+    /// Fails unless the command succeeded and printed all these texts.
     #[track_caller]
-    pub(crate) fn succeeds(self, words: &[&str]) -> Self {
-        assert!(self.ok, "it failed: {}", self.text);
-        self.says(words)
-    }
-
-    /// Fails unless it failed, saying all of this.
-    #[track_caller]
-    pub(crate) fn fails(self, words: &[&str]) -> Self {
-        assert!(!self.ok, "it succeeded: {}", self.text);
-        self.says(words)
-    }
-
-    /// Fails unless it ended without a word, as what is killed does.
-    #[track_caller]
-    pub(crate) fn must_be_killed(self) {
-        assert!(!self.ok && !self.text.contains("error:"), "it was not killed: {}", self.text);
-    }
-
-    #[track_caller]
-    pub(crate) fn says(self, words: &[&str]) -> Self {
-        for word in words {
-            self.must_say(word);
+    pub(crate) fn succeeds(self, texts: &[&str]) -> Self {
+        assert!(self.ok, "the command failed: {}", self.text);
+        for text in texts {
+            self.must_contain(text);
         }
         self
     }
 
+    /// Fails unless the command failed and printed all these texts.
     #[track_caller]
-    pub(crate) fn must_say(&self, word: &str) {
-        assert!(self.text.contains(word), "it does not say {word:?}:\n{}", self.text);
+    pub(crate) fn fails(self, texts: &[&str]) -> Self {
+        assert!(!self.ok, "the command succeeded: {}", self.text);
+        for text in texts {
+            self.must_contain(text);
+        }
+        self
+    }
+
+    /// Fails unless the command ended without success and without an error message.
+    #[track_caller]
+    pub(crate) fn must_be_killed(self) {
+        assert!(!self.ok && !self.text.contains("error:"), "the command was not killed: {}", self.text);
+    }
+
+    #[track_caller]
+    pub(crate) fn must_contain(&self, text: &str) {
+        assert!(self.text.contains(text), "the output does not contain {text:?}:\n{}", self.text);
     }
 }
 
-/// The PATH with this folder in front. After it comes the toolchain itself: rustup's stand-ins, which would look for it
-/// at each of some thousand calls, take longer than the compiler does here.
+/// The PATH with this folder first and the toolchain second. Rustup's proxies would look up the toolchain at each of about
+/// a thousand calls, which takes longer than compiling.
 fn path_with(folder: &Path) -> std::ffi::OsString {
     let toolchain =
         std::env::var_os("CARGO").map(PathBuf::from).and_then(|cargo| Some(cargo.parent()?.to_owned()));
