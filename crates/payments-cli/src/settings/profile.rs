@@ -14,7 +14,7 @@ use super::access;
 use super::source::{Environment, PROFILE, ProfileName, text_variable, variable};
 use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
-use crate::files::{self, FIX_THE_FILE};
+use crate::files;
 
 /// The settings of a profile.
 pub(super) struct Profile {

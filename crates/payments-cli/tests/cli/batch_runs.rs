@@ -555,7 +555,11 @@ fn unwritable_results_are_refused_before_sending() {
     ] {
         let error = billing.run(&["--results", &path]).failed(2, "invalid");
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains(expected) && message.ends_with("nothing was sent"), "{message}");
+        assert!(
+            message.contains(expected)
+                && message.ends_with("; nothing was sent: fix the file or name another one"),
+            "{message}"
+        );
     }
     assert_eq!(billing.workspace.requests(), 0);
     assert!(!journal.exists());

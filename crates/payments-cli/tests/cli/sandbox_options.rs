@@ -145,7 +145,11 @@ fn invalid_fixtures_are_refused_with_the_first_error() {
         let ended = payments(["sandbox", "--fixtures", file.path()]).end();
         let error = ended.failed(2, "invalid");
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains(place) && message.ends_with("; nothing was loaded"), "{place}: {message}");
+        assert!(
+            message.contains(place)
+                && message.ends_with("; nothing was loaded: fix the file or name another one"),
+            "{place}: {message}"
+        );
     }
     let missing = payments(["sandbox", "--fixtures", "/nowhere/fixtures.json"]).end();
     missing.failed(2, "invalid");
