@@ -141,7 +141,9 @@ pub(super) fn chosen(
         let path = files::name_in_brackets(&path);
         Failure::invalid(
             "configuration",
-            format!("the file of profiles{path} {why}; nothing was sent: {FIX_THE_FILE}"),
+            format!(
+                "the file of profiles{path} {why}; nothing was sent: fix the file or choose another profile"
+            ),
         )
     };
     let cannot_be_read = |error: std::io::Error| {
