@@ -1,4 +1,4 @@
-//! Everything that could be seen of what a test did, one text.
+//! Collects everything that a test could show to somebody, as one text.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -6,39 +6,38 @@ use std::fmt::{Debug, Display};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use payments_canary::{Canaries, assert_tells_no_difference};
+use payments_canary::{Canaries, assert_independent_of_secrets};
 use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer};
 use serde::Serialize;
 
-/// Clones write on the same page.
+/// Clones write to the same transcript.
 #[derive(Clone, Default)]
-pub(super) struct Page(Arc<Mutex<Written>>);
+pub(super) struct Transcript(Arc<Mutex<Contents>>);
 
 #[derive(Default)]
-struct Written {
+struct Contents {
     entries: Vec<String>,
     types: BTreeSet<String>,
 }
 
-impl Page {
-    /// Has two sets of secrets go through the same, which must be the same byte for byte but for them: none of them is on
-    /// its page, and the pages do not differ, so that nobody learns even which it was.
+impl Transcript {
+    /// Runs the same code with two sets of secrets. No secret may be in its transcript, and the two transcripts must be equal.
     #[track_caller]
     pub(super) fn assert_clean(place: &str, run: impl Fn(&Canaries) -> Self + Sync) {
-        let searched = |set| {
+        let run_with = |set| {
             let canaries = Canaries::set(set);
-            let page = run(&canaries);
-            page.assert_without(place, &canaries);
-            page.text()
+            let transcript = run(&canaries);
+            transcript.assert_without(place, &canaries);
+            transcript.text()
         };
-        let pages = thread::scope(|scope| {
-            let other = scope.spawn(|| searched(1));
-            [searched(0), other.join().unwrap()]
+        let transcripts = thread::scope(|scope| {
+            let other = scope.spawn(|| run_with(1));
+            [run_with(0), other.join().unwrap()]
         });
-        assert_tells_no_difference(place, &pages);
+        assert_independent_of_secrets(place, &transcripts);
     }
 
-    /// Searches what is on the page, what is on it many times once.
+    /// Searches the transcript. Repeated entries are searched once.
     #[track_caller]
     pub(super) fn assert_without(&self, place: &str, canaries: &Canaries) {
         let entries: BTreeSet<String> = self.0.lock().unwrap().entries.iter().cloned().collect();
@@ -54,128 +53,127 @@ impl Page {
         self.0.lock().unwrap().entries.join("\n")
     }
 
-    /// Of which types of ours a value was told, each as its crate and its name.
+    /// The types whose values were written, each as `crate::Name`.
     pub(super) fn types(&self) -> BTreeSet<String> {
         self.0.lock().unwrap().types.clone()
     }
 
-    /// Debug and alternate Debug; what else a value can be made to say is in [`tell`].
+    /// Writes Debug and alternate Debug. [`transcribe`] writes the other representations too.
     pub(super) fn debug<T: Debug + ?Sized>(&self, value: &T) {
         let path = std::any::type_name::<T>();
         let path = path.split('<').next().unwrap();
-        let mut written = self.0.lock().unwrap();
+        let mut contents = self.0.lock().unwrap();
         if let (Some((krate, _)), Some((_, name))) = (path.split_once("::"), path.rsplit_once("::")) {
-            written.types.insert(format!("{krate}::{name}"));
+            contents.types.insert(format!("{krate}::{name}"));
         }
-        written.entries.push(format!("{value:?}\n{value:#?}"));
+        contents.entries.push(format!("{value:?}\n{value:#?}"));
     }
 }
 
-/// Writes on a page all that a value says of itself: Debug, Display, its causes, its JSON, the two former also in their
-/// alternate form.
+/// Writes every representation of a value: Debug and Display, both also in their alternate form, its causes and its JSON.
 ///
-/// A macro, because only where the type is known can the compiler choose by what it implements: of two methods of one name
-/// the one that needs no reference more is taken.
-macro_rules! tell {
-    ($page:expr, $value:expr) => {{
+/// This is a macro because the choice depends on the traits of a concrete type: of two methods with the same name, the compiler
+/// takes the one that needs fewer references.
+macro_rules! transcribe {
+    ($transcript:expr, $value:expr) => {{
         #[allow(unused_imports, reason = "which of them are used depends on the type")]
-        use $crate::secrets::page::{
-            CanFail, CannotFail, HasDisplay, HasJson, HasNoDisplay, HasNoJson, Teller,
+        use $crate::secrets::transcript::{
+            HasCauses, HasDisplay, HasJson, HasNoCauses, HasNoDisplay, HasNoJson, Transcriber,
         };
-        let (page, value) = ($page, &$value);
-        page.debug(value);
-        (&Teller(value)).display(page);
-        (&Teller(value)).causes(page);
-        (&Teller(value)).json(page);
+        let (transcript, value) = ($transcript, &$value);
+        transcript.debug(value);
+        (&Transcriber(value)).display(transcript);
+        (&Transcriber(value)).causes(transcript);
+        (&Transcriber(value)).json(transcript);
     }};
 }
 
-pub(super) use tell;
+pub(super) use transcribe;
 
-pub(super) struct Teller<'a, T>(pub(super) &'a T);
+pub(super) struct Transcriber<'a, T>(pub(super) &'a T);
 
 pub(super) trait HasDisplay {
-    fn display(&self, page: &Page);
+    fn display(&self, transcript: &Transcript);
 }
 
-impl<T: Display> HasDisplay for Teller<'_, T> {
-    fn display(&self, page: &Page) {
-        page.write(&format!("{} {:#}", self.0, self.0));
+impl<T: Display> HasDisplay for Transcriber<'_, T> {
+    fn display(&self, transcript: &Transcript) {
+        transcript.write(&format!("{} {:#}", self.0, self.0));
     }
 }
 
 pub(super) trait HasNoDisplay {
-    fn display(&self, _: &Page) {}
+    fn display(&self, _: &Transcript) {}
 }
 
-impl<T> HasNoDisplay for &Teller<'_, T> {}
+impl<T> HasNoDisplay for &Transcriber<'_, T> {}
 
-pub(super) trait CanFail {
-    fn causes(&self, page: &Page);
+pub(super) trait HasCauses {
+    fn causes(&self, transcript: &Transcript);
 }
 
-impl<T: Error> CanFail for Teller<'_, T> {
-    fn causes(&self, page: &Page) {
+impl<T: Error> HasCauses for Transcriber<'_, T> {
+    fn causes(&self, transcript: &Transcript) {
         let mut cause = self.0.source();
         while let Some(error) = cause {
-            page.write(&format!("{error} {error:#} {error:?} {error:#?}"));
+            transcript.write(&format!("{error} {error:#} {error:?} {error:#?}"));
             cause = error.source();
         }
     }
 }
 
-pub(super) trait CannotFail {
-    fn causes(&self, _: &Page) {}
+pub(super) trait HasNoCauses {
+    fn causes(&self, _: &Transcript) {}
 }
 
-impl<T> CannotFail for &Teller<'_, T> {}
+impl<T> HasNoCauses for &Transcriber<'_, T> {}
 
 pub(super) trait HasJson {
-    fn json(&self, page: &Page);
+    fn json(&self, transcript: &Transcript);
 }
 
-impl<T: Serialize> HasJson for Teller<'_, T> {
-    fn json(&self, page: &Page) {
-        page.write(&serde_json::to_string(self.0).unwrap());
+impl<T: Serialize> HasJson for Transcriber<'_, T> {
+    fn json(&self, transcript: &Transcript) {
+        transcript.write(&serde_json::to_string(self.0).unwrap());
     }
 }
 
 pub(super) trait HasNoJson {
-    fn json(&self, _: &Page) {}
+    fn json(&self, _: &Transcript) {}
 }
 
-impl<T> HasNoJson for &Teller<'_, T> {}
+impl<T> HasNoJson for &Transcriber<'_, T> {}
 
-impl Observer for Page {
+impl Observer for Transcript {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
-        tell!(self, *event);
-        tell!(self, event.call_id);
+        transcribe!(self, *event);
+        transcribe!(self, event.call_id);
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-        tell!(self, *event);
-        tell!(self, event.call_id);
+        transcribe!(self, *event);
+        transcribe!(self, event.call_id);
         if let Some(failure) = event.failure {
-            tell!(self, failure);
+            transcribe!(self, failure);
         }
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
-        tell!(self, *event);
-        tell!(self, event.call_id);
+        transcribe!(self, *event);
+        transcribe!(self, event.call_id);
     }
 }
 
 #[test]
-fn a_value_tells_all_that_it_can_say() {
-    let page = Page::default();
+fn transcript_has_every_representation_of_a_value() {
+    let transcript = Transcript::default();
     let error = payments_core::model::CardNumber::new("x").unwrap_err();
-    tell!(&page, error);
+    transcribe!(&transcript, error);
     let id = "txn_7".parse().unwrap();
-    tell!(&page, payments_core::model::TransactionReceipt::new(id));
-    let text = page.text();
+    transcribe!(&transcript, payments_core::model::TransactionReceipt::new(id));
+    let text = transcript.text();
     assert!(text.contains("ValidationError") && text.contains(&error.to_string()), "{text}");
     assert!(text.contains(r#"{"TransactionId":"txn_7"}"#), "{text}");
-    let types: Vec<_> = page.types().into_iter().collect();
+    let types: Vec<_> = transcript.types().into_iter().collect();
     assert_eq!(types, ["payments_model::TransactionReceipt", "payments_model::ValidationError"]);
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use payments_core::OperationName;
 use payments_fake::{Fault, block_on};
-use payments_tests::DeafPort;
+use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Office;
@@ -313,7 +313,7 @@ fn rows_that_were_refused_for_the_caller_are_named_by_status_with_the_command_th
 fn an_outage_leaves_everything_to_the_next_run_d02() {
     let billing = Billing::open();
     billing.good(100);
-    let port = DeafPort::refusing();
+    let port = UnresponsivePort::refusing();
     let nobody = format!("http://{}/api/v1/public", port.address());
     let ended = billing
         .command_at(

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::thread;
 
-use payments_tests::DeafPort;
+use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answer, answers, payments, payments_at};
@@ -185,7 +185,7 @@ fn silence_is_no_proof_of_the_key() {
 
 #[test]
 fn nobody_listens_so_the_connection_fails_and_nothing_else_is_tried() {
-    let port = DeafPort::refusing();
+    let port = UnresponsivePort::refusing();
     let nobody = port.address();
     let states = ["failed", "skipped", "skipped"];
     let sentence = failed(payments_at(&format!("http://{nobody}/x"), ["check"]), 3, "not_processed", states);

@@ -5,7 +5,7 @@
 use std::thread;
 
 use payments_sandbox::{BlockingSandbox, Sandbox};
-use payments_tests::DeafPort;
+use payments_tests::UnresponsivePort;
 use rcgen::CertifiedKey;
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service
 
 #[test]
 fn where_nobody_listens_nothing_is_processed_d02() {
-    let port = DeafPort::refusing();
+    let port = UnresponsivePort::refusing();
     let nobody = port.address();
     every_command_is_not_processed(&format!("http://{nobody}/api"), &[], "connect", IS_IT_THERE);
 }
@@ -63,7 +63,7 @@ fn where_no_name_resolves_nothing_is_processed_d02() {
 #[cfg(target_os = "linux")]
 #[test]
 fn where_no_connection_comes_about_nothing_is_processed_d02_d23() {
-    let port = DeafPort::full();
+    let port = UnresponsivePort::full();
     for scheme in ["http", "https"] {
         let base_url = format!("{scheme}://{}/api", port.address());
         let hint = "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
@@ -74,7 +74,7 @@ fn where_no_connection_comes_about_nothing_is_processed_d02_d23() {
 
 #[test]
 fn where_no_tls_comes_about_nothing_is_processed_d02_d23() {
-    let port = DeafPort::silent();
+    let port = UnresponsivePort::silent();
     let hint =
         "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
     let base_url = format!("https://{}/api", port.address());
@@ -86,7 +86,7 @@ fn where_no_tls_comes_about_nothing_is_processed_d02_d23() {
 #[cfg(target_os = "linux")]
 #[test]
 fn where_the_connect_deadline_ends_first_nothing_is_processed_d02_d23() {
-    let ports = [("http", DeafPort::full()), ("https", DeafPort::silent())];
+    let ports = [("http", UnresponsivePort::full()), ("https", UnresponsivePort::silent())];
     thread::scope(|scope| {
         for (scheme, port) in &ports {
             for case in every_command() {

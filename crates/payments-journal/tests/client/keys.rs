@@ -1,6 +1,6 @@
 use std::time::SystemTime;
 
-use payments_canary::{Canaries, assert_leaks_in_no_run};
+use payments_canary::{Canaries, assert_no_leak_in_runs};
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
     TransactionType, Void,
@@ -261,5 +261,5 @@ async fn nothing_secret_is_shown_of_a_row_or_an_error() {
         let page = format!("{lost:?} {lost:#} {recorded:?} {recorded:#} {intent:?} {client:?}");
         pages.push((canaries, page.into_bytes()));
     }
-    assert_leaks_in_no_run("what is shown of an intent", &pages);
+    assert_no_leak_in_runs("what is shown of an intent", &pages);
 }
